@@ -3,7 +3,7 @@
 
 BIN = .venv/bin
 
-.PHONY: run test quick install lint types imports unit format test-all clients test-clients client-table faults bench samples constraints wheel clean
+.PHONY: run test quick install lint types imports unit format test-all clients test-clients client-table policies-table faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -57,6 +57,10 @@ client-table: install clients
 # The table of docs/reliability.md, by running all of it; ARGS="--scale 0.1 --only kills,disk" for less.
 faults: install
 	$(BIN)/python -m tests.faults.table $(ARGS)
+
+# The column of the cures in docs/policies.md, from the samples.
+policies-table: install
+	$(BIN)/python scripts/policies_table.py
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -2,7 +2,8 @@
 
 The conversation is a tool loop of a coding agent under a marker behind the system prompt and one at the end. Each step
 stages one more edit (truncate, drop, pin, summarise) somewhere and asks for the whole result and price tag, as the
-screen does at a key. A policy is run again on its own result, which the screen has. Times are processor time. Last the
+screen does at a key. A policy is run again on its own result, which the
+screen has; the search tries all of them. Times are processor time. Last the
 program itself in a terminal: from pressing the key that drops a block to the last byte of the frame in which everything
 tells of it, edit after edit; that is elapsed time.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from statistics import median, quantiles
@@ -27,7 +29,8 @@ from ctxtui.cache.requests import Summed
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block, Item, Place
-from ctxtui.core.edit import DROP, PIN, SUMMARIZE, TRUNCATE, Edit, make
+from ctxtui.core.edit import Edit, make
+from ctxtui.core.edit_kinds import DROP, PIN, SUMMARIZE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
@@ -35,6 +38,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run
 from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.search import search
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import PriceQuestion, price_tag
@@ -110,7 +114,8 @@ def _edit(rng: Random, context: Context, n: int) -> Edit:
 
 def results(folder: Path, runs: int) -> list[Result]:
     """p95 of staging and repricing, and of running policies again."""
-    context = Context(*conversation())
+    recorded = conversation()
+    context = Context(*recorded)
     literals, question = Literals(context), asked(context)
     literals.advance()
     rules = rules_for("anthropic", model_table().card(MODEL))
@@ -127,15 +132,31 @@ def results(folder: Path, runs: int) -> list[Result]:
     found = [Result("stage one more edit and price all, 10,000 blocks, p95", staged, 16.0, "ms", f"{STAGED} edits")]
     for name in RERUN:
         step = Step(POLICIES[name])
-        start = PolicyContext(context, (), sizes.__getitem__, count, 100_000, rules)
+        start = _situation(context, sizes)
         made = tuple(run(step, start))
         known = apply(context, made, rules)
 
         def again(step: Step = step, made: tuple[Edit, ...] = made, known: Applied = known) -> None:
-            run(step, PolicyContext(context, made, sizes.__getitem__, count, 100_000, rules, known=known))
+            run(step, replace(_situation(context, sizes), log=made, known=known))
 
         found.append(Result(f"{name} run again, p95", _p95(again, 5 * runs), 33.0, "ms", f"{len(made)} edits"))
+    rest = [policy for policy in POLICIES.values() if policy.name != "budget"]
+
+    def searched() -> None:
+        # A context of its own: what was read of the blocks is not known yet.
+        list(search(_situation(Context(*recorded), sizes), rest))
+
+    found.append(
+        Result("search over policies and pairs, p95", _p95(searched, runs) / 1000, 2.0, "s", f"{BLOCKS:,} blocks")
+    )
     return [*found, _keys(folder)]
+
+
+def _situation(context: Context, sizes: list[int]) -> PolicyContext:
+    rules = rules_for("anthropic", model_table().card(MODEL))
+    return PolicyContext(
+        context=context, log=(), tokens=sizes.__getitem__, count=count, usable=100_000, rules=rules
+    )  # fmt: skip
 
 
 def _keys(folder: Path) -> Result:

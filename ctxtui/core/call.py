@@ -51,6 +51,8 @@ class Epoch:
 
 CLIENT_VERSION: Final = "client_version"
 """What `Call.extra` holds the version of the client under that made the request (``2.1.69``), where its record says."""
+UNATTENDED: Final = "unattended"
+"""In `Call.extra`, True where the client ran for a program, with no person at its screen."""
 FRONT_RECORDED: Final = "front_recorded"
 """In `Call.extra` of a transcript's call, True where its system prompt and tools are on record nevertheless."""
 

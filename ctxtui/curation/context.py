@@ -6,6 +6,7 @@ milliseconds per thousand blocks) and grows with it; edits are then arithmetic o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -73,6 +74,17 @@ def is_result(kind: str) -> bool:
     return kind.endswith(_RESULTS) or kind in _ODD_RESULTS
 
 
+class SaidOnce:
+    """What was read out of blocks already, by their digests: their content; the lines about tests and errors in a
+    result; and how often each text stands among the first `counted` blocks of the context."""
+
+    def __init__(self) -> None:
+        self.readings: dict[str, BlockContent] = {}
+        self.outcomes: dict[str, tuple[list[str], list[str]]] = {}
+        self.texts = Counter[str]()
+        self.counted = 0
+
+
 class Context:
     """The context `head` of `tree`. `dialect` is how its blocks are written ("" finds out), `params` the other members
     of its request and `markers` the lifetimes of its cache markers by position, where they are known."""
@@ -115,7 +127,7 @@ class Context:
         self._occurrence: list[int] = []
         self._ids: dict[str, list[int]] = {}
         self._open: dict[str, int] = {}
-        self._readings: dict[str, BlockContent] = {}
+        self.said = SaidOnce()
         path = tree.path(head)
         self.dialect = dialect or _dialect([Item(tree[n].block, tree[n].place) for n in path])
         self._extend(path)
@@ -144,6 +156,11 @@ class Context:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    @property
+    def unanswered(self) -> list[int]:
+        """Positions of calls that no block answers."""
+        return sorted(self._open.values())
+
     def find(self, target: Target) -> int | None:
         """The position of `target`; None where it is not in this context."""
         alike = self._places.get(target.digest, ())
@@ -160,6 +177,13 @@ class Context:
         id_ = f"{side} {self._id(block)}" if side else ""
         return Target(digest, self._occurrence[position], id_)
 
+    def stands_twice(self, position: int) -> bool:
+        """Whether another block says the same as the one at `position`."""
+        for later in range(self.said.counted, len(self.nodes)):
+            self.said.texts[self.reading(later).text] += 1
+        self.said.counted = len(self.nodes)
+        return self.said.texts[self.reading(position).text] > 1
+
     def targets(self, positions: Iterable[int]) -> list[Target]:
         """As `target`, for many positions."""
         return [self.target(position) for position in positions]
@@ -174,9 +198,9 @@ class Context:
     def reading(self, position: int) -> BlockContent:
         """What the block at `position` says."""
         block = self.items[position].block
-        found = self._readings.get(block.digest)
+        found = self.said.readings.get(block.digest)
         if found is None:
-            found = self._readings[block.digest] = read(block)
+            found = self.said.readings[block.digest] = read(block)
         return found
 
     def message_at(self, position: int) -> Message | None:
@@ -185,9 +209,9 @@ class Context:
         return self.messages[index] if index >= 0 else None
 
     def _id(self, block: Block) -> str:
-        found = self._readings.get(block.digest)
+        found = self.said.readings.get(block.digest)
         if found is None:
-            found = self._readings[block.digest] = read(block)
+            found = self.said.readings[block.digest] = read(block)
         return found.call_id or (found.name if block.kind == "function_call" else "")
 
     def _extend(self, path: Iterable[int]) -> None:

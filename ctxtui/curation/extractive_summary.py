@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from ctxtui.core import canonical
@@ -17,6 +18,8 @@ ASKED, SAID = 200, 400
 """Characters that are kept of what a person asked, and of the last answer."""
 MOST: Final = 40
 """Items that one line lists at most."""
+MOST_ERRORS: Final = 5
+"""Errors that are taken from one result."""
 
 _WRITES: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook", re.IGNORECASE)
 _READS: Final = re.compile(r"read|view|open|cat|fetch", re.IGNORECASE)
@@ -63,7 +66,11 @@ def facts(context: Context, positions: Iterable[int]) -> ExtractedFacts:
         elif is_call(kind):
             _call(context, at, found)
         elif is_result(kind) or item.place.role == "tool":
-            _result(context.reading(at).text, found)
+            tests, errors = _outcomes(context, at)
+            for one in tests:
+                _add(found.tests, one)
+            for one in errors:
+                _add(found.errors, one)
         elif item.place.role in ASSISTANT:
             found.answered = _first(context.reading(at).text, SAID) or found.answered
         elif item.place.section == "messages" and not item.place.mark:
@@ -108,13 +115,16 @@ def _strings(value: Json) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _result(text: str, found: ExtractedFacts) -> None:
-    for match in _TESTS.finditer(text[-20_000:]):
-        _add(found.tests, _BORDER.sub("", match[0])[:120])
-    for number, match in enumerate(_ERROR.finditer(text[:200_000])):
-        if number >= 5:
-            break
-        _add(found.errors, match[0].strip()[:160])
+def _outcomes(context: Context, at: int) -> tuple[list[str], list[str]]:
+    """Lines about tests and errors in the result at a position; looked for once."""
+    digest = context.items[at].block.digest
+    known = context.said.outcomes.get(digest)
+    if known is None:
+        text = context.reading(at).text
+        tests = [_BORDER.sub("", match[0])[:120] for match in _TESTS.finditer(text[-20_000:])]
+        errors = [match[0].strip()[:160] for match in islice(_ERROR.finditer(text[:200_000]), MOST_ERRORS)]
+        known = context.said.outcomes[digest] = tests, errors
+    return known
 
 
 def _first(text: str, most: int) -> str:

@@ -91,7 +91,11 @@ class Cumulated:
 
     def owed(self, node: int) -> Features:
         """The features of the header before the block of `node`, which count with its first part."""
-        return self._owed.get(self._tree[node].parent, NOTHING)
+        return self.outstanding(self._tree[node].parent)
+
+    def outstanding(self, node: int) -> Features:
+        """The features of a header that ends the context `node`: the part that comes next will count with it."""
+        return self._owed.get(node, NOTHING)
 
     def categories(self, node: int) -> tuple[int, ...]:
         """The categories in which the block of `node` counts."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.views.text import numbers
+from scripts import policies_table
 from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import REPO
 
@@ -17,6 +18,11 @@ __all__ = ["ctxtui", "home"]
 ROWS = re.findall(
     r"^\| (\d-[\w-]+) \| `([^`]+)` \| .*? \| (\S+) -> (\S+) \|$", (REPO / "docs/policies.md").read_text(), re.M
 )
+
+
+def test_the_column_is_what_the_script_makes() -> None:
+    page = policies_table.PAGE.read_text()
+    assert policies_table.made(page) == page, "run `make policies-table`"
 
 
 def test_the_page_has_a_row_for_every_cure() -> None:

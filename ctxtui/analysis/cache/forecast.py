@@ -34,7 +34,7 @@ from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import UNATTENDED, Call, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
@@ -212,7 +212,7 @@ class CacheForecaster:
         clock = self._clock(call)
         at = self._sent(call)
         pause, life = self._pause(call, at, asked), self._life(call)
-        if clock.last is None or pause is None:
+        if clock.last is None or pause is None or at <= clock.last:
             return at
         if life and pause > life and self._pauses[asked].outlives(pause):
             pause = life
@@ -308,9 +308,16 @@ class CacheForecaster:
         found = self._habits.get(key)
         if found is None:
             rules = self._rules(call)
-            aside = int(rules.asks_aside)
-            found = Habit(stays=int(rules.settles), asides=aside, turns=aside, leanings=self._leanings)
-            self._habits[key] = found
+            # Its suggestions are for a person at its screen, and where requests are on record they show themselves.
+            unseen = not self._prompts.recorded(call) and not call.extra.get(UNATTENDED)
+            aside = int(rules.asks_aside and unseen)
+            found = self._habits[key] = Habit(
+                stays=int(rules.settles),
+                asides=aside,
+                turns=aside,
+                kept=int(rules.keeps_resumed),
+                leanings=self._leanings,
+            )
         return found
 
     def _clock(self, call: Call) -> Clock:

@@ -9,6 +9,7 @@ from ctxtui.analysis.money.bill import Bill
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.spending import SpendingRow, merged
 from ctxtui.core.call import Call
+from ctxtui.curation.price.advice import Advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Statement:
     subscription: bool = False
     peak: int = 0
     window: int = 0
+    ahead: list[Advice] = field(default_factory=list)
+    """What would help from here on, of one session that was searched."""
 
     @property
     def times(self) -> list[Latency]:
@@ -51,6 +54,7 @@ class Statement:
         self.bill.take(other.bill, prefix)
         self.heaviest = sorted([*self.heaviest, *other.heaviest], key=lambda one: -one.usd)
         self.cures = sorted([*self.cures, *other.cures], key=lambda one: -one.saves)
+        self.ahead = [*self.ahead, *other.ahead]
         self.subscription = other.subscription and (self.subscription or not self.sessions)
         self.peak, self.window = max((self.peak, self.window), (other.peak, other.window))
         self.tools = merged([*self.tools, *other.tools])

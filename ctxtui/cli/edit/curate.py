@@ -17,8 +17,9 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.core import canonical
 from ctxtui.core.edit_json import to_json
 from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
-from ctxtui.curation.price.price_tag import ApplyMoment
+from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
@@ -231,9 +232,10 @@ def lines(found: Curation, lost: Sequence[str], violations: Sequence[Violation])
     counts = Counter(edit.author if edit.author != "user" else edit.kind for edit in found.log)
     told = ", ".join(f"{name} {count}" for name, count in counts.items()) or "no edits"
     yield f"{what}: {told}" + (f", {tag.repairs:,} by repair" if tag.repairs else "")
-    yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({numbers.signed(-tag.freed)})"
-    if tag.breaks_at is not None:
-        yield f"breaks   {numbers.tokens(tag.broken)} cached tokens, from block {tag.breaks_at + 1:,} on"
+    yield from _sizes(tag, chosen.call.usage)
+    if tag.parts_at is not None:
+        where = f", from block {tag.breaks_at + 1:,} on" if tag.breaks_at is not None else ""
+        yield f"breaks   {numbers.tokens(tag.broken)} cached tokens{where}"
         yield f"{'apply':<12}{'once':>10}{'per call':>10}{'pays back':>12}"
         yield from (_moment(moment) for moment in tag.moments)
     if tag.thinking_lost:
@@ -257,6 +259,16 @@ def lines(found: Curation, lost: Sequence[str], violations: Sequence[Violation])
         yield f"not carried over: {line}"
 
 
+def _sizes(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
+    """What the request comes to, in its two parts, and what was reported of the call where that is another figure."""
+    told = f"; {numbers.tokens(usage.input)} reported" if usage is not None and usage.input != tag.before else ""
+    freed = numbers.signed(-tag.freed)
+    yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({freed}), counted{told}"
+    if tag.under.client:
+        body = f"{numbers.tokens(tag.without.body)} -> {numbers.tokens(tag.under.body)}"
+        yield f"body     {body}, and {numbers.tokens(tag.under.client)} that the client adds"
+
+
 def _moment(moment: ApplyMoment) -> str:
     back = "never" if moment.pays_back is None else "at once" if not moment.pays_back else f"{moment.pays_back:,} calls"
     once, later = numbers.signed_money(moment.once), numbers.signed_money(moment.per_call)
@@ -276,7 +288,16 @@ def fields(
         "format": form,
         "edits": [to_json(edit) for edit in found.log],
         "repairs": [to_json(edit) for edit in found.applied.repairs],
-        "tokens": {"before": tag.before, "after": tag.after, "freed": tag.freed, "broken": tag.broken},
+        "tokens": {
+            "before": tag.before,
+            "after": tag.after,
+            "freed": tag.freed,
+            "broken": tag.broken,
+            "body_before": tag.without.body,
+            "body": tag.under.body,
+            "client": tag.under.client,
+            "reported": chosen.call.usage.input if chosen.call.usage is not None else None,
+        },
         "breaks_at_block": None if tag.breaks_at is None else tag.breaks_at + 1,
         "moments": [
             {"name": m.name, "at": m.at, "once_usd": m.once, "per_call_usd": m.per_call, "pays_back_calls": m.pays_back}

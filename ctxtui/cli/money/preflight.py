@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import write_json
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.count_cache import counter_with_memory
@@ -27,11 +29,13 @@ from ctxtui.services.counting.counting import count_all
     "--turns", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="How far ahead."
 )
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def preflight(context: click.Context, name: str, turns: int, thread: str, as_json: bool) -> None:
+def preflight(context: click.Context, name: str, turns: int, thread: str, horizon: int | None, as_json: bool) -> None:
     """What the next turns bring."""
     from ctxtui.services.counting.pricing import prices_for
+    from ctxtui.services.editing.advice import searched
     from ctxtui.services.library.preflight import preflight as look_ahead
     from ctxtui.services.library.preflight import smallest
 
@@ -45,14 +49,25 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, as_jso
         found = look_ahead(book, chosen, turns, settings.usable_share, prices)
         usable = found.usable.tokens if found.usable else 0
         edits = smallest(book, counter, chosen, found.outlook, usable, prices) if usable and chosen.number else None
+        helps = []
+        if chosen.number:
+            all_found = searched(book, counter, chosen, prices, settings.usable_share)
+            helps = all_found.ahead(horizon or settings.horizon)
     if as_json:
-        write_json({**_fields(found, loaded.session.about.id or loaded.name), "edits": _edits(edits)})
+        write_json(
+            {
+                **_fields(found, loaded.session.about.id or loaded.name),
+                "edits": _edits(edits, name),
+                "advice": advice_fields(helps, name),
+            }
+        )
     else:
         from ctxtui.cli.paint import Painter
         from ctxtui.views.lists.preflight import cure, lines
+        from ctxtui.views.lists.preflight import helps as help_lines
 
         painter = Painter(settings.glyphs)
-        for line in (*lines(found), *cure(edits)):
+        for line in (*lines(found), *cure(edits, name), *help_lines(helps, name)):
             painter.line(line)
 
 
@@ -94,11 +109,13 @@ def _limit(value: Any) -> dict[str, Any] | None:
     return {"tokens": value.tokens, "how": value.how, "turns": {"soonest": soon, "typical": mid, "latest": late}}
 
 
-def _edits(found: Any) -> dict[str, Any] | None:
+def _edits(found: Any, name: str) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
         "kinds": found.kinds,
+        "risk": found.risk.name.lower(),
+        "command": f"ctxtui curate {shlex.quote(name)} --after --policy budget --set target={found.target}",
         "before_tokens": found.before,
         "after_tokens": found.after,
         "target_tokens": found.target,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import click
 from ctxtui.analysis.money.bill import PARTS, dearest
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import SessionName, config_of, named, opened
+from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.call import Call
@@ -36,16 +37,18 @@ LAST, YESTERDAY = "last", "yesterday"
     "default) or `yesterday` (all calls of that day).\n\n\b\nExample: ctxtui why last",
 )
 @click.argument("name", metavar="[NAME]", default=LAST, type=SessionName())
+@click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def why(context: click.Context, name: str, as_json: bool) -> None:
+def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -> None:
     """Say why a session cost what it did."""
     settings = config_of(context).settings
+    settings = replace(settings, horizon=horizon or settings.horizon)
     what = _yesterday(settings) if name == YESTERDAY else _stated(name, settings)
     if as_json:
-        write_json(as_fields(what))
+        write_json(as_fields(what, name))
     else:
-        _print(Painter(settings.glyphs), what)
+        _print(Painter(settings.glyphs), what, name)
 
 
 def _stated(name: str, settings: Settings) -> Statement:
@@ -89,6 +92,7 @@ def _name(one: SessionSummary) -> str:
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
     from ctxtui.services.counting.accounts import account
     from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.editing.advice import advise
     from ctxtui.services.library.session_actions import subscribed
 
     total, seen = Statement(), set[str]()
@@ -99,6 +103,8 @@ def _summed(names: list[str], settings: Settings, between: tuple[float, float] |
             if own or len(names) == 1:
                 one = account(session, counter, settings)
                 made = one.statement(own if len(own) < len(session.calls) else None)
+                if len(names) == 1 and between is None:
+                    advise(made, one, counter, settings)
                 made.subscription = subscribed(named(name, settings, say=False), settings)
                 total.take(made, f"{Path(name).name}: ")
     return total
@@ -124,8 +130,8 @@ def _read(names: list[str], settings: Settings, *, quiet: bool) -> Iterator[tupl
         raise failed[0]
 
 
-def as_fields(what: Statement) -> dict[str, Any]:
-    """The fields of ``why --json``; the parts' USD add up to ``total_usd``."""
+def as_fields(what: Statement, name: str) -> dict[str, Any]:
+    """The fields of ``why --json`` for the session called `name`; the parts' USD add up to ``total_usd``."""
     paid = what.bill
     return {
         "total_usd": paid.usd,
@@ -142,6 +148,7 @@ def as_fields(what: Statement) -> dict[str, Any]:
         "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
         "subagents_share": paid.subagents,
         "cures": [{**asdict(cure), "words": bill.cure_words(cure)} for cure in bill.worthwhile(what)],
+        "ahead": advice_fields(what.ahead, name),
         "time": [row._asdict() for row in what.times],
         "sessions": what.sessions,
         "calls": len(what.calls),
@@ -150,12 +157,12 @@ def as_fields(what: Statement) -> dict[str, Any]:
     }
 
 
-def _print(painter: Painter, what: Statement) -> None:
+def _print(painter: Painter, what: Statement, name: str) -> None:
     room = width()
     painter.line(bill.head(what))
     for words in safe_text.wrap(bill.sentence(what), room - 2):
         painter.line([Span(" " + words)])
-    for title, aside, lines in bill.sections(what, room):
+    for title, aside, lines in bill.sections(what, room, name):
         painter.line([])
         painter.line(rule(title, aside))
         for line in lines:

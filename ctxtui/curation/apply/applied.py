@@ -116,6 +116,11 @@ class Applied:
         return tuple((c.node, c.edit) for _, c in sorted(self.changes.items()) if c.after is None)
 
     @cached_property
+    def without(self) -> Applied:
+        """The same context without any edit."""
+        return Applied(self.context, length=self.length)
+
+    @cached_property
     def items(self) -> tuple[AppliedItem, ...]:
         """What is left, in order, with what happened to each."""
         return tuple(self._items())

@@ -1,41 +1,168 @@
-"""The smallest reversible set of edits that reaches a target, by price and dependence."""
+"""The smallest reversible set of edits that reaches a target: searched for in all policies, by risk and dependence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from ctxtui.core.edit import Edit
-from ctxtui.core.edit_kinds import REPLACE, STRIP, SUMMARIZE, TRUNCATE
+from ctxtui.core.edit import USER, Edit, make
+from ctxtui.core.edit_kinds import (
+    COMPACT_JSON,
+    DEDUPLICATE,
+    EXTERNALIZE,
+    MINIMISE,
+    REPLACE,
+    STRIP,
+    SUMMARIZE,
+    TRUNCATE,
+)
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk, risk_of
+from ctxtui.curation.policies.search import WORK, Remedy, search
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 
 NAME = "budget"
 
+_APART: Final = frozenset({TRUNCATE, REPLACE, EXTERNALIZE, DEDUPLICATE, COMPACT_JSON, MINIMISE, SUMMARIZE})
+"""Kinds of edits that do their part whether or not another one is made."""
+_TRIED: Final = 6
+"""Sets of edits of one risk that are held against each other."""
+
 
 class _Choice(NamedTuple):
     """One edit that could be made: what it frees (tokens), where it breaks the prefix, how many later blocks quote
-    what it takes away."""
+    what it takes away, and what it risks."""
 
     edit: Edit
     saves: int
     position: int
     quoted: int
+    risk: Risk = Risk.NOTHING
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Above `target` (0: the usable window), choose edits until the context is below: first by cutting results, then
-    by clearing them and stripping images, then by summarising rounds; each step only where the one before is not
-    enough. Of the sets that suffice it takes the one that breaks the prefix latest (all are equal when the cache is
-    cold), and in it what nobody quotes and what frees most. The last `keep` rounds are left alone."""
+    """Above `target` (0: the usable window), find the edits that bring the context below: of all policies at their
+    defaults, every two of them, and of three steps of its own (cutting results, then clearing them and stripping
+    images, then summarising rounds). Of what suffices it takes what risks least, of that what breaks the prefix latest
+    (all are equal when the cache is cold), and leaves out what is not needed. The last `keep` rounds are left alone,
+    but for what loses nothing or puts content outside, where nothing as harmless suffices without them. Where nothing
+    at all suffices it frees what it can."""
     target = settings["target"] or situation.usable
     need = situation.total - target
     if not target or need <= 0:
         return
+    limit = _limit(situation, settings["keep"])
+    ladder = _ladder(situation, settings, target)
+    # What is there already was searched for before: one policy more is enough then.
+    work = 0 if any(one.author != USER for one in situation.log) else WORK
+    found = [[*one.edits] for one in _by_risk(situation, search(situation, _policies(situation), work))]
+    older = _enough(situation, [ladder, *found], limit, limit, target)
+    if older is None or older[0] > Risk.OUTSIDE:
+        everywhere = _enough(situation, found, len(situation.context), limit, target)
+        older = min((one for one in (older, everywhere) if one is not None), key=lambda one: one[0], default=None)
+    if older is not None:
+        yield from map(_own, older[1])
+        return
+    best = [_own(one) for one in _most(situation, found, limit)]
+    yield from best
+    yield from _ladder(situation.under(best), settings, target)
+
+
+def _own(one: Edit) -> Edit:
+    """What another policy would make, as this one's: so it is taken back as one, and stays so."""
+    return make(one.kind, one.targets, one.given, author=NAME)
+
+
+def _policies(situation: PolicyContext) -> list[Policy]:
+    if not situation.policies:
+        # Imported here: the registry names this policy too.
+        from ctxtui.curation.policies.registry import POLICIES
+
+        return [policy for policy in POLICIES.values() if policy.name != NAME]
+    return [policy for policy in situation.policies if policy.name != NAME]
+
+
+def _by_risk(situation: PolicyContext, found: Iterable[Remedy]) -> list[Remedy]:
+    """Those that free anything, the least risk first, then what frees most."""
+    return sorted(found, key=lambda one: (one.risk, -one.freed))
+
+
+def _enough(
+    situation: PolicyContext, options: Sequence[list[Edit]], bound: int, limit: int, target: int
+) -> tuple[Risk, list[Edit]] | None:
+    """The edits of one of `options` that bring the context below `target` at the least risk; None where none does. From
+    the position `bound` on nothing is changed, from `limit` on only what risks no more than to stand outside."""
+    best: tuple[Risk, list[Edit]] | None = None
+    tried = 0
+    for option in options:
+        edits = [edit for edit in option if _may(situation, edit, bound, limit)]
+        risk = risk_of(situation.context, edits)
+        if not edits or (best is not None and (risk > best[0] or tried >= _TRIED)):
+            continue
+        after = situation.under(edits)
+        if after.applied.refused or after.total > target:
+            continue
+        edits = _needed(situation, after, edits, target)
+        risk = risk_of(situation.context, edits)
+        tried += 1
+        if best is None or (risk, *_cost(situation, edits)) < (best[0], *_cost(situation, best[1])):
+            best = risk, edits
+    return best
+
+
+def _may(situation: PolicyContext, edit: Edit, bound: int, limit: int) -> bool:
+    """Whether an edit stays away from the newest rounds, and from what a user took back."""
+    positions = {position for target in edit.targets if (position := situation.context.find(target)) is not None}
+    last = max(positions, default=0)
+    if last >= bound or positions & situation.taken_back:
+        return False
+    return last < limit or risk_of(situation.context, [edit]) <= Risk.OUTSIDE
+
+
+def _cost(situation: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
+    """How early the prefix breaks, negative, and how much is changed: less is better."""
+    places = [p for edit in edits for target in edit.targets if (p := situation.context.find(target)) is not None]
+    return (0 if situation.cold else -min(places, default=0)), len(places)
+
+
+def _needed(situation: PolicyContext, after: PolicyContext, edits: list[Edit], target: int) -> list[Edit]:
+    """Those of `edits` that are needed to reach `target`; all where one cannot go without another."""
+    choices = []
+    for one in edits:
+        positions = [p for t in one.targets if (p := situation.context.find(t)) is not None]
+        alone = one.kind in _APART or (one.kind == STRIP and one.given.get("what") == "images")
+        if not alone or (one.kind != SUMMARIZE and len(positions) != 1):
+            return edits
+        saves = sum(situation.size(p) - after.size(p) for p in positions)
+        saves -= tokens_of(situation, str(one.given.get("text") or "")) if one.kind == SUMMARIZE else 0
+        risk = risk_of(situation.context, [one])
+        choices.append(_Choice(one, saves, min(positions, default=0), _quoted_at(situation, positions), risk))
+    kept = {one.edit.id for one in _chosen(choices, situation.total - target, situation)}
+    fewer = [one for one in edits if one.id in kept]
+    return fewer if situation.under(fewer).total <= target else edits
+
+
+def _quoted_at(situation: PolicyContext, positions: Sequence[int]) -> int:
+    return max((_quoted(situation, p) for p in positions), default=0)
+
+
+def _most(situation: PolicyContext, found: Sequence[list[Edit]], limit: int) -> list[Edit]:
+    """What frees most of all, outside the newest rounds; nothing where nothing frees anything."""
+    best, least = list[Edit](), situation.total
+    for option in sorted(found, key=len)[-_TRIED:] + list(found[:_TRIED]):
+        edits = [edit for edit in option if _may(situation, edit, len(situation.context), limit)]
+        after = situation.under(edits)
+        if edits and not after.applied.refused and after.total < least:
+            best, least = edits, after.total
+    return best
+
+
+def _ladder(situation: PolicyContext, settings: Settings, target: int) -> list[Edit]:
+    """The edits of the three steps; each only where the one before is not enough."""
     offers: tuple[Callable[[PolicyContext, Settings, int], Iterator[_Choice]], ...] = (_cuts, _clears, _summaries)
     made: list[Edit] = []
     for offer in offers:
@@ -44,7 +171,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         if need <= 0:
             break
         made += [one.edit for one in _chosen(list(offer(here, settings, _limit(here, settings["keep"]))), need, here)]
-    yield from made
+    return made
 
 
 def _limit(situation: PolicyContext, keep: int) -> int:
@@ -69,7 +196,7 @@ def _chosen(choices: Sequence[_Choice], need: int, situation: PolicyContext) -> 
                 break
     picked: list[_Choice] = []
     got = 0
-    for one in sorted(pool, key=lambda one: (one.quoted > 0, -one.saves, -one.position)):
+    for one in sorted(pool, key=lambda one: (one.risk, one.quoted > 0, -one.saves, -one.position)):
         if got >= need:
             break
         picked.append(one)

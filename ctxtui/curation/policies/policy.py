@@ -63,20 +63,21 @@ MOST_ROUNDS = 20
 def run(step: Step, situation: PolicyContext) -> list[Edit]:
     """The new edits that a policy proposes, until it has nothing to add to its own result (law 10): none that is in
     the log already, be it reverted; none of a pinned block."""
-    settings = step.policy.settings(step.settings)
     made: list[Edit] = []
     for _ in range(MOST_ROUNDS):
-        more = _once(step.policy, settings, situation.under(made) if made else situation)
+        more = proposed(step, situation.under(made) if made else situation)
         if not more:
             break
         made += more
     return made
 
 
-def _once(policy: Policy, settings: Settings, situation: PolicyContext) -> list[Edit]:
+def proposed(step: Step, situation: PolicyContext) -> list[Edit]:
+    """The new edits that a policy proposes when it is asked once."""
+    settings = step.policy.settings(step.settings)
     known = {edit.id for edit in situation.log}
     found: dict[str, Edit] = {}
-    for edit in policy.propose(situation, settings):
+    for edit in step.policy.propose(situation, settings):
         if edit.id not in known and edit.targets:
             found.setdefault(edit.id, edit)
     return list(found.values())

@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import Edit, in_force, make
+from ctxtui.core.edit import USER, Edit, in_force, make
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_result
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
+
+if TYPE_CHECKING:
+    from ctxtui.curation.policies.policy import Policy
 
 Settings = Mapping[str, Json]
 
@@ -33,7 +36,7 @@ class PolicyContext:
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
     `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context, for
-    whoever has worked it out already."""
+    whoever has worked it out already. `policies` are those that one which searches may choose from (none: ours)."""
 
     context: Context
     log: tuple[Edit, ...]
@@ -45,6 +48,7 @@ class PolicyContext:
     cold: bool = False
     hidden: int = 0
     known: Applied | None = None
+    policies: tuple[Policy, ...] = ()
 
     def under(self, edits: Iterable[Edit]) -> PolicyContext:
         """The same with further edits."""
@@ -84,6 +88,11 @@ class PolicyContext:
             if edit.author == author and edit.id in standing:
                 held.update(p for target in edit.targets if (p := self.context.find(target)) is not None)
         return self.touched.get(author, frozenset()) - held
+
+    @property
+    def taken_back(self) -> frozenset[int]:
+        """Positions that a user took from any policy."""
+        return frozenset[int]().union(*(self.released(author) for author in self.touched if author != USER))
 
     def size(self, position: int) -> int:
         """Tokens of what stands at a raw position now."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import PrefixEnd
@@ -20,6 +20,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.closure import BOUND
 from ctxtui.curation.price.dependence import Literals, Lost, Quote, lost, quotes
+from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.sent_path import SentPath
 from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
@@ -41,8 +42,10 @@ Charge = Callable[[Usage, float], float | None]
 class PriceQuestion:
     """The next request without the staged edits: the caches as they are, its `prompt`, what usage costs, and the time
     `now` (Unix seconds; for a recording the time of the call shown). `path` says where the nodes of a prompt under
-    edits that are applied already stand (None: it is the raw one), and `raw` is then the request without any edit. Keep
-    it for as long as these hold: what is worked out about them is kept with it."""
+    edits that are applied already stand (None: it is the raw one), and `raw` is then the request without any edit.
+    `sent` is how many raw blocks were sent before (None: not known), `parts_at` the raw position from which the request
+    is another one than what was sent last (None: it goes on), and `kept` what a request would read that goes on there
+    (tokens; None: as this one). Keep it for as long as these hold: what is worked out about them is kept with it."""
 
     simulator: Simulator
     prompt: CachedPrompt
@@ -53,6 +56,9 @@ class PriceQuestion:
     raw: Front | None = None
     place: Callable[[int], PrefixEnd] | None = None
     """Gives the last place of the request that ends at a node."""
+    sent: int | None = None
+    parts_at: int | None = None
+    kept: int | None = None
     floors: tuple[int, int] = (0, 0)
     """Tokens at the front that are read anyway: while what was sent is cached, and when it is not any more."""
 
@@ -90,6 +96,12 @@ class PriceQuestion:
     def _reads(self, at: float) -> bool:
         return self.simulator.ask(self.prompt, at).read >= self.read
 
+    @property
+    def read_now(self) -> int:
+        """As `read`, with what is read anyway."""
+        first, _ = self.plain(NOW, self.now, self.simulator)
+        return first.reading(self.floors[0 if first.read else 1]).read
+
     def plain(self, name: str, at: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
         """The request and one like it a little later, both without edits."""
         found = self._plain.get(name)
@@ -111,25 +123,37 @@ def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOu
 class ApplyMoment:
     """Applying at one moment: `at` (Unix seconds; None: not known), USD more `once` and for every later call (negative:
     saved; None: price not known), and after how many later calls it has paid for itself (0: at once, None: never).
-    `broken` are cached tokens that can then not be read."""
+    `read` are the cached tokens that are read under the edits then."""
 
     name: str
     at: float | None = None
     once: float | None = None
     per_call: float | None = None
     pays_back: int | None = None
-    broken: int = 0
+    read: int = 0
+
+
+class Breakage(NamedTuple):
+    """What edits that no call was sent with break: from the raw position `at` on the next request is another one than
+    what the cache holds, so that of the `cached` tokens which it would have read `tokens` are not read."""
+
+    at: int
+    tokens: int
+    cached: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTag:
-    """What staged edits do: tokens `before` and `after` (of the whole next request), `broken` cached tokens that are
-    not read any more if they are applied now, from the raw position `breaks_at` on; three `moments`; thinking that is
-    lost behind them (tokens); later blocks that quote what goes; what summaries do not say any more."""
+    """What staged edits do: the next request `without` them and `under` them, counted alike; what the provider is
+    `foretold` to report of the one without (tokens); the raw position `parts_at` from which they are two requests; the
+    `breakage` of the cache if they are applied now; three `moments`; thinking that is lost behind them (tokens); later
+    blocks that quote what goes; what summaries do not say any more."""
 
-    before: int
-    after: int
-    breaks_at: int | None = None
+    without: RequestCount
+    under: RequestCount
+    foretold: int
+    parts_at: int | None = None
+    breakage: Breakage | None = None
     moments: tuple[ApplyMoment, ...] = ()
     thinking_lost: int = 0
     quotes: tuple[Quote, ...] = ()
@@ -140,6 +164,16 @@ class PriceTag:
     held: tuple[str, ...] = field(default=())
 
     @property
+    def before(self) -> int:
+        """Tokens of the whole next request without the edits."""
+        return self.without.whole
+
+    @property
+    def after(self) -> int:
+        """Tokens of the whole next request under them."""
+        return self.under.whole
+
+    @property
     def freed(self) -> int:
         """Tokens that go (negative: more come)."""
         return self.before - self.after
@@ -147,7 +181,12 @@ class PriceTag:
     @property
     def broken(self) -> int:
         """Cached tokens that are not read any more, applied now."""
-        return self.moments[0].broken if self.moments else 0
+        return self.breakage.tokens if self.breakage is not None else 0
+
+    @property
+    def breaks_at(self) -> int | None:
+        """The raw position from which they are not; None where nothing breaks."""
+        return self.breakage.at if self.breakage is not None else None
 
     @property
     def cheapest(self) -> int:
@@ -157,19 +196,28 @@ class PriceTag:
 
 
 def price_tag(
-    before: Applied, after: Applied, asked: PriceQuestion, count: Count, literals: Literals | None = None
+    before: Applied,
+    after: Applied,
+    asked: PriceQuestion,
+    count: Count,
+    counted: tuple[RequestCount, RequestCount],
+    literals: Literals | None = None,
 ) -> PriceTag:
     """The tag of the edits in `after` that `before` does not have; `asked` is the request under `before`. `count` gives
-    the tokens of a new block, `literals` are those of the context (None: quotes are left out)."""
+    the tokens of a block as the lengths of `asked` have it, `counted` counts a whole request, `literals` are those of
+    the context (None: quotes are left out)."""
     front = Front(before, asked.trail, asked.path or SentPath(after.context))
     earlier = asked.earlier if asked.place is not None else None
     prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier)
     shared = asked.prompt.total if staged.first is None else staged.upto(staged.first - 1)
+    moments = tuple(_moments(asked, prompt, shared))
     return PriceTag(
-        before=asked.prompt.total,
-        after=prompt.total,
-        breaks_at=staged.first,
-        moments=tuple(_moments(asked, prompt, shared)),
+        without=counted[0],
+        under=counted[1],
+        foretold=asked.prompt.total,
+        parts_at=staged.first,
+        breakage=breakage(asked, moments[0].read, staged.first),
+        moments=moments,
         thinking_lost=_thinking_lost(before, after, staged),
         quotes=tuple(_quotes(before, after, literals)) if literals is not None else (),
         lost=tuple(_lost(before, after, literals)) if literals is not None else (),
@@ -178,6 +226,16 @@ def price_tag(
         asleep=len(after.asleep),
         held=tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
     )
+
+
+def breakage(asked: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
+    """What the next request breaks if it `read`s so many tokens now and is another one than `asked` from `parts_at` on
+    (None: nowhere); None where it goes on from what was sent: blocks that were never sent break nothing."""
+    at = min((one for one in (asked.parts_at, parts_at) if one is not None), default=None)
+    if at is None or (asked.sent is not None and at >= asked.sent):
+        return None
+    kept = asked.kept if asked.kept is not None else asked.read_now
+    return Breakage(at, max(0, kept - read), kept)
 
 
 def _moments(asked: PriceQuestion, staged: CachedPrompt, shared: int) -> list[ApplyMoment]:
@@ -198,7 +256,7 @@ def _moment(
     first, other = first.reading(floor), other.reading(min(floor, staged[1]))
     once = _difference(asked, first.usage(), other.usage(), at)
     per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
-    return ApplyMoment(name, at, once, per_call, pays_back(once, per_call), max(0, first.read - other.read))
+    return ApplyMoment(name, at, once, per_call, pays_back(once, per_call), other.read)
 
 
 def _difference(asked: PriceQuestion, plain: Usage, changed: Usage, at: float) -> float | None:

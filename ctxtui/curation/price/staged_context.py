@@ -145,6 +145,11 @@ class StagedContext:
         """Tokens that the edits add (negative: free)."""
         return self._sums[-1]
 
+    @property
+    def total(self) -> int:
+        """Tokens of the whole request; never fewer than those of the front that stays, whose length was reported."""
+        return max(self._base.total + self.more, 0 if self.first is None else self.upto(self.first - 1))
+
     def own(self, position: int) -> int:
         """Tokens of the raw block at `position`, as it is read; 0 for thinking that the provider takes out."""
         return 0 if self.is_stripped(position) else self._count(self._context.items[position].block)

@@ -70,9 +70,7 @@ def staged_prompt(
     marks += [made for mark in base.marks if mark.ends and (made := places.at_end(mark)) is not None]
     marks += places.added(front.under)
     numbers = sorted(marks, key=lambda mark: mark.spot.number)
-    return base._replace(
-        last=places.last, marks=tuple(numbers), tokens=places.tokens, total=base.total + staged.more
-    ), staged
+    return base._replace(last=places.last, marks=tuple(numbers), tokens=places.tokens, total=staged.total), staged
 
 
 def _front(spot: PrefixEnd) -> PrefixEnd:

@@ -132,6 +132,7 @@ _GLYPHS: Final = _about(
     _choice("auto", "unicode", "ascii"), "signs of the screen; auto: ascii where the terminal is not UTF-8"
 )
 _USABLE: Final = _about(_between(0.05, 1.0), "share of a context window that we mean to fill")
+_HORIZON: Final = _about(_whole(1, 10_000), "calls ahead over which what would help is ranked by what it saves")
 _FOLLOW: Final = _about(_flag, "whether a recording that grows is followed")
 _LIVE: Final = _about(_between(1, 86400), "a file written within so many seconds is marked live")
 _INDEX: Final = _about(_flag, "whether the full-text index is filled while the screen runs")
@@ -183,6 +184,7 @@ class Settings:
     theme: str = field(default="auto", metadata=_THEME)
     glyphs: str = field(default="auto", metadata=_GLYPHS)
     usable_share: float = field(default=0.75, metadata=_USABLE)
+    horizon: int = field(default=20, metadata=_HORIZON)
     follow: bool = field(default=True, metadata=_FOLLOW)
     live_seconds: float = field(default=120.0, metadata=_LIVE)
     index: bool = field(default=True, metadata=_INDEX)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,13 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.what_if import Weigh
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.request_counts import as_reported, request_count
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
@@ -25,6 +26,7 @@ from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_context import Ready
+from ctxtui.services.editing.next_request import question
 from ctxtui.services.editing.session_end import session_end
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
@@ -43,6 +45,10 @@ class Curation(Ready):
     log: tuple[Edit, ...]
     made: tuple[Edit, ...]
     tag: PriceTag
+    situation: PolicyContext
+    """The context as policies see it, under the given edits."""
+    price: Callable[[Sequence[Edit]], PriceTag]
+    """The tag of other edits on top of those that were given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ def curated(
     literals = Literals(context)
     literals.advance()
     usable = round((card.window or 0) * usable_share)
-    asked, weigh = _asked(book, call, head, prices, after=after)
+    asked, weigh = _asked(book, chosen, head, prices)
     hidden = max(0, asked.prompt.total - sum(map(sizes.at, range(len(context)))))
     situation = PolicyContext(
         context=context,
@@ -112,9 +118,15 @@ def curated(
     )
     made = run_all(steps, situation)
     log = (*edits, *made)
+    measure, plain = counter(card), apply(context, (), rules)
+    without = request_count(book, call, plain)
+
+    def priced(applied: Applied) -> PriceTag:
+        counted = without, request_count(book, call, applied, measure)
+        return price_tag(plain, applied, asked, lambda block: round(weigh(measure(block))), counted, literals)
+
     applied = apply(context, log, rules)
-    measure = counter(card)
-    tag = price_tag(apply(context, (), rules), applied, asked, lambda block: round(weigh(measure(block))), literals)
+    tag = priced(applied)
     return Curation(
         session=session,
         chosen=chosen,
@@ -128,6 +140,8 @@ def curated(
         log=log,
         made=tuple(made),
         tag=tag,
+        situation=situation,
+        price=lambda more: priced(apply(context, (*edits, *more), rules)),
     )
 
 
@@ -140,15 +154,20 @@ def next_head(session: Session, chosen: ChosenCall) -> int:
     return chosen.call.response_head or chosen.call.raw_head
 
 
-def _asked(book: Book, call: Call, head: int, prices: PriceTable, *, after: bool) -> tuple[PriceQuestion, Weigh]:
+def _asked(book: Book, chosen: ChosenCall, head: int, prices: PriceTable) -> tuple[PriceQuestion, Weigh]:
     from ctxtui.pricing.price import price
 
-    rules = cached_by(book)
-    found = what_if.following(book, rules, call, head) if after else what_if.before(book, rules, call)
+    call, replay = chosen.call, what_if.Replay(book, cached_by(book))
 
     def charge(usage: Usage, at: float) -> float | None:
         cost = price(usage, call.model, call.provider, at or None, prices)
         return None if cost is None else cost.usd
 
-    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors)
-    return asked, found.weigh
+    if chosen.number:
+        found = replay.following(call, head)
+        asked = question(replay, book.session.tree, call, head, found, charge)
+    else:
+        # No call has sent anything of it yet.
+        found = replay.before(call)
+        asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, sent=0)
+    return asked, as_reported(book, call.model or book.session.model, head, found)

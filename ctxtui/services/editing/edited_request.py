@@ -36,7 +36,7 @@ class UnderEdits:
     def asked(self, call: Call, raw: NextRequest, found: NextRequest, charge: Charge, count: Count) -> PriceQuestion:
         """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
         edits. `count` gives the tokens of a new block."""
-        prompt = found.prompt if _was_edited(call) else self._as_raw(raw.prompt, found.prompt, count)
+        prompt = found.prompt if was_edited(call) else self._as_raw(raw.prompt, found.prompt, count)
         unmarked = Front(replace(self.applied, marks={}), trail_of(prompt), self.path)
         marked, _ = staged_prompt(prompt, unmarked, self.applied, count)
         front = Front(self._plain, trail_of(raw.prompt), SentPath(self._plain.context))
@@ -53,7 +53,7 @@ class UnderEdits:
         def tokens(node: int) -> int:
             return raw.tokens(node) if node in shared or not path.holds(node) else staged.at(path.edge(node))
 
-        return made._replace(tokens=tokens, total=raw.total + staged.more)
+        return made._replace(tokens=tokens, total=staged.total)
 
     @property
     def _plain(self) -> Applied:
@@ -63,7 +63,7 @@ class UnderEdits:
         """The raw position from which this is another request than what `call` sent, its answer being there; None
         where it only goes on. `raw` and `count` are as in `asked`."""
         context = self.applied.context
-        if not _was_edited(call):
+        if not was_edited(call):
             return StagedContext(self._plain, self.applied, raw, count, SentPath(context)).first
         tree = context.tree
         shared = tree.common(self.head, call.sent_head)
@@ -73,6 +73,6 @@ class UnderEdits:
         return self.path.edge(behind[0])[0] if behind else len(context)
 
 
-def _was_edited(call: Call) -> bool:
+def was_edited(call: Call) -> bool:
     """Whether `call` was sent under edits: then there are reports of what they leave."""
     return call.sent_head != call.raw_head

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.misses import lived
 from ctxtui.analysis.cache.next_call import Coming, coming
-from ctxtui.analysis.cache.what_if import Replay, Weigh
+from ctxtui.analysis.cache.what_if import NextRequest, Replay, Weigh
+from ctxtui.analysis.request_counts import as_reported
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -17,13 +18,13 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.price.price_tag import PriceQuestion
+from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import Pricer, price_here, prices_for
-from ctxtui.services.editing.edited_request import UnderEdits
+from ctxtui.services.editing.edited_request import UnderEdits, was_edited
 
 STEP = 1_000
 """Input tokens between two looks at the rates: long prompts are charged by other ones, from round figures on."""
@@ -71,14 +72,18 @@ class Charges:
 
 @dataclass(frozen=True)
 class Next:
-    """The next request: as the price tag takes it, and foretold for the screen. `parts_at` is the raw position from
-    which it is another one than what was sent last, because edits were applied or taken back (None: it goes on).
-    `weigh` gives the tokens of features, as the lengths of the request have it."""
+    """The next request: as the price tag takes it, and foretold for the screen. `weigh` gives the tokens of features,
+    as the lengths of the request have it."""
 
     asked: PriceQuestion
     coming: Coming
     weigh: Weigh
-    parts_at: int | None = None
+
+    @property
+    def parts_at(self) -> int | None:
+        """The raw position from which it is another request than what was sent last, because edits were applied or
+        taken back; None where it goes on."""
+        return self.asked.parts_at
 
 
 def next_of(
@@ -97,24 +102,50 @@ def next_of(
     rules = cached_by(book)
     found = replay.following(call, head, at)
     charge = Charges(pricer, call, found.prompt.total)
-    asked, parts = (
-        PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, floors=found.floors),
-        _parted(book.session.tree, call, head),
-    )
-    measure, weigh = book.measure(call.model), found.weigh
+    asked = question(replay, book.session.tree, call, head, found, charge)
+    measure, weigh = book.measure(call.model), as_reported(book, call.model, head, found)
 
     def count(block: Block) -> int:
         return round(weigh(measure(block)))
 
     if under is not None:
-        raw, found = found, replay.following(call, under.head, at)
-        asked, parts = under.asked(call, raw, found, charge, count), under.parts_at(call, raw.prompt, count)
-    head = under.head if under is not None else head
+        raw, found, sent = found, replay.following(call, under.head, at), asked.sent
+        parts = under.parts_at(call, raw.prompt, count)
+        asked = replace(under.asked(call, raw, found, charge, count), sent=sent, parts_at=parts)
+        if parts is not None:
+            asked = replace(asked, kept=_kept(replay, call, asked.now))
+        if not was_edited(call):
+            # What is foretold of a request that no call has gone before is what its own blocks come to.
+            found = found._replace(prompt=asked.prompt, forecast=None)
+        head = under.head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
     life = lived(rules(call), calls)
     inferred = rules(call).mechanism.writes_at_markers and call.skeleton is None
-    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh, parts)
+    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh)
+
+
+def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextRequest, charge: Charge) -> PriceQuestion:
+    """`found`, the request after `call` with the context `head` and without any edit, as the price tag takes it."""
+    parts = _parted(tree, call, head)
+    return PriceQuestion(
+        found.simulator,
+        found.prompt,
+        charge,
+        found.at,
+        place=found.place,
+        sent=max(tree[tree.common(head, end)].depth for end in (call.raw_head, call.sent_head)),
+        parts_at=parts,
+        kept=None if parts is None else _kept(replay, call, found.at),
+        floors=found.floors,
+    )
+
+
+def _kept(replay: Replay, call: Call, at: float) -> int:
+    """Tokens that what `call` sent would read if it was sent again `at` that time."""
+    asked = replay.following(call, call.sent_head, at)
+    found = asked.simulator.ask(asked.prompt, asked.at)
+    return found.reading(asked.floors[0 if found.read else 1]).read
 
 
 def _parted(tree: Tree, call: Call, head: int) -> int | None:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.request_counts import request_count
 from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
+from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
+from ctxtui.curation.policies.search import complete, search
 from ctxtui.curation.policies.settings_text import settings_of
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.price_tag import PriceTag, pays_back, price_tag
+from ctxtui.curation.price.advice import Advice, advice
+from ctxtui.curation.price.dependence import quotes
+from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back, price_tag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.tokens.cumulate import is_read
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from ctxtui.core.canonical import Json
     from ctxtui.core.edit import Edit
     from ctxtui.curation.apply.applied import Applied
+    from ctxtui.curation.price.request_count import RequestCount
     from ctxtui.services.editing.next_request import Next
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.scene import Scene
@@ -74,12 +82,9 @@ class Proposals:
         """What one would do, set as it is now."""
         policy = self._policies[index]
         row = self._known(policy)
-        if self._worked is None:
-            self._await()
-            tag = self._priced(self._staging.applied) if self._overlay.staged else None
-            self._worked = self._situation(), tag
+        worked = self._begun()
         try:
-            return self._tried(policy, row, *self._worked)
+            return self._tried(policy, row, *worked)
         except CtxtuiError as error:
             return replace(row, why=error.message)
 
@@ -130,13 +135,12 @@ class Proposals:
         after = apply(context, (*situation.log, *made), self.rules)
         if after.refused:
             return replace(row, why=after.refused)
-        staged = replace(self._staging, applied=after, tokens_of=self._count)
-        usable = situation.usable
+        usable, size = situation.usable, self._counted(after).whole
         row = replace(
             row,
             edits=tuple(made),
-            freed=staged.freed - self._staging.freed,
-            share=staged.after / usable if usable else None,
+            freed=self._counted(self._staging.applied).whole - size,
+            share=size / usable if usable else None,
         )
         found = self._priced(after)
         return row if found is None else _at_best(row, found, tag)
@@ -149,12 +153,44 @@ class Proposals:
         def count(block: Block) -> int:
             return round(coming.weigh(self._study.measured(self._model, block)))
 
-        return price_tag(self._before, after, coming.asked, count)
+        return price_tag(self._before, after, coming.asked, count, (self._counted(self._before), self._counted(after)))
+
+    def _counted(self, applied: Applied) -> RequestCount:
+        """What the request under `applied` comes to."""
+        measure = partial(self._study.measured, self._model)
+        return request_count(self._study.book, self._staging.scene.call, applied, measure)
 
     def _known(self, policy: Policy) -> Proposed:
         values = {**policy.defaults, **self._given.get(policy.name, {})}
         settings = tuple(Setting(name, _spelled(value), policy.notes.get(name, "")) for name, value in values.items())
         return Proposed(policy.name, policy.about, settings)
+
+    def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
+        """What would help besides what stands already, what saves most over `horizon` calls first; for a worker, which
+        says when it is `stopped`: then what was found by then."""
+        situation, staged = self._begun()
+        rest = [policy for policy in self._policies if policy.name != budget.NAME]
+
+        def tag(edits: Sequence[Edit]) -> PriceTag | None:
+            if stopped():
+                return None
+            after = apply(situation.context, (*situation.log, *edits), self.rules)
+            found = self._priced(after)
+            if found is None:
+                return None
+            quoted = quotes(situation.literals, after) if situation.literals is not None else ()
+            return without(replace(found, quotes=tuple(quoted)), staged)
+
+        found = takewhile(lambda _: not stopped(), search(situation, rest))
+        return advice(found, tag, horizon, lambda one: complete(situation, one))
+
+    def _begun(self) -> tuple[PolicyContext, PriceTag | None]:
+        """The context as policies see it, and what is staged already costs; worked out at the first time."""
+        if self._worked is None:
+            self._await()
+            tag = self._priced(self._staging.applied) if self._overlay.staged else None
+            self._worked = self._situation(), tag
+        return self._worked
 
     def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
         """The content that `edits` take out, by name."""
@@ -169,12 +205,18 @@ def _at_best(row: Proposed, found: PriceTag, staged: PriceTag | None) -> Propose
     """`row` with the price at the cheapest moment, less what the edits that are staged cost then anyway."""
     if not found.moments:
         return row
-    moment = found.moments[found.cheapest]
-    once, per_call = moment.once, moment.per_call
-    already = next((one for one in staged.moments if one.name == moment.name), None) if staged is not None else None
-    if already is None:
-        return replace(row, moment=moment.name, once=once, per_call=per_call, pays_back=moment.pays_back)
-    more_once = None if once is None or already.once is None else once - already.once
-    more_per_call = None if per_call is None or already.per_call is None else per_call - already.per_call
-    back = pays_back(more_once, more_per_call)
-    return replace(row, moment=moment.name, once=more_once, per_call=more_per_call, pays_back=back)
+    moment = without(found, staged).moments[found.cheapest]
+    return replace(row, moment=moment.name, once=moment.once, per_call=moment.per_call, pays_back=moment.pays_back)
+
+
+def without(found: PriceTag, staged: PriceTag | None) -> PriceTag:
+    """`found` with its money less what the edits that are `staged` cost then anyway."""
+    already = {one.name: one for one in staged.moments} if staged is not None else {}
+    moments = (_more(one, already[one.name]) if one.name in already else one for one in found.moments)
+    return replace(found, moments=tuple(moments))
+
+
+def _more(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
+    once = None if moment.once is None or already.once is None else moment.once - already.once
+    per_call = None if moment.per_call is None or already.per_call is None else moment.per_call - already.per_call
+    return replace(moment, once=once, per_call=per_call, pays_back=pays_back(once, per_call))

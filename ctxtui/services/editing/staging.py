@@ -11,11 +11,13 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
-from ctxtui.curation.price.price_tag import EXPIRY, ApplyMoment, PriceTag, price_tag
+from ctxtui.curation.price.price_tag import EXPIRY, ApplyMoment, PriceTag, breakage, price_tag
+from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
-from ctxtui.views.model.staging import Staging, is_unsent, parted
+from ctxtui.tokens.features import NOTHING
+from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane
 
 if TYPE_CHECKING:
@@ -24,11 +26,14 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.study.study import Study
+    from ctxtui.tokens.features import Features
     from ctxtui.views.model.scene import Scene
 
 
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
+_KEPT: Final = 4
+"""Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""
 MANY: Final = 20_000
 """Blocks that are read at once where the user waits for it (a third of a second)."""
 
@@ -61,6 +66,7 @@ class StagingArea:
         self._under: Staging | None = None
         self._next = NextRequestCache(study)
         self._tag: tuple[object, PriceTag] | None = None
+        self._counts: list[tuple[Applied, object, RequestCount]] = []
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
         """The request that would follow the call shown, under the edits that are applied; None while it is worked out,
@@ -122,12 +128,44 @@ class StagingArea:
         if not base.touched or not overlay.staged:
             under = None
         elif under is None or under.applied is not base or under.scene is not scene:
-            under = Staging(scene, base, sizes, head=head)
+            under = Staging(scene, base, sizes, head=head, count=partial(self.counted, scene))
         self._under = under
-        breaks = parted(base, applied)
         return Staging(
-            scene, applied, sizes, edits=overlay.staged, marked=marks, head=head, under=under, breaks_at=breaks
+            scene,
+            applied,
+            sizes,
+            edits=overlay.staged,
+            marked=marks,
+            head=head,
+            under=under,
+            count=partial(self.counted, scene),
         )
+
+    def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
+        """What the request under `applied` comes to; None while something of it is being counted."""
+        # Imported here: a screen has its first frame before any figure is asked for.
+        from ctxtui.analysis.request_counts import request_count
+
+        study, call = self.study, scene.call
+        key = (call.id, study.book.version, scene.figures.not_recorded, scene.figures.attached)
+        known = next((one for one in self._counts if one[0] is applied and one[1] == key), None)
+        if known is not None:
+            return known[2]
+        if not study.book.counted(call.model, applied.context.head):
+            return None
+        waiting: list[Block] = []
+
+        def measure(block: Block) -> Features:
+            found = study.features_of(call.model, block)
+            if found is None:
+                waiting.append(block)
+            return NOTHING if found is None else found
+
+        made = request_count(study.book, call, applied, measure)
+        if waiting:
+            return None
+        self._counts = [*self._counts[1 - _KEPT :], (applied, key, made)]
+        return made
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
         """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: the cheapest);
@@ -138,11 +176,15 @@ class StagingArea:
         staged = bool(staging.edits) or staging.unsent
         tag = self._price(staging, coming) if coming is not None and staged and staging.counted else None
         if coming is not None and (tag is not None or not staged):
-            at = [one for one in (coming.parts_at, tag.breaks_at if tag is not None else None) if one is not None]
-            staging = staging.parted(min(at, default=None))
+            found = tag.breakage if tag is not None else breakage(coming.asked, coming.asked.read_now)
+            staging = staging.breaking(found)
         if tag is None:
             return StagedPane(
-                staging=staging, usable=usable, dialect=applied.context.dialect, asleep=len(applied.asleep)
+                staging=staging,
+                usable=usable,
+                dialect=applied.context.dialect,
+                asleep=len(applied.asleep),
+                known=coming is not None and not staged,
             )
         assert coming is not None
         moments = tuple(
@@ -159,7 +201,7 @@ class StagingArea:
             thinking_lost=tag.thinking_lost,
             warnings=tuple(_warnings(tag)),
             asleep=len(applied.asleep),
-            broken=tag.broken,
+            known=True,
         )
 
     def broken(self, staging: Staging, later: Later, *, live: bool) -> tuple[Sequence[Quote], Sequence[Lost]] | None:
@@ -186,7 +228,11 @@ class StagingArea:
                     return 0
                 return round(coming.weigh(found))
 
-            tag = price_tag(self.before(staging.scene), staging.applied, coming.asked, count, self._next.literals)
+            before, after = self.before(staging.scene), staging.applied
+            without, under = self.counted(staging.scene, before), self.counted(staging.scene, after)
+            if without is None or under is None:
+                return None
+            tag = price_tag(before, after, coming.asked, count, (without, under), self._next.literals)
             if waiting:
                 return None
             self._tag = key, tag
@@ -237,7 +283,7 @@ class StagingArea:
         chosen = ChosenCall(scene.thread, number, scene.call)
         applied = self.applied(scene)
         sizes = partial(self.study.tokens_of, scene.call.model)
-        under = Staging(scene, applied, sizes, head=applied.context.head or ROOT)
+        under = self.counted(scene, applied)
         return Ready(
             session=self.study.session,
             chosen=chosen,
@@ -245,7 +291,7 @@ class StagingArea:
             applied=applied,
             prefill=card.prefill,
             after=True,
-            size=under.after if under.counted else None,
+            size=under.whole if under is not None else None,
             count=lambda block: sizes(block) or 0,
         )
 

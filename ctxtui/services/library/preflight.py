@@ -22,6 +22,7 @@ from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Step
+from ctxtui.curation.policies.risk import Risk, risk_of
 from ctxtui.pricing.price import PriceTable, price_call
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -125,10 +126,11 @@ LEAST = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smallest:
-    """A set of edits: how many of each kind, tokens `before` and `after`, the `target` that was to be reached, USD
-    more `once` if it is applied at the cheapest `moment`, and for every later call (None: not known)."""
+    """A set of edits: how many of each kind, their `risk`, tokens `before` and `after`, the `target` that was to be
+    reached, USD more `once` if it is applied at the cheapest `moment`, and for every later call (None: not known)."""
 
     kinds: dict[str, int]
+    risk: Risk
     before: int
     after: int
     target: int
@@ -162,6 +164,7 @@ def smallest(
     moment = tag.moments[tag.cheapest] if tag.moments else None
     return Smallest(
         kinds=kinds,
+        risk=risk_of(found.context, found.made),
         before=tag.before,
         after=tag.after,
         target=target,

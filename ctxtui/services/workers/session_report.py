@@ -20,6 +20,7 @@ from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.editing.advice import advise
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named, stored_ids
 
@@ -56,7 +57,9 @@ def _misses(session: Session, _: Named, settings: Settings) -> Misses:
 
 def _statement(session: Session, named: Named, settings: Settings) -> Statement:
     with counter_with_memory(settings) as counter:
-        made = account(session, counter, settings).statement()
+        one = account(session, counter, settings)
+        made = one.statement()
+        advise(made, one, counter, settings)
     made.subscription = subscribed(named, settings)
     return made
 

@@ -133,7 +133,7 @@ class Panels:
         self.layout = layout.arrange(width, height, self._wants)
         what, box = self.context.what, self.layout.boxes.get("context")
         if what is not None and box is not None:
-            rows = composition.rows_wanted(what, box.width - 1)
+            rows = composition.rows_wanted(what, box.width - 1, opened=self.context.opened)
             if rows != self._wants.context:
                 self._wants = replace(self._wants, context=rows)
                 self.layout = layout.arrange(width, height, self._wants)
@@ -183,14 +183,13 @@ class Panels:
         shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         counted = self.staging is not None and self.staging.counted
-        after = self.staging.shown if counted and self.staging else None
-        if after == scene.figures.context_tokens:
-            # What is applied was sent: nothing is about to change.
-            after = None
-        self.header.show(replace(shown, behind=view.behind, record=record, after=after))
-        what = self.sides.composed(study, known, scene, view.shown)
+        # Where what is applied was sent, nothing is about to change.
+        after = self.staging.shown if counted and self.staging and not self.staging.as_sent else None
+        what, used = self.sides.composed(study, known, scene, view.shown), shown.used
         if self.staging is not None and after is not None:
             what = composition.staged(what, self.staging.by_category)
+            used, after = what.total, what.after
+        self.header.show(replace(shown, behind=view.behind, record=record, used=used, after=after))
         if pane is not None:
             self.staged.show(pane)
         self.coming = edits.coming_of(scene) if edits is not None and scene.counted else None
@@ -271,7 +270,7 @@ class Panels:
     def _replan(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         staged = self.staging is not None
-        rows = composition.rows_wanted(what, self.context.body_width)
+        rows = composition.rows_wanted(what, self.context.body_width, opened=self.context.opened)
         wants = Wants(rows, threads, groups, staged, self.coming is not None)
         changed, self._wants = wants != self._wants, wants
         return changed

@@ -82,7 +82,11 @@ class BillScreen(PageScreen[Statement, CallAt]):
     """The statement, worked out behind the screen; closes with the call that was chosen."""
 
     foot = False
-    BINDINGS: ClassVar[list[BindingType]] = [*overlay_bindings(()), Binding("dollar_sign", "dismiss(None)", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *overlay_bindings(()),
+        Binding("dollar_sign", "dismiss(None)", show=False),
+        Binding("H", "advice", show=False),
+    ]
 
     def __init__(self, host: ListHost) -> None:
         self.host = host
@@ -111,6 +115,12 @@ class BillScreen(PageScreen[Statement, CallAt]):
         here = self.pane.lines[message.index] if message.index < len(self.pane.lines) else None
         if here is not None and here.call is not None:
             self.dismiss(here.call)
+
+    def action_advice(self) -> None:
+        """To the list of what would help, where it can be staged."""
+        below = self.app.screen_stack[-2]
+        self.dismiss(None)
+        below.call_after_refresh(below.run_action, "command('AdviceList')")
 
     def done(self, result: CallAt) -> None:
         """Show the call."""

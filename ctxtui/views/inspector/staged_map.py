@@ -5,7 +5,7 @@ Only what edits change is walked; between changes the raw context stands, shifte
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -36,11 +36,11 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     total = found.total
     shown: list[int | None] = [*found.categories((pixel + 0.5) * extent / count for pixel in range(count))]
     shown += [None] * (count - len(shown))
-    broken = staging.break_token
+    at = staging.breaks_at
+    broken = None if at is None else found.start(at)
     cached = min(staging.cached, total) if broken is None else min(staging.cached, broken)
     segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
     own = tuple(found.end(at) for at, edit in staging.applied.marks.items() if edit.given.get("on", True))
-    break_at = None if broken is None else float(broken)
     return ContextMap(
         shown=tuple(shown),
         extent=extent,
@@ -48,7 +48,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
         marks=(),
         here=found.middle(cursor),
         own=own,
-        break_at=break_at,
+        break_at=broken,
     )
 
 
@@ -100,7 +100,7 @@ class _Walk:
                 start = self._before(at) + self._shift
                 if fate.after:
                     self._put(at, start, self._tree[change.node].category)
-                self._shift += (fate.after or 0) - fate.tokens
+                self._shift -= fate.freed
                 done = at + 1
         if done < len(self._nodes):
             self._put(done, self._before(done) + self._shift, None)
@@ -130,6 +130,11 @@ class _Walk:
     def _shifted(self, at: int) -> float:
         found = bisect_right(self._at, at) - 1
         return self._stretches[found].shift if found >= 0 else 0.0
+
+    def start(self, at: int) -> float:
+        """The staged token at which the raw position `at` begins, or what is put in there."""
+        found = bisect_left(self._at, at)
+        return self._starts[found] if found < len(self._at) and self._at[found] == at else self._before(at)
 
     def end(self, at: int) -> float:
         """The staged token just behind the raw position `at`."""

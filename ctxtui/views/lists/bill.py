@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.latency import Latency
-from ctxtui.analysis.money import savings
+from ctxtui.analysis.money import policy_savings, savings
 from ctxtui.analysis.money.bill import (
     CARRY,
     FIRST,
@@ -26,6 +26,7 @@ from ctxtui.analysis.money.statement import Dear, Statement
 from ctxtui.analysis.session_events import duration, thousands
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
+from ctxtui.views.lists import advice
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span
@@ -211,8 +212,9 @@ _TIMES: Final[tuple[Column[Latency], ...]] = (
 )
 
 
-def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[BillLine]]]:
-    """(title, note, lines) of each section that has something to say, for rows of `room` cells."""
+def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
+    """(title, note, lines) of each section that has something to say, for rows of `room` cells. What would help is told
+    with its command line where the session's `name` is given."""
     if parts := [BillLine(spans) for spans in part_lines(what, room)]:
         yield "the bill", "", parts
     if what.bill.rewrites:
@@ -223,6 +225,12 @@ def sections(what: Statement, room: int) -> Iterator[tuple[str, str, list[BillLi
             yield "dearest tools", "definitions, calls and results as input", tools
     if what.bill.usd is not None:
         yield "cures", "had the same calls been made", cure_lines(what)
+    if what.ahead:
+        yield (
+            "from here on",
+            advice.note(what.ahead) + ("" if name else "; H stages one"),
+            [BillLine(one) for one in advice.lines(what.ahead, name)],
+        )
     if times := time_lines(what):
         yield "time", "medians", times
 
@@ -300,6 +308,10 @@ def cure_words(cure: Cure) -> str:
             return f"cache entries of 5 minutes in place of 1 hour{at}, {saves}"
         case savings.TOOLS:
             return f"leave out {many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
+        case policy_savings.POLICY:
+            policy, risk = cure.names
+            what = f"{policy} from the first call on{at}: {many(cure.count, 'block')} less by {tokens}"
+            return f"{what}, {saves} ({risk})"
     return f"switch the prompt cache on{at}, {saves}"
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ctxtui.analysis.growth.projection import TURN, Limit, Outlook
 from ctxtui.analysis.growth.units_ahead import Range
+from ctxtui.curation.policies.risk import Risk
+from ctxtui.curation.price.advice import Advice
+from ctxtui.views.lists import advice
 from ctxtui.views.text import cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
 
@@ -134,6 +138,8 @@ class Set(Protocol):
     @property
     def kinds(self) -> dict[str, int]: ...
     @property
+    def risk(self) -> Risk: ...
+    @property
     def before(self) -> int: ...
     @property
     def after(self) -> int: ...
@@ -151,8 +157,8 @@ class Set(Protocol):
     def quoted(self) -> int: ...
 
 
-def cure(found: Set | None) -> Iterator[list[Span]]:
-    """The smallest set of edits that keeps the turns below the usable window."""
+def cure(found: Set | None, name: str) -> Iterator[list[Span]]:
+    """The smallest set of edits that keeps the turns of the session called `name` below the usable window."""
     if found is None:
         return
     yield []
@@ -161,11 +167,7 @@ def cure(found: Set | None) -> Iterator[list[Span]]:
         return
     what = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in found.kinds.items())
     enough = "stays below it" if found.reached else f"comes to {numbers.tokens(found.after)}, not yet below"
-    yield [
-        Span("To have room: ", "bold"),
-        Span(what, "ink"),
-        Span(f"  (ctxtui curate NAME --policy budget --set target={found.target})", "dim"),
-    ]
+    yield [Span("To have room: ", "bold"), Span(what, "ink"), Span(f"; {found.risk.words}", "dim")]
     yield [
         Span("  context ", "dim"),
         Span(f"{numbers.tokens(found.before)} → {numbers.tokens(found.after)}", "ink bold"),
@@ -173,3 +175,12 @@ def cure(found: Set | None) -> Iterator[list[Span]]:
         Span(f"{numbers.signed_money(found.per_call)} a call", "ink"),
         Span(f"; {found.quoted} of it quoted later" if found.quoted else "", "warn"),
     ]
+    yield [Span(f"  ctxtui curate {shlex.quote(name)} --after --policy budget --set target={found.target}", "faint")]
+
+
+def helps(every: Sequence[Advice], name: str) -> Iterator[list[Span]]:
+    """What would help from here on, what saves most first."""
+    if every:
+        yield []
+        yield [Span("What would help, ", "bold"), Span(f"{advice.note(every)}:", "dim")]
+        yield from advice.lines(every, name)

@@ -16,18 +16,24 @@ from ctxtui.views.model.scene import Scene
 
 if TYPE_CHECKING:
     from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
+    from ctxtui.curation.price.price_tag import Breakage
+    from ctxtui.curation.price.request_count import RequestCount
 
 Tokens = Callable[[Block], int | None]
 """Tokens of a block that no context has yet; None while it is being counted."""
 
-_ANYWHERE: Final = ("fates", "news", "counted", "before", "gone", "cached", "by_category", "_stretch", "_left_out")
-"""What of a `Staging` does not depend on where the prompt parts."""
+Count = Callable[["Applied"], "RequestCount | None"]
+"""What the request comes to that leaves under edits; None while something of it is being counted."""
+
+_ANYWHERE: Final = ("fates", "news", "counted", "raw", "request", "as_sent", "cached", "by_category", "_left_out")
+"""What of a `Staging` does not depend on what it breaks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fate:
-    """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), the `mark`
-    of its row by name, whether it is `out`, whether only a `repair` took it, and who did it."""
+    """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), both with
+    its message's header where it is the first part; the `mark` of its row by name, whether it is `out`, whether only a
+    `repair` took it, and who did it. `stays` are the tokens of that header where it is sent without the block."""
 
     tokens: int
     after: int | None
@@ -36,6 +42,12 @@ class Fate:
     repair: bool
     kind: str
     author: str = USER
+    stays: int = 0
+
+    @property
+    def freed(self) -> int:
+        """Tokens that go from the request; negative where more come."""
+        return self.tokens - (self.after or 0) - self.stays
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +66,8 @@ class Staging:
     """The context of `scene` under its edits, as far as it is counted. `edits` are those that are only staged,
     `marked` the nodes that the user marked, `head` the end of the context that the next request would have. `under` is
     the same under the edits that are applied, where others are staged on top (None: nothing is to be taken off).
-    `breaks_at` is the first raw position from which the next request is another one than the last, as the provider
-    reads it; None where it only goes on."""
+    `breakage` is what the next request breaks of the cache (None: nothing, or it is not known yet). `count` counts
+    whole requests."""
 
     scene: Scene
     applied: Applied
@@ -65,13 +77,14 @@ class Staging:
     marked: frozenset[int] = frozenset()
     head: int = ROOT
     under: Staging | None = None
-    breaks_at: int | None = None
+    breakage: Breakage | None = None
+    count: Count = lambda applied: None
 
-    def parted(self, at: int | None) -> Staging:
-        """The same, breaking at `at` (None: nowhere); what is known already and does not depend on that goes along."""
-        if at == self.breaks_at:
+    def breaking(self, breakage: Breakage | None) -> Staging:
+        """The same, breaking that; what is known already and does not depend on it goes along."""
+        if breakage == self.breakage:
             return self
-        other = replace(self, breaks_at=at)
+        other = replace(self, breakage=breakage)
         other.__dict__.update({name: self.__dict__[name] for name in _ANYWHERE if name in self.__dict__})
         return other
 
@@ -94,9 +107,11 @@ class Staging:
         tokens = running.own(change.node) if running.counted(change.node) and self._is_read(change.node) else 0
         if change.before.kind == HEADER:
             tokens = 0
-        elif tokens:
-            tokens -= self._header_before(change.position)
-        after = 0 if change.after is None else tokens if not tokens else self.tokens_of(change.after)
+        header = self._header_before(change.position) if tokens else 0
+        after: int | None = 0
+        if change.after is not None and tokens:
+            counted = self.tokens_of(change.after)
+            after = None if counted is None else counted + header
         mark = "dropped" if change.repaired else change.edit.does.mark
         return Fate(
             tokens=tokens,
@@ -106,6 +121,7 @@ class Staging:
             repair=change.repaired,
             kind=change.edit.kind,
             author=change.edit.author,
+            stays=header if change.after is None else 0,
         )
 
     def _header_before(self, position: int) -> int:
@@ -134,17 +150,22 @@ class Staging:
     def counted(self) -> bool:
         """Whether every figure is known."""
         known = [fate.after for fate in self.fates.values()] + [new.tokens for new in self.news]
-        return self.scene.running.counted(self.head) and None not in known
+        return self.scene.running.counted(self.head) and None not in (*known, self.request, self.raw)
 
     @cached_property
+    def request(self) -> RequestCount | None:
+        """The request that would leave; None while something of it is being counted."""
+        return self.count(self.applied)
+
+    @cached_property
+    def raw(self) -> RequestCount | None:
+        """The same without any edit."""
+        return self.count(self.applied.without)
+
+    @property
     def before(self) -> int:
-        """Tokens of the context that the next request would have: what was reported of the call shown, and what came
-        since as we count it."""
-        running, raw = self.scene.running, self.scene.call.raw_head
-        if not running.counted(self.head):
-            return 0
-        since = running.read(self.head, self.head) - running.read(self.head, raw)
-        return self.scene.figures.context_tokens + sum(self._left_out.values()) + since
+        """Tokens of the request without any edit; 0 while it is being counted."""
+        return self.raw.whole if self.raw is not None else 0
 
     @cached_property
     def _left_out(self) -> dict[int, int]:
@@ -157,43 +178,51 @@ class Staging:
         )
         return {category: raw - sent for category, (raw, sent) in enumerate(sums) if raw != sent}
 
-    @cached_property
-    def _stretch(self) -> float:
-        """Reported tokens for one of ours: figures that are held against a report are told in its tokens."""
-        ours = self.scene.position(self.scene.head)
-        return self.scene.figures.context_tokens / ours if ours and self.scene.figures.reported else 1.0
-
     @property
     def freed(self) -> int:
         """Tokens that go with the edits in question, less those that come; negative where more come."""
         return self.gone - (self.under.gone if self.under is not None else 0)
 
-    @cached_property
+    @property
     def gone(self) -> int:
         """Tokens that the raw context has more than what would be sent."""
-        return self.gone_from(0)
+        return self.before - self.after
 
     def gone_from(self, position: int, until: int | None = None) -> int:
-        """As `gone`, from a raw position on, up to another one (exclusive)."""
+        """As `gone`, block by block, from a raw position on, up to another one (exclusive)."""
         changes = self.applied.changes
         last = len(self.applied.context) + 1 if until is None else until
         gone = 0
         for at, change in changes.items():
             if position <= at < last:
-                fate = self.fates[change.node]
-                gone += fate.tokens - (fate.after or 0)
+                gone += self.fates[change.node].freed
         return gone - sum(new.tokens or 0 for new in self.news if position <= new.at < last)
 
     @property
     def after(self) -> int:
-        """Tokens of the context under the edits."""
-        return max(0, self.before - self.gone)
+        """Tokens of the request that would leave; 0 while it is being counted."""
+        return self.request.whole if self.request is not None else 0
 
     @property
     def shown(self) -> int:
-        """Tokens of the context shown, without what came since, under the edits."""
-        gone = self.gone_from(0, self._depth)
-        return max(0, self.scene.figures.context_tokens + sum(self._left_out.values()) - gone)
+        """Tokens of the context shown, without what came since, under the edits: as reported where it was sent so."""
+        if self.as_sent:
+            return self.scene.figures.context_tokens
+        running, depth = self.scene.running, self._depth
+        since = running.read(self.head, self.head) - running.read(self.head, self.scene.call.raw_head)
+        return max(0, self.after - since + self.gone_from(depth))
+
+    @cached_property
+    def as_sent(self) -> bool:
+        """Whether the call shown was sent under just these edits: nothing of its context is about to change."""
+        applied, depth = self.applied, self._depth
+        if self.unsent:
+            return all(position >= depth for position in applied.changes) and all(
+                one.position >= depth for one in applied.inserts
+            )
+        tree = self.scene.session.tree
+        sent = [tree[node].block.digest for node in tree.path(self.scene.call.sent_head)]
+        return sent == [one.item.block.digest for one in applied.items if one.position < depth]
 
     @property
     def _depth(self) -> int:
@@ -206,27 +235,15 @@ class Staging:
         usage = self.scene.call.usage
         return usage.cache_read + usage.cache_write if usage is not None and usage.has_cache else 0
 
-    @cached_property
-    def break_token(self) -> int | None:
-        """The token at which the sent prefix parts from the raw one; None where it does not."""
-        at = self.breaks_at
-        if at is None:
-            return None
-        nodes = self.applied.context.nodes
-        before = self.scene.session.tree[nodes[at]].parent if at < len(nodes) else self.head
-        if not self.scene.running.counted(self.head):
-            return 0
-        return round((self.scene.position(before) - self.gone_from(0, at)) * self._stretch)
+    @property
+    def breaks_at(self) -> int | None:
+        """The raw position from which cached tokens are not read any more; None where nothing breaks."""
+        return self.breakage.at if self.breakage is not None else None
 
     @property
     def broken(self) -> int:
-        """Cached tokens that lie behind the break: they cannot be read again."""
-        return 0 if self.break_token is None else max(0, self.cached - self.break_token)
-
-    @property
-    def rewritten(self) -> int:
-        """Tokens behind the break under the edits: written again, once."""
-        return 0 if self.break_token is None else max(0, self.after - self.break_token)
+        """How many."""
+        return self.breakage.tokens if self.breakage is not None else 0
 
     @cached_property
     def by_category(self) -> dict[int, int]:
@@ -236,7 +253,7 @@ class Staging:
         for node, fate in self.fates.items():
             if tree[node].depth > depth:
                 continue
-            for category, tokens in self._shared(node, (fate.after or 0) - fate.tokens).items():
+            for category, tokens in self._shared(node, -fate.freed).items():
                 change[category] = change.get(category, 0) + tokens
         for new in self.news:
             if new.at >= depth:
@@ -281,16 +298,3 @@ class Staging:
 def is_unsent(scene: Scene) -> bool:
     """Whether the call shown was sent as the agent had it, without edits."""
     return scene.call.sent_head == scene.call.raw_head
-
-
-def parted(before: Applied, after: Applied) -> int | None:
-    """The first raw position at which `after` has something else than `before`, whether the provider reads it or not;
-    None where they are the same."""
-    found = [p for p in {*before.changes, *after.changes} if _after(before, p) != _after(after, p)]
-    found += [one.position for one in {*before.inserts} ^ {*after.inserts}]
-    return min(found, default=None)
-
-
-def _after(side: Applied, position: int) -> object:
-    change = side.changes.get(position)
-    return True if change is None else change.after

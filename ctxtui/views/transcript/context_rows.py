@@ -261,7 +261,7 @@ class ContextRows:
         new = self._staged.new(self.entry(index))
         if new is not None:
             return staged_row.draw_new(new, grid, cursor)
-        return staged_row.draw_rule(rule, grid, self.staging.rewritten if self.staging.counted else None)
+        return staged_row.draw_rule(rule, grid, self.staging.broken)
 
     def _row_line(self, index: int, row: rows.TranscriptRow, grid: Grid, cursor: str) -> Spans:
         if self.staging is None:

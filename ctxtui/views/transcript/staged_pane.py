@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells, numbers
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.curation.price.request_count import RequestCount
 
 SHORT: int = 5
 """Lines of the pane that always show: freed, broken, and the three prices."""
@@ -30,8 +34,7 @@ class MomentPrice:
 class StagedPane:
     """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
     `dialect` the provider's dialect that the result was held against; `warnings` are short texts, each with what it is
-    about; `asleep` are edits whose target is not in this context, and `broken` the cached tokens that are not read
-    any more if the edits are applied now, as the simulated cache has it (None: not known yet)."""
+    about; `asleep` are edits whose target is not in this context. `known`: what the edits break is known."""
 
     staging: Staging
     usable: int
@@ -41,7 +44,12 @@ class StagedPane:
     thinking_lost: int = 0
     warnings: tuple[tuple[str, str], ...] = ()
     asleep: int = 0
-    broken: int | None = None
+    known: bool = False
+
+    @property
+    def broken(self) -> int:
+        """Cached tokens that are not read any more if the edits are applied now."""
+        return self.staging.broken
 
 
 def edits(count: int) -> str:
@@ -76,25 +84,34 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
     else:
         style = "add bold" if staging.freed > 0 else "warn bold" if staging.freed < 0 else "dim"
         falls = "falls" if staging.freed >= 0 else "grows"
-        share = f"{100 * staging.after / what.usable:.0f} %" if what.usable else numbers.tokens(staging.after)
+        share = f", {100 * staging.after / what.usable:.0f} %" if what.usable else ""
         yield _fit(
             [
                 Span(" frees  ", "ink"),
                 Span(cells.right(numbers.signed(-staging.freed), 8), style),
-                Span(f"  context {falls} to ", "dim"),
+                Span(f"  {falls} to ", "dim"),
+                *_size(staging.request),
                 Span(share, "ink bold"),
             ],
             room,
         )
-    if staging.break_token is None:
+    broken = staging.breakage
+    if broken is not None:
+        parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken.tokens), 8), "warn bold")]
+        of = f"  of {numbers.tokens(broken.cached)} cached, from block {broken.at + 1:,}"
+        yield _fit([*parts, Span(of, "dim")], room)
+    elif what.known:
         yield [Span(" breaks ", "ink"), Span(cells.right("0", 8), "dim"), Span("  nothing of the prefix", "dim")]
     else:
-        at = numbers.tokens(staging.break_token)
-        of = f"  of {numbers.tokens(staging.cached)} cached, from {at}" if staging.cached else f"  from token {at} on"
-        known = staging.broken if staging.cached else staging.rewritten
-        broken = known if what.broken is None else what.broken
-        parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken), 8), "warn bold")]
-        yield _fit([*parts, Span(of, "dim")], room)
+        yield [Span(" breaks ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
+
+
+def _size(request: RequestCount | None) -> list[Span]:
+    """What a request comes to: its body, and what the client adds."""
+    if request is None:
+        return [Span(numbers.NONE, "faint")]
+    body = [Span(numbers.tokens(request.body), "ink bold")]
+    return [*body, Span(f" + {numbers.tokens(request.client)} of the client's", "dim")] if request.client else body
 
 
 def _prices(what: StagedPane, room: int) -> Iterator[Spans]:

@@ -84,8 +84,9 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
     if fate is None:
         bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
         return "", row.tokens, [Span(bar.ljust(grid.bar), row.style)]
-    freed = fate.tokens - (fate.after or 0)
-    drawn = bars.staged(fate.after or 0, max(0, freed), BAR_STEP * grid.bar, grid.bar, row.style)
+    drawn = bars.staged(
+        fate.after or 0, max(0, fate.tokens - (fate.after or 0)), BAR_STEP * grid.bar, grid.bar, row.style
+    )
     room = grid.bar - sum(len(span.text) for span in drawn)
     bar_spans = [*drawn, Span(" " * max(0, room))]
     if fate.out:
@@ -122,11 +123,10 @@ def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
     return draw(new_row(new), grid, cursor, None, new.edit.does.mark, broken=True, author=new.edit.author)
 
 
-def draw_rule(rule: RuleRow, grid: Grid, rewritten: int | None) -> list[Span]:
-    """A folded run, or the place where the prefix ends; `rewritten` are the tokens written again behind it."""
+def draw_rule(rule: RuleRow, grid: Grid, broken: int) -> list[Span]:
+    """A folded run, or the place where the prefix ends; `broken` are the cached tokens that are not read any more."""
     if rule.kind == BREAK:
-        again = "" if rewritten is None else f" · {numbers.tokens(rewritten)} below written again, once"
-        text = f" prefix ends here{again} "
+        text = f" prefix ends here · breaks {numbers.tokens(broken)} cached "
         lead = [Span(MARK["break"].glyph, "crit"), Span("╌╌╌╌", "write"), Span(text, "write bold")]
         line = fitted(lead, grid.width - 1)
         fill = len(line[-1].text) if line[-1].text.isspace() else 0

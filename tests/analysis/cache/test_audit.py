@@ -17,7 +17,7 @@ from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, Pauses, s
 from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import CLIENT_VERSION, Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
@@ -221,6 +221,23 @@ def test_a_resumed_client_that_kept_its_cache_is_taken_to_keep_it() -> None:
     assert [row.alarm for row in resumed] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "alarm"),
+    [("2.1.197", "2.1.197", True), ("2.1.280", "2.1.280", False), ("2.1.280", "2.1.300", True)],
+)
+def test_a_resumed_client_of_today_sends_what_it_sent_before(before: str, after: str, alarm: bool) -> None:
+    talk = Talk()
+    for _ in range(4):
+        talk.call()
+    talk.script.epoch = Epoch(2, EpochStart.RESUME)
+    talk.script.hear(block.text("go on"))
+    talk.call()
+    for number, call in enumerate(talk.script.session.thread_calls()):
+        extra = {CLIENT_VERSION: before if number < 4 else after}
+        talk.script.session.apply(CallSeen(replace(call, extra=extra)))
+    assert talk.rows()[-1].alarm is alarm
+
+
 def test_a_client_that_loses_the_rest_at_every_turn_is_taken_to_go_on_so() -> None:
     talk = Talk()
     talk.call(read=FLOOR)
@@ -263,7 +280,9 @@ def test_a_client_that_marks_one_message_loses_the_rest_behind_a_long_round(vers
 
 
 def test_a_client_that_asks_after_each_turn_is_known_by_its_version() -> None:
-    for version, alarm in (("2.1.12", False), ("1.0.51", True)):
+    known: list[dict[str, object]] = [{CLIENT_VERSION: "2.1.12"}, {CLIENT_VERSION: "1.0.51"}]
+    known.append({CLIENT_VERSION: "2.1.12", UNATTENDED: True})
+    for extra, alarm in zip(known, (False, True, True), strict=True):
         talk = Talk()
         for _ in range(3):
             made = talk.call()
@@ -271,7 +290,7 @@ def test_a_client_that_asks_after_each_turn_is_known_by_its_version() -> None:
         talk.script.hear(block.text("go on"))
         talk.call(after=450)
         for call in talk.script.session.thread_calls():
-            talk.script.session.apply(CallSeen(replace(call, extra={CLIENT_VERSION: version})))
+            talk.script.session.apply(CallSeen(replace(call, extra=extra)))
         assert talk.rows()[-1].alarm is alarm
 
 

@@ -28,6 +28,7 @@ from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, PriceQuestion, PriceTag, price_tag
+from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.curation.provider_rules import rules_for
@@ -275,7 +276,13 @@ def tag_of(scene: Scene, *log: Any, now: float | None = None) -> PriceTag:
     literals = Literals(scene.context)
     literals.advance()
     asked = PriceQuestion(scene.simulator, scene.base, charge_of(scene.model), scene.now if now is None else now)
-    return price_tag(apply(scene.context, []), after, asked, scene.count, literals)
+    plain = apply(scene.context, [])
+    return price_tag(plain, after, asked, scene.count, sizes(scene, plain, after), literals)
+
+
+def sizes(scene: Scene, *sides: Applied) -> tuple[RequestCount, RequestCount]:
+    without, under = (RequestCount(sum(scene.count(item.block) for item in side.sent)) for side in sides)
+    return without, under
 
 
 def result(scene: Scene, number: int) -> int:
@@ -369,7 +376,9 @@ def test_what_another_marker_keeps_is_not_broken() -> None:
         for key, entry in scene.simulator._engines["anthropic"].entries.items()  # type: ignore[attr-defined]
         if key in {spot.key for spot in scene.base.last.back() if spot.number > 8}
     }
-    without, with_floor = (price_tag(apply(scene.context, []), after, one, scene.count) for one in (bare, kept))
+    plain = apply(scene.context, [])
+    counted = sizes(scene, plain, after)
+    without, with_floor = (price_tag(plain, after, one, scene.count, counted) for one in (bare, kept))
     assert without.broken - with_floor.broken == warm
     once = [tag.moments[0].once or 0.0 for tag in (without, with_floor)]
     assert once[0] - once[1] == pytest.approx(warm * (6.25 - 0.5) * 1e-6)

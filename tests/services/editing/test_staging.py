@@ -115,6 +115,19 @@ def test_what_applied_edits_cost_already_is_not_charged_again(first: int, second
         assert costs(on_top)[0][0] < 0, "behind a break that is there already everything is written anew anyway"
 
 
+@pytest.mark.parametrize("kind", [DROP, TRUNCATE])
+def test_a_staged_block_has_the_tokens_that_its_row_has(kind: str) -> None:
+    table = talk()
+    here = table.results()[3]
+    table.stage(kind, here, **({"head": 100, "tail": 0} if kind == TRUNCATE else {}))
+    staging = table.pane().staging
+    for node, fate in staging.fates.items():
+        if table.study.session.tree[node].block.kind != "header":
+            assert fate.tokens == table.scene.running.own(node)
+    rows = sum(fate.freed for fate in staging.fates.values()) - sum(new.tokens or 0 for new in staging.news)
+    assert rows == pytest.approx(staging.gone, abs=2), "the rows add up to what the request loses"
+
+
 def _freed(first: int) -> int:
     table = talk()
     table.stage(DROP, table.results()[first])

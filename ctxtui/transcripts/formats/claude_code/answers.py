@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import CLIENT_VERSION, ESTIMATED_INPUT, FRONT_RECORDED, Call, Fidelity, Skeleton
+from ctxtui.core.call import CLIENT_VERSION, ESTIMATED_INPUT, FRONT_RECORDED, UNATTENDED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
@@ -123,7 +123,7 @@ class Answers:
             skeleton=sent.skeleton,
             line=found.line,
             bytes_=(found.start, found.end),
-            extra=_version(record) | (_known(sent) or _asked(said_at(asked), before, at)),
+            extra=_client(record) | (_known(sent) or _asked(said_at(asked), before, at)),
         )
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)
@@ -239,8 +239,10 @@ def _known(sent: Sent) -> dict[str, Json]:
     return sent.extra
 
 
-def _version(record: ClaudeRecord) -> dict[str, Json]:
-    return {CLIENT_VERSION: record.version} if record.version else {}
+def _client(record: ClaudeRecord) -> dict[str, Json]:
+    """Which client made a request, and for whom: ``sdk-cli`` (``-p``) and the SDKs run it for programs."""
+    found: dict[str, Json] = {CLIENT_VERSION: record.version} if record.version else {}
+    return found | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else found
 
 
 def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:

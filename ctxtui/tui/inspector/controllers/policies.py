@@ -10,6 +10,9 @@ from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
+    from ctxtui.curation.price.advice import Advice
+    from ctxtui.services.editing.policy_proposals import Proposals
     from ctxtui.views.lists.policies import Proposed
 
 
@@ -28,13 +31,37 @@ class PoliciesController(EditController):
 
         def take(row: Proposed | None) -> None:
             if row is not None and row.edits:
-                for name, text in proposals.artifacts(row.edits).items():
-                    desk.keep(scene.thread)(name, text.encode("utf-8", "replace"))
-                self.edits.stage(row.edits)
+                self._stage(proposals, scene.thread, row.edits)
             elif row is not None:
                 self._take_back(row)
 
         self.access.push(PoliciesScreen(proposals), take)
+
+    def advice(self) -> None:
+        """What would help from here on; what is chosen there is staged, and only staged."""
+        scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
+        if scene is None or desk is None or loaded is None or not self.edits.ready():
+            return
+        from ctxtui.services.editing.policy_proposals import Proposals
+        from ctxtui.tui.lists.advice import AdviceScreen
+
+        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
+        horizon = self.state.source.settings.horizon
+
+        def take(row: Advice | None) -> None:
+            if row is not None:
+                self._stage(proposals, scene.thread, row.edits)
+
+        self.access.push(
+            AdviceScreen(lambda stopped: proposals.advice(horizon, stopped), str(loaded.path or loaded.name)), take
+        )
+
+    def _stage(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
+        """Stage `edits`; what they put outside is kept with them."""
+        assert self.edits.desk is not None
+        for name, text in proposals.artifacts(edits).items():
+            self.edits.desk.keep(thread)(name, text.encode("utf-8", "replace"))
+        self.edits.stage(edits)
 
     def _take_back(self, row: Proposed) -> None:
         """Its edits no longer stand, and it does not make them again: the user's word counts."""
@@ -50,4 +77,13 @@ class Policies(Command):
 
     name, keys, label, group = "policies", ("L",), "policies", "editing the context"
     run = Act(PoliciesController, PoliciesController.policies)
+    needs = frozenset({EDITS})
+
+
+class AdviceList(Command):
+    """What would help from here on: every policy and every two of them, ranked by what they save over the next calls,
+    with what they risk. Enter stages one; nothing leaves before you apply it."""
+
+    name, keys, label, group = "what would help (advice)", ("H",), "advice", "editing the context"
+    run = Act(PoliciesController, PoliciesController.advice)
     needs = frozenset({EDITS})

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ctxtui.analysis.session_events import events
-from ctxtui.core.call import CLIENT_VERSION, EpochStart
+from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, EpochStart
 from ctxtui.core.session import ASIDE, MAIN, Skipped
 from ctxtui.core.usage import Usage
 from tests.cases import claude_code
@@ -35,6 +35,14 @@ def test_one_answer_in_many_records_is_one_call() -> None:
     assert second.usage is not None and not second.usage.output_final
     assert first.extra["requestId"] == "req_msg_1" and first.extra[CLIENT_VERSION] == "2.1.62"
     assert (first.started, first.ended) == (second.ended - 5, second.ended - 2)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("entrypoint", "unattended"), [("cli", None), ("sdk-cli", True), ("sdk-ts", True)])
+def test_a_client_that_runs_for_a_program_is_told(entrypoint: str, unattended: bool | None) -> None:
+    script = Script(entrypoint=entrypoint)
+    script.user("hello")
+    script.assistant(text("hi"), id="msg_1", use=usage(read=10, write=5))
+    assert read(script.dump()).calls[0].extra.get(UNATTENDED) is unattended
 
 
 def test_a_call_names_its_place_in_the_file() -> None:
@@ -165,6 +173,11 @@ def test_microcompaction_clears_results() -> None:
 def test_another_process_resumes() -> None:
     starts = [(c.epoch.number, c.epoch.start) for c in odd("resumed").calls]
     assert starts == [(1, EpochStart.START), (2, EpochStart.RESUME), (3, EpochStart.RESUME)]
+
+
+def test_whoever_left_the_client_comes_back_to_another_process() -> None:
+    starts = [(c.epoch.number, c.epoch.start) for c in odd("left_and_came_back").calls]
+    assert starts == [(1, EpochStart.START), (2, EpochStart.RESUME), (2, EpochStart.RESUME)]
 
 
 def test_another_model_begins_an_epoch() -> None:

@@ -1,0 +1,45 @@
+"""What a request under edits comes to, as a book counts: the one figure of every price tag."""
+
+from __future__ import annotations
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.what_if import NextRequest, Weigh
+from ctxtui.analysis.figures import lacking
+from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
+from ctxtui.tokens.features import NOTHING, Features, minus, plus
+
+
+def request_count(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
+    """The request that leaves under `applied` after `call` (or in its place), in tokens of its model: under the weights
+    by which everything of the session is counted, and with what the client is taken to add as in `call`. `measure`
+    counts blocks that no context has yet (None: as the book does). Raises `IndexError` while the context is not
+    counted."""
+    model = call.model or book.session.model
+    counts, weights, strips = book.cumulated(model), book.weights(model), book.card(model).strips_thinking
+    # What is built from a transcript leaves out what the provider would refuse: calls that nothing answers.
+    left_out = applied.context.unanswered if call.skeleton is None else ()
+    found = body_sums(applied, counts, weights, measure or book.measure(model), strips=strips, left_out=left_out)
+    return RequestCount(sum(found), lacking(book, call))
+
+
+def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
+    """What features come to in tokens of the reports, which give the prompt of `found` (whose context is `head`) its
+    lengths: where they told more or fewer tokens than its blocks are counted, each block counts so much more or less.
+    """
+    tree, counts, seen = book.session.tree, book.cumulated(model), NOTHING
+    for features in counts.at(head):
+        seen = plus(seen, features)
+    start = tree[head].turn_start
+    if book.card(model).strips_thinking and start != ROOT:
+        seen = minus(seen, counts.at(tree[start].parent)[INDEX["thinking"]])
+    counted, told = found.weigh(seen), found.prompt.total - found.prompt.tokens(ROOT)
+    share = told / counted if counted > 0 and told > 0 else 1.0
+
+    def weigh(features: Features) -> float:
+        return found.weigh(features) * share
+
+    return weigh

@@ -1,0 +1,73 @@
+"""What a model can no longer read under an edit: from nothing at all to what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Final
+
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import (
+    ANNOTATE,
+    BREAKPOINT,
+    COMPACT_JSON,
+    DEDUPLICATE,
+    EXTERNALIZE,
+    HOIST,
+    MINIMISE,
+    MOVE,
+    NOTE,
+    PIN,
+    STRIP,
+    SUMMARIZE,
+    TRUNCATE,
+)
+from ctxtui.curation.context import Context
+
+
+class Risk(IntEnum):
+    """How much goes, the least first."""
+
+    NOTHING = 0
+    OUTSIDE = 1
+    PARTS = 2
+    SUMMARY = 3
+    GONE = 4
+
+    @property
+    def words(self) -> str:
+        """As people read it."""
+        return _WORDS[self]
+
+
+_WORDS: Final = {
+    Risk.NOTHING: "nothing is lost",
+    Risk.OUTSIDE: "stands outside, under a name",
+    Risk.PARTS: "parts go",
+    Risk.SUMMARY: "a summary stays",
+    Risk.GONE: "goes, nothing stays",
+}
+_BY_KIND: Final = {
+    **dict.fromkeys((PIN, NOTE, MOVE, HOIST, BREAKPOINT, ANNOTATE), Risk.NOTHING),
+    EXTERNALIZE: Risk.OUTSIDE,
+    **dict.fromkeys((TRUNCATE, STRIP, MINIMISE), Risk.PARTS),
+    SUMMARIZE: Risk.SUMMARY,
+}
+
+
+def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:
+    """The greatest risk among `edits`; one of an unknown kind is the greatest."""
+    return max((_of(context, edit) for edit in edits), default=Risk.NOTHING)
+
+
+def _of(context: Context, edit: Edit) -> Risk:
+    if edit.kind == COMPACT_JSON:
+        return Risk.PARTS if edit.given.get("drop") else Risk.NOTHING
+    found = [position for target in edit.targets if (position := context.find(target)) is not None]
+    if edit.kind == DEDUPLICATE:
+        # The words of an outdated result stand nowhere else.
+        return Risk.NOTHING if all(context.stands_twice(position) for position in found) else Risk.PARTS
+    if all(context.items[position].place.section == "tools" for position in found):
+        # A definition that goes takes nothing that was said along.
+        return min(_BY_KIND.get(edit.kind, Risk.GONE), Risk.PARTS)
+    return _BY_KIND.get(edit.kind, Risk.GONE)

@@ -1,0 +1,157 @@
+"""The search for what helps a context: every policy at its defaults, and every two of them one after the other.
+
+Each policy is tried once. What two would do together is first worked out from what each does alone, block by block;
+then the most promising are tried in earnest, for as long as the work that is allowed lasts: of a context of a few
+hundred blocks all that could be best. Work is counted in blocks, not in time, so that the same context always gives the
+same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Final
+
+from ctxtui.core.block import Block
+from ctxtui.core.edit import Edit
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.policies.policy import Policy, Step, proposed, run_all
+from ctxtui.curation.policies.risk import Risk, risk_of
+from ctxtui.curation.policies.situation import PolicyContext
+
+WORK: Final = 100_000
+"""Blocks that are gone through to try pairs of policies: with each policy alone two seconds on 10,000 blocks."""
+CHANGED: Final = 3
+"""A block that is changed counts for so many that are only looked at."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What one policy or two in this order would do: their `edits`, tokens `freed`, and at what `risk`. `saved` are the
+    tokens that each changed position has less, `put_in` those that come instead."""
+
+    steps: tuple[Step, ...]
+    edits: tuple[Edit, ...]
+    freed: int
+    risk: Risk
+    saved: Mapping[int, int]
+    put_in: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The policies, in their order."""
+        return tuple(step.policy.name for step in self.steps)
+
+
+def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WORK) -> Iterator[Remedy]:
+    """Every policy that frees anything, then pairs of them, those of the least risk first, as long as `work` lasts. An
+    iterator: who stops asking stops the search."""
+    here = _counting_once(situation)
+    alone: list[Remedy] = []
+    best: dict[Risk, int] = {}
+    for one in _alone(here, policies):
+        best[one.risk] = max(best.get(one.risk, 0), one.freed)
+        alone.append(one)
+        yield one
+    promising = sorted(
+        ((_together(first, second), first, second) for first, second in permutations(alone, 2)),
+        key=lambda pair: -pair[0],
+    )
+    left = work
+    for promised, first, second in _by_risk(promising):
+        risk = max(first.risk, second.risk)
+        if promised <= max(best[level] for level in best if level <= risk):
+            continue
+        left -= len(here.context) + CHANGED * (len(first.saved) + len(second.saved))
+        if left < 0:
+            return
+        found = _pair(here, first, second)
+        if found is not None:
+            best[found.risk] = max(best.get(found.risk, 0), found.freed)
+            yield found
+
+
+def complete(situation: PolicyContext, found: Remedy) -> Remedy:
+    """`found` with what its policies add when they are asked until they have nothing to add."""
+    edits = run_all(found.steps, situation)
+    made = _remedy(_counting_once(situation), found.steps, edits)
+    return made or found
+
+
+def _counting_once(situation: PolicyContext) -> PolicyContext:
+    """The same, which counts a new block once however often it is made."""
+    known: dict[str, int] = {}
+    count = situation.count
+
+    def counted(block: Block) -> int:
+        found = known.get(block.digest)
+        if found is None:
+            found = known[block.digest] = count(block)
+        return found
+
+    return replace(situation, count=counted, known=situation.applied)
+
+
+def _alone(situation: PolicyContext, policies: Iterable[Policy]) -> Iterator[Remedy]:
+    for policy in policies:
+        try:
+            found = _remedy(situation, (Step(policy),), proposed(Step(policy), situation))
+        except CtxtuiError:
+            # A third party's policy that fails helps nobody here; the list of policies says why.
+            continue
+        if found is not None and found.freed > 0:
+            yield found
+
+
+def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
+    """What `edits` do; None where there are none, or they cannot be applied."""
+    if not edits:
+        return None
+    after = situation.under(edits)
+    if after.applied.refused:
+        return None
+    saved = {}
+    for position in {*after.applied.changes, *situation.applied.changes}:
+        less = situation.size(position) - after.size(position)
+        if less:
+            saved[position] = less
+    put_in = _new(after) - _new(situation)
+    risk = risk_of(situation.context, edits)
+    return Remedy(steps, tuple(edits), sum(saved.values()) - put_in, risk, saved, put_in)
+
+
+def _new(situation: PolicyContext) -> int:
+    return sum(situation.count(item.block) for one in situation.applied.inserts for item in one.items)
+
+
+def _together(first: Remedy, second: Remedy) -> int:
+    """What two would free one after the other: the second leaves alone what the first changed."""
+    overlap = sum(tokens for position, tokens in second.saved.items() if position in first.saved)
+    more = second.freed - overlap
+    if overlap and second.put_in:
+        # Of a summary of less, less is said.
+        whole = second.freed + second.put_in
+        more = round((whole - overlap) * (second.freed / whole)) if whole > 0 else 0
+    return first.freed + max(0, more)
+
+
+def _by_risk(
+    promising: Sequence[tuple[int, Remedy, Remedy]],
+) -> Iterator[tuple[int, Remedy, Remedy]]:
+    """The pairs in turns: the most promising of each risk, the least risk first."""
+    levels = [[pair for pair in promising if max(pair[1].risk, pair[2].risk) == risk] for risk in Risk]
+    for turn in range(max(map(len, levels), default=0)):
+        for level in levels:
+            if turn < len(level):
+                yield level[turn]
+
+
+def _pair(situation: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
+    try:
+        more = proposed(second.steps[0], situation.under(first.edits))
+    except CtxtuiError:
+        return None
+    if not more:
+        return None
+    return _remedy(situation, (*first.steps, *second.steps), (*first.edits, *more))

@@ -1,0 +1,134 @@
+"""What helps most from here on: remedies priced, ranked by what they save over the next calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.edit import Edit
+from ctxtui.curation.policies.risk import Risk
+from ctxtui.curation.policies.search import Remedy
+from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
+
+HORIZON: Final = 20
+"""Calls ahead over which savings are added up, unless a user says otherwise."""
+MOST: Final = 8
+"""Pieces of advice that are given."""
+PAIRS: Final = 8
+"""Pairs of policies that are priced."""
+WORTH: Final = 1.05
+"""What risks more, or takes one policy more, must save so much more to be named beside what does without."""
+
+ALIKE: Final = 0.01
+"""Of two that differ by less than this share, the first stands for both."""
+LEAST: Final = 0.02
+"""The share of what the best saves from which on something is named."""
+
+Tag = Callable[[Sequence[Edit]], PriceTag | None]
+"""The price of edits on top of those that stand; None where it cannot be told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """One thing to do from here on: a `remedy` with its price `tag`. Over `horizon` calls it `saves` USD, if it is
+    applied at the `moment` that costs least (None: no price is known)."""
+
+    remedy: Remedy
+    tag: PriceTag
+    horizon: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its policies, in their order."""
+        return self.remedy.names
+
+    @property
+    def risk(self) -> Risk:
+        """What the model can no longer read."""
+        return self.remedy.risk
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What is to be staged."""
+        return self.remedy.edits
+
+    @property
+    def moment(self) -> ApplyMoment | None:
+        """When applying it costs least."""
+        return self.tag.moments[self.tag.cheapest] if self.tag.moments else None
+
+    @property
+    def saves(self) -> float | None:
+        """USD that the next `horizon` calls cost less (negative: more)."""
+        moment = self.moment
+        if moment is None or moment.once is None or moment.per_call is None:
+            return None
+        return -(moment.once + (self.horizon - 1) * moment.per_call)
+
+    @property
+    def worth(self) -> float:
+        """What it is ranked by: USD, or where no price is known tokens that are not sent."""
+        saves = self.saves
+        return saves if saves is not None else float(self.tag.freed * self.horizon)
+
+    @property
+    def quoted(self) -> int:
+        """Later blocks that quote what goes."""
+        return len({position for quote in self.tag.quotes for position in quote.by})
+
+    def options(self) -> str:
+        """How `ctxtui curate` is asked for it."""
+        return " ".join(f"--policy {name}" for name in self.names)
+
+
+def advice(
+    found: Iterable[Remedy], tag: Tag, horizon: int, finished: Callable[[Remedy], Remedy] = lambda one: one
+) -> list[Advice]:
+    """The best of `found` with its price, what saves most over `horizon` calls first. `finished` gives a remedy with
+    what its policies add when they are asked again."""
+    made = []
+    for one in ranked(priced(found, tag, horizon)):
+        whole = finished(one.remedy)
+        told = tag(whole.edits) if whole.edits != one.edits else one.tag
+        made.append(one if told is None else Advice(remedy=whole, tag=told, horizon=horizon))
+    return sorted(made, key=lambda one: (-one.worth, one.risk))
+
+
+def priced(found: Iterable[Remedy], tag: Tag, horizon: int) -> Iterator[Advice]:
+    """Each of `found` that is worth a price, with it: all single policies, and the pairs that free most."""
+    for remedy in _worth_pricing(found):
+        told = tag(remedy.edits)
+        if told is not None and not told.refused:
+            one = Advice(remedy=remedy, tag=told, horizon=horizon)
+            if one.worth > 0:
+                yield one
+
+
+def _worth_pricing(found: Iterable[Remedy]) -> Iterator[Remedy]:
+    every = list(found)
+    yield from (one for one in every if len(one.steps) == 1)
+    alone = {one.names[0]: one.freed for one in every if len(one.steps) == 1}
+    pairs = [
+        one
+        for one in every
+        if len(one.steps) > 1 and one.freed >= WORTH * max(alone.get(name, 0) for name in one.names)
+    ]
+    yield from sorted(pairs, key=lambda one: (-one.freed, one.risk))[:PAIRS]
+
+
+def ranked(every: Iterable[Advice], most: int = MOST) -> list[Advice]:
+    """What saves most first; left out is what saves hardly more than something that risks less, or takes less."""
+    kept: list[Advice] = []
+    for one in sorted(every, key=lambda one: (one.risk, len(one.names), -one.worth)):
+        if not any(_does(other, one) for other in kept):
+            kept.append(one)
+    least = LEAST * max((one.worth for one in kept), default=0.0)
+    return sorted((one for one in kept if one.worth >= least), key=lambda one: (-one.worth, one.risk))[:most]
+
+
+def _does(other: Advice, one: Advice) -> bool:
+    """Whether `other` saves nearly what `one` does at less risk, as a part of it, or in much the same way."""
+    if other.risk < one.risk or set(other.names) < set(one.names):
+        return one.worth < WORTH * other.worth
+    return abs(one.worth - other.worth) < ALIKE * other.worth

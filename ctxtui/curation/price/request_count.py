@@ -1,0 +1,219 @@
+"""What a request comes to under edits: a count of what would leave, by arithmetic on what was changed.
+
+It is the figure that the request has when it is written out, read again and counted under the same weights: the running
+features of the raw context less those of the messages that edits touch, and with what stands there then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.category import INDEX, category_of
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.context import ASSISTANT, Context
+from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.weights import Weights, tokens
+
+Measure = Callable[[Block], Features]
+"""The raw features of a block that no context has yet."""
+
+_THINKING: Final = INDEX["thinking"]
+_ASKING: Final = frozenset({"user", "image", "document"})
+
+
+class RequestCount(NamedTuple):
+    """A request in tokens: its `body`, the blocks as they are written, and what the `client` adds that the recording
+    lacks (system prompt and tools)."""
+
+    body: int
+    client: int = 0
+
+    @property
+    def whole(self) -> int:
+        """Both together."""
+        return self.body + self.client
+
+
+class _Standing(NamedTuple):
+    """What stands in a stretch that edits touch: the raw `position` (of what is put in: before which), its `item`, and
+    its raw `node` where it is as it was (-1: it is not)."""
+
+    position: int
+    item: Item
+    node: int
+
+
+def body_sums(
+    applied: Applied,
+    counts: Cumulated,
+    weights: Weights,
+    measure: Measure,
+    *,
+    strips: bool,
+    left_out: Sequence[int] = (),
+) -> list[int]:
+    """Tokens of the request that leaves under `applied`, by category index; `counts` are the running features of its
+    tree, `strips` says that the provider takes thinking of earlier turns out, `left_out` are raw positions that are not
+    written though no edit is about them. Raises `IndexError` while the context is not counted."""
+    context = applied.context
+    length = _length(applied)
+    sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
+    thoughts: list[tuple[int, Features]] = []
+    for start, stop in _stretches(applied, length):
+        for category, position, features in _moved(applied, counts, measure, start, stop):
+            sums[category] = plus(sums[category], features)
+            if category == _THINKING:
+                thoughts.append((position, features))
+    for position in left_out:
+        if position < length and position not in applied.changes:
+            for category, features in _own(counts, context, context.nodes[position]):
+                sums[category] = minus(sums[category], features)
+    found = [round(tokens(features, weights)) for features in sums]
+    if strips and context.thinking:
+        found[_THINKING] -= round(tokens(_earlier(applied, counts, thoughts), weights))
+    return found
+
+
+def _length(applied: Applied) -> int:
+    return applied.length if applied.length >= 0 else len(applied.context)
+
+
+def _earlier(applied: Applied, counts: Cumulated, thoughts: list[tuple[int, Features]]) -> Features:
+    """The thinking that stands before a person last spoke; `thoughts` is by how much edits changed it where."""
+    context = applied.context
+    asked = _asked(applied)
+    if not asked:
+        return NOTHING
+    found = counts.at(context.nodes[asked - 1])[_THINKING]
+    for position, features in thoughts:
+        found = plus(found, features) if position < asked else found
+    return found
+
+
+def _stretches(applied: Applied, length: int) -> list[tuple[int, int]]:
+    """The raw positions (the second exclusive) of the messages that edits touch, those side by side as one. What is put
+    in before a stretch, in it or right behind it belongs to it."""
+    context = applied.context
+    found: list[tuple[int, int]] = []
+    for position in applied.changes:
+        message = context.message_at(position)
+        found.append((position, position + 1) if message is None else (message.start, message.stop))
+    for one in applied.inserts:
+        at = one.position
+        message = context.message_at(at) if at < length else None
+        if message is not None and message.start < at:
+            found.append((message.start, message.stop))
+        elif one.items[0].block.kind == HEADER or not at:
+            found.append((at, at))
+        else:
+            before = context.message_at(at - 1)
+            found.append((at, at) if before is None else (before.start, at))
+    merged: list[tuple[int, int]] = []
+    for start, stop in sorted(found):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], stop)
+        else:
+            merged.append((start, stop))
+    return [(start, min(stop, length)) for start, stop in merged]
+
+
+def _moved(
+    applied: Applied, counts: Cumulated, measure: Measure, start: int, stop: int
+) -> Iterator[tuple[int, int, Features]]:
+    """By which features each category differs in a stretch: (category, raw position, features)."""
+    context = applied.context
+    for position in range(start, stop):
+        node = context.nodes[position]
+        for category, features in _own(counts, context, node):
+            yield category, position, minus(NOTHING, features)
+    # A header counts with the first part behind it.
+    owed = counts.outstanding(context.nodes[start - 1] if start else ROOT)
+    for one in _standing(applied, start, stop):
+        if one.item.block.kind == HEADER:
+            owed = plus(owed, measure(one.item.block))
+            continue
+        for category, features in _parts(counts, context, measure, one):
+            yield category, one.position, plus(features, owed)
+            owed = NOTHING
+    more = minus(owed, counts.outstanding(context.nodes[stop - 1] if stop else ROOT))
+    if any(more):
+        # A message has lost its parts, or got some: its header counts with what comes next, if anything does.
+        behind = next((p for p in range(stop, _length(applied)) if context.items[p].block.kind != HEADER), None)
+        if behind is not None:
+            yield context.tree[context.nodes[behind]].category, behind, more
+
+
+def _own(counts: Cumulated, context: Context, node: int) -> Iterator[tuple[int, Features]]:
+    """What each category grows by with a raw block."""
+    if context.tree[node].block.kind == HEADER:
+        return
+    at, before = counts.at(node), counts.at(context.tree[node].parent)
+    for category in counts.categories(node):
+        yield category, minus(at[category], before[category])
+
+
+def _parts(counts: Cumulated, context: Context, measure: Measure, one: _Standing) -> Iterator[tuple[int, Features]]:
+    """The features of a block that stands there, by category, without its message's header."""
+    if one.node < 0:
+        yield INDEX[category_of(*one.item)], measure(one.item.block)
+        return
+    owed = counts.owed(one.node)
+    for category, features in _own(counts, context, one.node):
+        yield category, minus(features, owed)
+        owed = NOTHING
+
+
+def _standing(applied: Applied, start: int, stop: int) -> Iterator[_Standing]:
+    """What stands in a stretch, in order, with what is put in before it and right behind it."""
+    context, put_in = applied.context, _put_in(applied)
+    for position in range(start, stop + 1):
+        for item in put_in.get(position, ()):
+            yield _Standing(position, item, -1)
+        if position < stop and (found := _left(applied, position)) is not None:
+            yield _Standing(position, found, context.nodes[position] if position not in applied.changes else -1)
+
+
+def _put_in(applied: Applied) -> dict[int, list[Item]]:
+    """What edits put in, by the raw position before which it stands, without marks: those are the recording's."""
+    found: dict[int, list[Item]] = {}
+    for one in applied.inserts:
+        made = (Item(item.block, item.place._replace(mark="")) for item in one.items)
+        found.setdefault(one.position, []).extend(made)
+    return found
+
+
+def _left(applied: Applied, position: int) -> Item | None:
+    """What is left of the raw block at `position`; None where it is out."""
+    item = applied.context.items[position]
+    change = applied.changes.get(position)
+    if change is None:
+        return item
+    return None if change.after is None else Item(change.after, item.place)
+
+
+def _asked(applied: Applied) -> int:
+    """The raw position at which (or before which, where an edit put it in) a person began to speak last; 0 where
+    nobody does. As `Tree` has it: behind what the assistant said, in a message that holds no results before it."""
+    put_in, found, here = _put_in(applied), 0, 0
+    for position in range(_length(applied), -1, -1):
+        left = _left(applied, position) if position < _length(applied) else None
+        for item in [*([left] if left is not None else []), *reversed(put_in.get(position, ()))]:
+            place, category = item.place, category_of(*item)
+            if place.section != "messages":
+                return here or found
+            if item.block.kind == HEADER:
+                found, here = here or found, 0
+                if place.role in ASSISTANT and found:
+                    return found
+            elif category == "tool_result":
+                here = 0
+            elif place.role in ASSISTANT or category == "tool_call":
+                if here or found:
+                    return here or found
+            elif category in _ASKING and place.mark != "meta":
+                here = position
+    return here or found

@@ -1,0 +1,242 @@
+"""The search for what helps finds what trying everything finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.edit import REVERT, Edit, make
+from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, EXTERNALIZE, PIN, STRIP, SUMMARIZE, TRUNCATE
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN
+from ctxtui.curation.context import Context
+from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.policy import Policy, Step, proposed, run, run_all
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.risk import Risk, risk_of
+from ctxtui.curation.policies.search import Remedy, search
+from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.services.recordings.open import load
+from tests.cases.long_runs import long_run
+from tests.curation.conversations import context_of
+from tests.pty_app import REPO
+
+SAMPLES = sorted((REPO / "sessions").glob("*.jsonl"))
+RULES = tuple(policy for policy in POLICIES.values() if policy.name != budget.NAME)
+
+
+def count(block: Block) -> int:
+    return 0 if block.kind == HEADER else 1 + len(block.body) // 4
+
+
+def situation_of(context: Context, usable: int = 30_000, **more: object) -> PolicyContext:
+    items = context.items
+    known = {"log": (), **more}
+    return PolicyContext(
+        context=context, tokens=lambda position: count(items[position].block), count=count, usable=usable, **known
+    )  # type: ignore[arg-type]
+
+
+def sample(path: Path) -> PolicyContext:
+    session = load(path).session
+    call = session.thread_calls(MAIN)[-1]
+    context = Context.of_call(session.tree, call, call.sent_head)
+    return situation_of(context, usable=situation_of(context).total * 3 // 4)
+
+
+@cache
+def case(name: str) -> PolicyContext:
+    if name.isdigit():
+        return situation_of(context_of(long_run(int(name)), "anthropic")[0])
+    return sample(REPO / "sessions" / name)
+
+
+CASES = [*(path.name for path in SAMPLES), *map(str, range(3))]
+
+
+@cache
+def everything(name: str) -> list[tuple[int, Risk]]:
+    """Every policy and every two in either order: what they free, at what risk."""
+    return list(_everything(case(name)))
+
+
+def _everything(situation: PolicyContext) -> Iterator[tuple[int, Risk]]:
+    total = situation.total
+    ways: list[tuple[Policy, ...]] = [*((one,) for one in RULES), *permutations(RULES, 2)]
+    for way in ways:
+        made = run_all([Step(policy) for policy in way], situation)
+        after = situation.under(made)
+        if made and not after.applied.refused:
+            yield total - after.total, risk_of(situation.context, made)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_frees_what_the_best_of_all_pairs_frees(name: str) -> None:
+    situation = case(name)
+    found = list(search(situation, RULES))
+    for risk in Risk:
+        most = max((freed for freed, risks in everything(name) if risks <= risk), default=0)
+        mine = max((one.freed for one in found if one.risk <= risk), default=0)
+        assert mine >= 0.99 * most, f"at {risk.words}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_it_says_is_what_the_edits_do(name: str) -> None:
+    situation = case(name)
+    for one in search(situation, RULES):
+        assert situation.total - situation.under(one.edits).total == one.freed > 0
+        assert one.risk == risk_of(situation.context, one.edits)
+
+
+def test_little_work_still_finds_nearly_the_best() -> None:
+    """What two do together is foretold well enough that a tenth of the pairs suffices."""
+    for name in CASES:
+        situation = case(name)
+        few = list(search(situation, RULES, work=8 * len(situation.context)))
+        most = max((freed for freed, _ in everything(name)), default=0)
+        assert max((one.freed for one in few), default=0) >= 0.95 * most
+
+
+def counted(asked: list[str]) -> list[Policy]:
+    """Our policies, which note when they are asked."""
+
+    def noting(policy: Policy) -> Policy:
+        def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+            asked.append(policy.name)
+            yield from policy.propose(situation, settings)
+
+        return Policy(policy.name, policy.about, propose, policy.defaults, policy.notes)
+
+    return [noting(policy) for policy in RULES]
+
+
+def test_its_work_is_bounded_by_blocks() -> None:
+    situation = case("0")
+    asked: list[str] = []
+    list(search(situation, counted(asked), work=3 * len(situation.context)))
+    assert len(asked) <= len(RULES) + 3
+    asked.clear()
+    list(search(situation, counted(asked), work=0))
+    assert len(asked) == len(RULES), "each one alone is always tried"
+
+
+def test_who_stops_asking_stops_it() -> None:
+    asked: list[str] = []
+    next(search(case("1"), counted(asked)))
+    assert len(asked) < len(RULES)
+
+
+def test_it_is_the_same_every_time() -> None:
+    assert list(search(case("2"), RULES)) == list(search(case("2"), RULES))
+
+
+def test_a_policy_that_fails_spoils_nothing() -> None:
+    def fails(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+        raise CtxtuiError("broken")
+
+    situation = case("0")
+    assert list(search(situation, [Policy("x", "", fails), *RULES])) == list(search(situation, RULES))
+
+
+def test_a_pinned_block_is_in_no_remedy() -> None:
+    plain = case("0")
+    most = max(range(len(plain.context)), key=plain.size)
+    pinned = situation_of(plain.context, log=(make(PIN, plain.context.targets([most])),))
+    assert all(most not in one.saved for one in search(pinned, RULES))
+    assert any(most in one.saved for one in search(plain, RULES))
+
+
+def test_risks_are_told_by_what_goes() -> None:
+    context, _ = context_of(long_run(3), "anthropic")
+    results = [p for p, item in enumerate(context.items) if item.block.kind == "tool_result"]
+    twice = next(p for p in results if context.stands_twice(p))
+    once = next(p for p in results if not context.stands_twice(p))
+    tool = context.tools[0]
+
+    def risk(kind: str, position: int, **given: object) -> Risk:
+        return risk_of(context, [make(kind, context.targets([position]), given)])  # type: ignore[arg-type]
+
+    assert risk(DEDUPLICATE, twice, text="[as above]") == Risk.NOTHING
+    assert risk(DEDUPLICATE, once, text="[Outdated]") == Risk.PARTS, "its words stand nowhere else"
+    assert risk(EXTERNALIZE, once, name="x") == Risk.OUTSIDE
+    assert risk("compact_json", once) == Risk.NOTHING
+    assert risk("compact_json", once, drop=["a"]) == Risk.PARTS
+    assert risk(TRUNCATE, once) == risk(STRIP, once) == risk(DROP, tool) == Risk.PARTS
+    assert risk(SUMMARIZE, once, text="x") == Risk.SUMMARY
+    assert risk(DROP, once) == Risk.GONE
+    assert risk_of(context, []) == Risk.NOTHING and all(one.words for one in Risk)
+
+
+# The policy that searches
+
+
+def spent(situation: PolicyContext, target: int) -> tuple[list[Edit], PolicyContext]:
+    made = run(Step(POLICIES[budget.NAME], {"target": target}), situation)
+    return made, situation.under(made)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("share", [0.9, 0.6, 0.3])
+def test_a_budget_is_reached_wherever_any_pair_reaches_it(name: str, share: float) -> None:
+    """And at no more risk than the least that suffices, where that leaves the newest rounds alone."""
+    situation = case(name)
+    target = round(situation.total * share)
+    made, after = spent(situation, target)
+    tried = [(freed, risk) for freed, risk in everything(name) if situation.total - freed <= target]
+    if not tried:
+        return
+    assert after.total <= target
+    harmless = [risk for _, risk in tried if risk <= Risk.OUTSIDE]
+    if harmless:
+        assert risk_of(situation.context, made) <= min(harmless)
+
+
+def test_what_stands_outside_goes_before_what_is_summarised() -> None:
+    """Five messages full of code, and nothing else worth taking."""
+    situation = sample(REPO / "sessions" / "1-pineapple-evolve.jsonl")
+    made, after = spent(situation, situation.total // 4)
+    assert after.total <= situation.total // 4
+    assert {(one.kind, one.author) for one in made} == {(EXTERNALIZE, budget.NAME)}
+    assert risk_of(situation.context, made) == Risk.OUTSIDE
+
+
+def test_no_more_goes_than_is_needed() -> None:
+    situation = sample(REPO / "sessions" / "1-pineapple-evolve.jsonl")
+    few, _ = spent(situation, round(situation.total * 0.8))
+    many, _ = spent(situation, round(situation.total * 0.3))
+    assert 0 < len(few) < len(many)
+
+
+def test_what_a_user_took_back_is_found_by_no_other_policy() -> None:
+    situation = sample(REPO / "sessions" / "1-pineapple-evolve.jsonl")
+    made, _ = spent(situation, situation.total // 4)
+    reverts = [Edit(f"r{n}", REVERT, reverts=one.id) for n, one in enumerate(made)]
+    again, _ = spent(situation.under([*made, *reverts]), situation.total // 4)
+    find = situation.context.find
+    taken = {find(target) for one in made for target in one.targets}
+    assert not taken & {find(target) for one in again for target in one.targets}
+
+
+def test_plug_ins_are_searched_too() -> None:
+    def clear(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+        yield edit(situation, "mine", EXTERNALIZE, [1], {"name": "all"})
+
+    body = long_run(1, turns=1, rounds=1)
+    body["messages"][0]["content"] = [{"type": "text", "text": "x" * 8_000}]
+    del body["tools"]
+    context, _ = context_of(body, "anthropic")
+    mine = Policy("mine", "", clear)
+    situation = situation_of(context, policies=(mine, POLICIES[budget.NAME]))
+    made, _ = spent(situation, situation.total - 1_500)
+    assert [one.given.get("name") for one in made] == ["all"]
+
+
+def test_one_that_is_asked_once_gives_a_first_answer() -> None:
+    situation = case("0")
+    step = Step(POLICIES["truncate_results"])
+    assert proposed(step, situation) == run(step, situation) and isinstance(next(search(situation, RULES)), Remedy)
