@@ -13,6 +13,7 @@ class ToolLeave(StrEnum):
 
     ONCE = "once"
     SESSION = "session"
+    NOT_NOW = "not now"
     NEVER = "never"
 
 
@@ -94,6 +95,16 @@ class Waited:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """It is known what the call `id` would write. `guarded`: the user is asked each time; `result`: it cannot be
+    done."""
+
+    id: str
+    guarded: bool = False
+    result: ToolResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Permitted:
     """The user answered for the call `id`."""
 
@@ -108,7 +119,9 @@ class Finished:
     result: ToolResult
 
 
-Event = UserSaid | Interrupted | HoldNext | Released | Prepared | Answered | Broke | Waited | Permitted | Finished
+Event = (
+    UserSaid | Interrupted | HoldNext | Released | Prepared | Answered | Broke | Waited | Planned | Permitted | Finished
+)
 
 
 # Commands
@@ -175,6 +188,13 @@ class RunTool:
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """Work out what a call would write; then `Planned`."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """Ask the user for leave to run a tool; then `Permitted`."""
 
@@ -183,7 +203,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class StopTools:
-    """Let running tools go: what they still bring is not wanted."""
+    """End running tools: what they still bring is not wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +229,7 @@ Command = (
     | StopListening
     | StopWaiting
     | RunTool
+    | Plan
     | Ask
     | StopTools
     | Tell

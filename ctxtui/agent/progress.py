@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.agent.events import ToolCall, ToolResult
+from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.core.call import Call
 from ctxtui.wire.stream import Delta
 
@@ -83,6 +84,13 @@ class CallFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolWaits:
+    """A tool does not begin before the answer that asks for it is on record, and that takes its time."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
 class ToolBegan:
     """A tool runs."""
 
@@ -98,9 +106,10 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class LeaveAsked:
-    """A tool waits for the user's leave."""
+    """A tool waits for the user's leave to write what was planned."""
 
     call: ToolCall
+    planned: PlannedWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,5 +137,5 @@ class Rested:
 
 Moment = (
     UserSaid | ResultsCame | Drafted | RequestHeld | RequestSent | CallBegan | PieceReceived | CallEnded |
-    CallFailed | ToolBegan | ToolEnded | LeaveAsked | Waiting | Noted | Rested
+    CallFailed | ToolWaits | ToolBegan | ToolEnded | LeaveAsked | Waiting | Noted | Rested
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """The runner: it carries out what the turn machine commands, as requests, pauses and tools of an event loop.
 
-Everything happens in one event loop; only tools run in threads. Nothing here knows a provider, a database or a screen.
-`once` sends one request without a turn: nothing is tried again, nothing is recorded.
+Everything happens in one event loop; how tools are run is the business of `Tools`. Nothing here knows a provider, a
+database or a screen. `answered` sends one request without a turn: nothing is tried again, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from ctxtui.agent import events, progress
 from ctxtui.agent.conversation import Conversation, Draft
 from ctxtui.agent.exchange import AnswerReader
-from ctxtui.agent.tools.registry import Toolbox
+from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.turn import TurnPhase, TurnState, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.wire.registry import DIALECTS
@@ -35,29 +35,54 @@ class ProviderLine(Protocol):
         """The bytes of the answer's event stream as they come. Raises `ProviderError`."""
 
 
+class Tools(Protocol):
+    """What the agent may use. Who waits for a call and is cancelled ends it."""
+
+    def asks(self, name: str) -> bool:
+        """Whether the user is asked before this tool runs."""
+
+    async def plan(self, call: events.ToolCall) -> PlannedWrite | events.ToolResult:
+        """What `call` would write; or what the model is told where it cannot be done."""
+
+    async def run(self, call: events.ToolCall, planned: PlannedWrite | None = None) -> events.ToolResult:
+        """Do `call`, a write as it was `planned`. What goes wrong is the result."""
+
+    async def close(self) -> None:
+        """Nothing runs any more."""
+
+
+async def _unrecorded(_: float) -> bool:
+    return True
+
+
 @dataclass(slots=True)
 class Surroundings:
     """What a runner is given: where moments go, how requests are judged before they leave (the reason to hold one, or
-    ""), names for calls, the clock."""
+    ""), names for calls, the clock; `recorded` waits so many seconds until all that was told is on record, and says
+    whether it is."""
 
     tell: Callable[[progress.Moment], None]
     judge: Callable[[Draft], Awaitable[str]]
     exchange: Callable[[Draft, int], AnswerReader]
     clock: Callable[[], float] = time.time
+    recorded: Callable[[float], Awaitable[bool]] = _unrecorded
 
 
 class Runner:
-    """Runs the turns of `conversation` with `line` and `toolbox`. `feed` takes what the user does."""
+    """Runs the turns of `conversation` with `line` and `tools`. `feed` takes what the user does."""
 
-    def __init__(self, conversation: Conversation, toolbox: Toolbox, line: ProviderLine, around: Surroundings) -> None:
+    def __init__(self, conversation: Conversation, tools: Tools, line: ProviderLine, around: Surroundings) -> None:
         self.conversation = conversation
-        self.toolbox = toolbox
+        self.tools = tools
         self.line = line
         self.state = TurnState()
         self._around = around
         self._draft: Draft | None = None
         self._task: asyncio.Task[None] | None = None
-        self._tools: dict[str, asyncio.Task[None]] = {}
+        self._calls: dict[str, asyncio.Task[None]] = {}
+        """Tools at work, by the id of their call."""
+        self._plans: dict[str, PlannedWrite] = {}
+        """What calls that wait for leave would write."""
 
     def feed(self, event: events.Event) -> None:
         """Something happened; for the event loop's own thread."""
@@ -68,10 +93,11 @@ class Runner:
     async def close(self) -> None:
         """End what is under way: a running answer is kept as far as it came."""
         self.feed(events.Interrupted())
-        tasks = [*([self._task] if self._task else []), *self._tools.values()]
+        tasks = [*([self._task] if self._task else []), *self._calls.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self.tools.close()
 
     def _do(self, command: events.Command) -> None:
         match command:
@@ -85,12 +111,14 @@ class Runner:
             case events.StopListening() | events.StopWaiting():
                 self._stop()
             case events.RunTool(call):
-                self._around.tell(progress.ToolBegan(call))
-                self._tools[call.id] = asyncio.create_task(self._run(call))
+                self._calls[call.id] = asyncio.create_task(self._run(call, self._plans.pop(call.id, None)))
+            case events.Plan(call):
+                self._calls[call.id] = asyncio.create_task(self._plan(call))
             case events.StopTools():
-                for task in self._tools.values():
+                for task in self._calls.values():
                     task.cancel()
-                self._tools.clear()
+                self._calls.clear()
+                self._plans.clear()
             case _:
                 self._around.tell(self._moment(command))
 
@@ -105,7 +133,7 @@ class Runner:
             case events.HoldRequest(reason):
                 return progress.RequestHeld(reason)
             case events.Ask(call):
-                return progress.LeaveAsked(call)
+                return progress.LeaveAsked(call, self._plans[call.id])
             case events.Tell(kind, text):
                 return progress.Noted(kind, text)
         return progress.Rested()
@@ -132,11 +160,35 @@ class Runner:
         await asyncio.sleep(seconds)
         self.feed(events.Waited())
 
-    async def _run(self, call: events.ToolCall) -> None:
-        result = await asyncio.to_thread(self.toolbox.run, call)
-        self._tools.pop(call.id, None)
+    def plan_of(self, call: events.ToolCall) -> PlannedWrite | None:
+        """What `call`, which waits for leave, would write."""
+        return self._plans.get(call.id)
+
+    async def _plan(self, call: events.ToolCall) -> None:
+        await self._on_record(call)
+        found = await self.tools.plan(call)
+        self._calls.pop(call.id, None)
+        if isinstance(found, events.ToolResult):
+            self._around.tell(progress.ToolEnded(found))
+            self.feed(events.Planned(call.id, result=found))
+        else:
+            self._plans[call.id] = found
+            self.feed(events.Planned(call.id, guarded=bool(found.guard)))
+
+    async def _run(self, call: events.ToolCall, planned: PlannedWrite | None) -> None:
+        await self._on_record(call)
+        self._around.tell(progress.ToolBegan(call))
+        result = await self.tools.run(call, planned)
+        self._calls.pop(call.id, None)
         self._around.tell(progress.ToolEnded(result))
         self.feed(events.Finished(result))
+
+    async def _on_record(self, call: events.ToolCall) -> None:
+        """Wait until the answer that asks for `call` is on record: what a tool does cannot be taken back."""
+        if not await self._around.recorded(_SOON):
+            self._around.tell(progress.ToolWaits(call))
+            while not await self._around.recorded(_SOON):
+                pass
 
     # One request
 
@@ -184,7 +236,7 @@ class Runner:
         head, error = self.conversation.head, "interrupted" if cut else ""
         call = exchange.call(response, head, self._around.clock(), error)
         self._around.tell(progress.CallEnded(call, head, cut))
-        calls = tuple(events.ToolCall(c.id, c.name, c.input, self.toolbox.asks(c.name)) for c in settled.calls)
+        calls = tuple(events.ToolCall(c.id, c.name, c.input, self.tools.asks(c.name)) for c in settled.calls)
         self.feed(events.Answered(calls, cut, again=response.stop_reason == "pause_turn"))
 
     def _broke(self, exchange: AnswerReader, message: str, retry: bool, after: float | None) -> None:
@@ -197,6 +249,8 @@ class Runner:
         self.feed(events.Broke(message, retry, after))
 
 
+_SOON = 1.0
+"""Seconds after which is told that a tool waits."""
 _SHORT = frozenset({"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"})
 _PASSING = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
 

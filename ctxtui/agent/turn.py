@@ -20,6 +20,8 @@ from ctxtui.agent.events import (
     HoldRequest,
     Interrupted,
     Permitted,
+    Plan,
+    Planned,
     Prepare,
     Prepared,
     Released,
@@ -44,6 +46,7 @@ LONGEST_WAIT: Final = 60.0
 """Seconds: a provider that asks for a longer pause gets no retry, and the user is told."""
 STOPPED: Final = "Stopped by the user before it was done."
 REFUSED: Final = "The user did not allow this."
+ALONE: Final = "This needs the user's leave, and no user is there to give it."
 
 
 class TurnPhase(StrEnum):
@@ -61,20 +64,25 @@ class TurnPhase(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnState:
     """Where a turn stands. `queue` are messages for the next request, `calls` what the last answer asks for, `results`
-    what came of them, `asked` the ids that wait for the user. `hold` holds the next request, `let_go` says that the one
-    being prepared was held and is to leave now. `allowed` and `refused` are tools that the user answered for, for the
-    whole session. `rounds` counts the requests of this turn, of which more than `most` are held (0: no limit)."""
+    what came of them, `asked` the ids that wait for leave; of the first of them `planned` says that it is known what it
+    would write, so that the user is asked, and `guarded` that the answer holds for this once. `hold` holds the next
+    request, `let_go` says that the one being prepared was held and is to leave now. `allowed` and `refused` are tools
+    that the user answered for, for the whole session; without `attended` there is no user to ask. `rounds` counts the
+    requests of this turn, of which more than `most` are held (0: no limit)."""
 
     phase: TurnPhase = TurnPhase.REST
     queue: tuple[str, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
     asked: tuple[str, ...] = ()
+    planned: bool = False
+    guarded: bool = False
     attempt: int = 0
     hold: bool = False
     let_go: bool = False
     allowed: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
+    attended: bool = True
     rounds: int = 0
     most: int = 0
 
@@ -100,7 +108,7 @@ def _prepare(state: TurnState) -> Step:
 
 def _rest(state: TurnState, *before: Command) -> Step:
     """The end of a turn; what the user said meanwhile begins the next one."""
-    ended = replace(state, phase=TurnPhase.REST, calls=(), results=(), asked=(), attempt=0, rounds=0, let_go=False)
+    ended = replace(_acted(state), phase=TurnPhase.REST, attempt=0, rounds=0, let_go=False)
     if ended.queue and not any(isinstance(one, Tell) for one in before):
         again, commands = _prepare(ended)
         return again, [*before, *commands]
@@ -146,21 +154,49 @@ def _answered(state: TurnState, event: Answered) -> Step:
         return _prepare(state)
     if not event.calls:
         return _rest(state)
-    return _act(replace(state, phase=TurnPhase.ACTING, calls=event.calls, results=(), asked=(), attempt=0))
+    return _act(replace(_acted(state), phase=TurnPhase.ACTING, calls=event.calls, attempt=0))
+
+
+def _acted(state: TurnState) -> TurnState:
+    return replace(state, calls=(), results=(), asked=(), planned=False, guarded=False)
 
 
 def _act(state: TurnState) -> Step:
-    """Begin every call of an answer at once; what needs leave asks for it."""
+    """Begin the calls of an answer; those that need leave wait for it one after the other, each planned when those
+    before it are done with: what it would write hangs on what they wrote."""
     commands: list[Command] = []
     for call in state.calls:
         if call.asks and call.name in state.refused:
             state = replace(state, results=(*state.results, ToolResult(call.id, REFUSED, is_error=True)))
-        elif call.asks and call.name not in state.allowed:
+        elif call.asks:
             state = replace(state, asked=(*state.asked, call.id))
-            commands.append(Ask(call))
         else:
             commands.append(RunTool(call))
+    return _ask_on(state, commands)
+
+
+def _ask_on(state: TurnState, commands: list[Command]) -> Step:
+    """The next call that needs leave; none is left: the next request."""
+    state = replace(state, planned=False, guarded=False)
+    if state.asked:
+        return state, [*commands, Plan(next(call for call in state.calls if call.id == state.asked[0]))]
     return _next_round(state, commands)
+
+
+def _planned(state: TurnState, event: Planned) -> Step:
+    if not state.asked or event.id != state.asked[0] or state.planned:
+        return state, []
+    call = next(one for one in state.calls if one.id == event.id)
+    further = replace(state, asked=state.asked[1:])
+    if event.result is not None:
+        return _ask_on(replace(further, results=(*state.results, event.result)), [])
+    if call.name in state.allowed and not event.guarded:
+        return _ask_on(further, [RunTool(call)])
+    if not state.attended:
+        alone = ToolResult(call.id, ALONE, is_error=True)
+        told = Tell("refused", f"{call.name} is not done without a user")
+        return _ask_on(replace(further, results=(*state.results, alone)), [told])
+    return replace(state, planned=True, guarded=event.guarded), [Ask(call)]
 
 
 def _next_round(state: TurnState, commands: list[Command]) -> Step:
@@ -169,25 +205,27 @@ def _next_round(state: TurnState, commands: list[Command]) -> Step:
     if len(found) < len(state.calls):
         return state, commands
     results = tuple(found[call.id] for call in state.calls)
-    done, further = _prepare(replace(state, calls=(), results=(), asked=()))
+    done, further = _prepare(_acted(state))
     return done, [*commands, AddResults(results), *further]
 
 
 def _permitted(state: TurnState, event: Permitted) -> Step:
-    call = next((one for one in state.calls if one.id == event.id), None)
-    if call is None or call.id not in state.asked:
+    if not state.planned or event.id != state.asked[0]:
         return state, []
-    # One answer for the session counts for the same tool's other calls that wait.
-    alike = [one for one in state.calls if one.id in state.asked and one.name == call.name]
-    whom = [call] if event.leave == ToolLeave.ONCE else alike
-    state = replace(state, asked=tuple(id_ for id_ in state.asked if id_ not in {one.id for one in whom}))
+    call = next(one for one in state.calls if one.id == event.id)
+    if event.leave == ToolLeave.NOT_NOW:
+        no = (*state.results, ToolResult(call.id, REFUSED, is_error=True))
+        return _ask_on(replace(state, asked=state.asked[1:], results=no), [Tell("refused", f"{call.name}: not now")])
     if event.leave == ToolLeave.NEVER:
-        no = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in whom)
-        refused = replace(state, refused=state.refused | {call.name}, results=(*state.results, *no))
-        return _next_round(refused, [Tell("refused", f"{call.name} is not allowed in this session")])
-    if event.leave == ToolLeave.SESSION:
+        # That counts for the same tool's other calls, too.
+        gone = [one for one in state.calls if one.id in state.asked and one.name == call.name]
+        refused = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in gone)
+        left = tuple(id_ for id_ in state.asked if id_ not in {one.id for one in gone})
+        state = replace(state, refused=state.refused | {call.name}, results=(*state.results, *refused), asked=left)
+        return _ask_on(state, [Tell("refused", f"{call.name} is not allowed in this session")])
+    if event.leave == ToolLeave.SESSION and not state.guarded:
         state = replace(state, allowed=state.allowed | {call.name})
-    return state, [RunTool(one) for one in whom]
+    return _ask_on(replace(state, asked=state.asked[1:]), [RunTool(call)])
 
 
 def _finished(state: TurnState, event: Finished) -> Step:
@@ -248,6 +286,7 @@ _HANDLERS: Final[dict[tuple[TurnPhase, type], Callable[..., Step]]] = {
     (TurnPhase.CUTTING, Broke): _broke,
     (TurnPhase.WAITING, Waited): _waited,
     (TurnPhase.WAITING, Interrupted): _stop,
+    (TurnPhase.ACTING, Planned): _planned,
     (TurnPhase.ACTING, Permitted): _permitted,
     (TurnPhase.ACTING, Finished): _finished,
     (TurnPhase.ACTING, Interrupted): _stop,

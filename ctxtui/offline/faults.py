@@ -26,6 +26,12 @@ BREAKS: Final = (STREAM_ERROR, DISCONNECT, GARBAGE)
 KINDS: Final = (*STATUSES, STREAM_ERROR, SLOW, DISCONNECT, GARBAGE)
 
 
+_MOST: Final = {"share": 1, "times": 1_000_000, "after": 1_000_000, "seconds": 3600}
+"""How large each option may be."""
+MOST_ARMED: Final = 1000
+"""Faults that are armed at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One thing that goes wrong.
@@ -57,16 +63,17 @@ def parse(spelled: Json) -> Fault:
     try:
         numbers = {name: _number(name, value) for name, value in given.items()}
         return replace(Fault(kind), **numbers)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadConfig(f"fault {kind}: {error}", way_out="its options are share, times, after, seconds") from None
 
 
 def _number(name: str, value: Json) -> float | int:
-    if name in ("share", "seconds"):
-        return float(value)
-    if name in ("times", "after"):
-        return int(value)
-    raise ValueError(f"no option {name!r}")
+    if name not in _MOST:
+        raise ValueError(f"no option {name!r}")
+    number = float(value) if name in ("share", "seconds") else int(value)
+    if not 0 <= number <= _MOST[name]:
+        raise ValueError(f"{name} must be between 0 and {_MOST[name]:,}")
+    return number
 
 
 class Faults:

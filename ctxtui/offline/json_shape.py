@@ -31,20 +31,21 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 @dataclass(frozen=True, slots=True)
 class ShapeField:
     """What one member may be: any of `types` (none given: anything), null too unless `null` is False, and one of
-    `choices` where there are any. `at_least` bounds a number from below."""
+    `choices` where there are any. `at_least` and `at_most` bound a number."""
 
     types: tuple[str, ...] = ()
     required: bool = False
     null: bool = True
     choices: tuple[str, ...] = ()
     at_least: int | None = None
+    at_most: int | None = None
 
 
 Fields = Mapping[str, ShapeField]
 
 
 class ShapeFault(NamedTuple):
-    """What is wrong at `path`: `kind` is ``missing``, ``extra``, ``type``, ``choice`` or ``small``."""
+    """What is wrong at `path`: `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``."""
 
     kind: str
     path: Path
@@ -58,7 +59,6 @@ FLAG: Final = ShapeField((BOOLEAN,))
 MAP: Final = ShapeField((OBJECT,))
 ROWS: Final = ShapeField((ARRAY,))
 COUNT: Final = ShapeField((INTEGER,), at_least=0)
-REAL: Final = ShapeField((NUMBER,))
 
 
 def needed(*types: str, choices: tuple[str, ...] = (), at_least: int | None = None) -> ShapeField:
@@ -92,6 +92,8 @@ def _wrong(field: ShapeField, value: Json) -> str | None:
         return "choice"
     if field.at_least is not None and isinstance(value, (int, float)) and value < field.at_least:
         return "small"
+    if field.at_most is not None and isinstance(value, (int, float)) and not value <= field.at_most:
+        return "large"
     return None
 
 
@@ -107,6 +109,12 @@ def type_of(value: Json) -> str:
     if value is None:
         return "null"
     return next((name for name in _TYPES if is_a(name, value)), OBJECT)
+
+
+def bounded(value: Json, usual: int, least: int, most: int) -> int:
+    """`value` where it is a whole number, else `usual`; no less than `least`, no more than `most`."""
+    number = value if isinstance(value, int) and not isinstance(value, bool) else usual
+    return max(least, min(number, most))
 
 
 def rows(value: Json) -> list[Json]:

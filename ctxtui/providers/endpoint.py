@@ -55,6 +55,8 @@ def is_loopback(url: str) -> bool:
 
 KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """The environment variable of each hosted provider's key."""
+ADDRESSES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+"""The environment variable by which each provider's SDK is sent elsewhere."""
 SERVICE: Final = "ctxtui"
 """The name under which a keyring keeps our keys; the user name is the provider's."""
 

@@ -36,13 +36,19 @@ class ChildProcess:
         self._maker = maker
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self.closed = 0
+        """How often it was closed."""
 
-    def ask(self, request: object) -> Any:
-        """The answer to `request`. Raises `ChildGone`; the next request starts another child."""
+    def ask(self, request: object, *, closed: int | None = None) -> Any:
+        """The answer to `request`. Raises `ChildGone`; the next request starts another child. With `closed`, the number
+        at the time of asking, a request that `close` came before is not done any more, wherever it was on its way."""
         with self._lock:
             try:
                 process = self._process = self._process or _start(self._maker)
                 assert process.stdin is not None and process.stdout is not None
+                # Behind the line above: whoever closes from now on finds the process, and kills it.
+                if closed is not None and closed != self.closed:
+                    raise EOFError("it was closed")
                 pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
                 process.stdin.flush()
                 return pickle.load(process.stdout)
@@ -52,6 +58,7 @@ class ChildProcess:
 
     def close(self) -> None:
         """End the child; a request under way fails."""
+        self.closed += 1
         self._end()
 
     def _end(self) -> None:

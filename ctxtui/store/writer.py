@@ -126,6 +126,11 @@ class Writer:
         return self._last
 
     @property
+    def last_ticket(self) -> int:
+        """The ticket of what was put last."""
+        return self._last
+
+    @property
     def pending(self) -> int:
         """How much was put and is not in the file yet."""
         return self._last - self.acked

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ctxtui.agent import events as ev
 from ctxtui.agent.events import ToolCall, ToolLeave, ToolResult
-from ctxtui.agent.turn import ATTEMPTS, REFUSED, STOPPED, TurnPhase, TurnState, backoff, step
+from ctxtui.agent.turn import ALONE, ATTEMPTS, REFUSED, STOPPED, TurnPhase, TurnState, backoff, step
 
 READ = ToolCall("c1", "read_file", {"path": "a"})
 FIND = ToolCall("c2", "find", {"pattern": "b"})
@@ -167,8 +167,8 @@ def test_many_rounds_are_held() -> None:
     assert play(ev.Prepared()) == [ev.Send(1)]
 
 
-def asking(*calls: ToolCall) -> Play:
-    play = Play()
+def asking(*calls: ToolCall, state: TurnState | None = None) -> Play:
+    play = Play(state)
     play(ev.UserSaid("x"))
     play(ev.Prepared())
     play(ev.Answered(calls))
@@ -178,22 +178,69 @@ def asking(*calls: ToolCall) -> Play:
 def test_writes_ask_once() -> None:
     play = asking(READ, WRITE, AGAIN)
     assert play.state.asked == ("c3", "c4")
-    assert play(ev.Permitted("c3", ToolLeave.ONCE)) == [ev.RunTool(WRITE)]
+    assert play(ev.Permitted("c3", ToolLeave.ONCE)) == [], "nothing is known of it yet"
+    assert play(ev.Planned("c4")) == [], "one after the other"
+    assert play(ev.Planned("c3")) == [ev.Ask(WRITE)]
+    assert play(ev.Permitted("c3", ToolLeave.ONCE)) == [ev.RunTool(WRITE), ev.Plan(AGAIN)]
     assert play(ev.Permitted("c3", ToolLeave.ONCE)) == []
+    assert play(ev.Permitted("c4", ToolLeave.ONCE)) == [], "an answer counts for what was asked"
     assert play.state.asked == ("c4",)
 
 
 def test_writes_ask_for_the_session() -> None:
     play = asking(WRITE, AGAIN)
-    assert play(ev.Permitted("c3", ToolLeave.SESSION)) == [ev.RunTool(WRITE), ev.RunTool(AGAIN)]
+    play(ev.Planned("c3"))
+    assert play(ev.Permitted("c3", ToolLeave.SESSION)) == [ev.RunTool(WRITE), ev.Plan(AGAIN)]
+    assert play(ev.Planned("c4")) == [ev.RunTool(AGAIN)]
     play(ev.Finished(result(WRITE)))
     play(ev.Finished(result(AGAIN)))
     play(ev.Prepared())
-    assert play(ev.Answered((WRITE,))) == [ev.RunTool(WRITE)]
+    assert play(ev.Answered((WRITE,))) == [ev.Plan(WRITE)]
+    assert play(ev.Planned("c3")) == [ev.RunTool(WRITE)]
+
+
+def test_what_is_guarded_is_asked_for_each_time() -> None:
+    play = asking(WRITE, AGAIN, state=TurnState(allowed=frozenset({"write_file"})))
+    assert play(ev.Planned("c3", guarded=True)) == [ev.Ask(WRITE)]
+    assert play(ev.Permitted("c3", ToolLeave.SESSION)) == [ev.RunTool(WRITE), ev.Plan(AGAIN)]
+    assert play(ev.Planned("c4", guarded=True)) == [ev.Ask(AGAIN)]
+    fresh = asking(WRITE)
+    fresh(ev.Planned("c3", guarded=True))
+    fresh(ev.Permitted("c3", ToolLeave.SESSION))
+    assert not fresh.state.allowed, "leave for a guarded file is leave for nothing else"
+
+
+def test_without_a_user_what_is_guarded_is_refused_whatever_is_allowed() -> None:
+    play = asking(WRITE, AGAIN, state=TurnState(allowed=frozenset({"write_file"}), attended=False))
+    told, further = play(ev.Planned("c3", guarded=True))
+    assert isinstance(told, ev.Tell) and told.kind == "refused" and further == ev.Plan(AGAIN)
+    assert play(ev.Planned("c4")) == [ev.RunTool(AGAIN)]
+    done = play(ev.Finished(result(AGAIN)))
+    assert done == [ev.AddResults((ToolResult("c3", ALONE, is_error=True), result(AGAIN))), ev.Prepare()]
+    alone = asking(WRITE, state=TurnState(attended=False))
+    assert ev.AddResults((ToolResult("c3", ALONE, is_error=True),)) in alone(ev.Planned("c3"))
+
+
+def test_what_cannot_be_done_is_not_asked_for() -> None:
+    play = asking(WRITE)
+    wrong = ToolResult("c3", "outside of the workspace", is_error=True)
+    assert play(ev.Planned("c3", result=wrong)) == [ev.AddResults((wrong,)), ev.Prepare()]
+
+
+def test_writes_not_now() -> None:
+    play = asking(WRITE, AGAIN)
+    play(ev.Planned("c3"))
+    told, further = play(ev.Permitted("c3", ToolLeave.NOT_NOW))
+    assert isinstance(told, ev.Tell) and further == ev.Plan(AGAIN)
+    assert play(ev.Planned("c4")) == [ev.Ask(AGAIN)], "no was said to that one alone"
+    play(ev.Permitted("c4", ToolLeave.ONCE))
+    no = ToolResult("c3", REFUSED, is_error=True)
+    assert play(ev.Finished(result(AGAIN))) == [ev.AddResults((no, result(AGAIN))), ev.Prepare()]
 
 
 def test_writes_never() -> None:
     play = asking(WRITE, AGAIN)
+    play(ev.Planned("c3"))
     commands = play(ev.Permitted("c3", ToolLeave.NEVER))
     no = tuple(ToolResult(one.id, REFUSED, is_error=True) for one in (WRITE, AGAIN))
     assert commands[1:] == [ev.AddResults(no), ev.Prepare()]
@@ -221,6 +268,7 @@ _EVENTS = st.one_of(
     st.builds(ev.Answered, st.sampled_from([(), (READ,), (READ, WRITE), (WRITE, AGAIN)]), st.booleans()),
     st.builds(ev.Broke, st.just("e"), st.booleans(), st.sampled_from([None, 1.0, 100.0])),
     st.just(ev.Waited()),
+    st.builds(ev.Planned, st.sampled_from(["c3", "c4"]), st.booleans(), st.just(None)),
     st.builds(ev.Permitted, st.sampled_from(["c3", "c4"]), st.sampled_from(ToolLeave)),
     st.builds(ev.Finished, st.sampled_from([READ, FIND, WRITE, AGAIN]).map(result)),
 )

@@ -109,7 +109,7 @@ def test_a_fault_of_ours_is_logged_and_named(ctxtui: Run, tmp_path: Path, monkey
     log = Path(ran.json["error"]["place"])
     assert log.parent == tmp_path / "ctxtui" / "log"
     assert "very wrong" in log.read_text()
-    assert log.stat().st_mode & 0o777 == 0o600
+    assert log.stat().st_mode & 0o777 == 0o600 and log.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_interrupts_are_quiet(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:

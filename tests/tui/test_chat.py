@@ -63,6 +63,18 @@ async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool 
         await until(pilot, lambda: not screen.state.running)
 
 
+async def asked_for_leave(screen: ChatScreen, pilot: Pilot[None]) -> None:
+    """What a tool would write is on the screen."""
+    await until(pilot, lambda: screen.talk.asked_for is not None and screen.approval.data is not None)
+
+
+async def reply(screen: ChatScreen, pilot: Pilot[None], key: str) -> None:
+    """Answer as one does who has read the question."""
+    await asked_for_leave(screen, pilot)
+    await until(pilot, lambda: screen.prompt.ready)
+    await pilot.press(key)
+
+
 def shown(screen: ChatScreen) -> str:
     return "\n".join(strip.text for strip in screen._compositor.render_strips())
 
@@ -136,8 +148,9 @@ async def test_a_tool_that_writes_asks(tmp_path: Path) -> None:
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "write", wait=False)
         await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
+        await asked_for_leave(screen, pilot)
         assert "write_file new.txt" in shown(screen) and "once" in shown(screen)
-        await pilot.press("o")
+        await reply(screen, pilot, "o")
         await until(pilot, lambda: not screen.state.running)
         assert (tmp_path / "work" / "new.txt").read_text() == "x"
 
@@ -419,7 +432,8 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
         assert screen.prompt.text == "so"
         await pilot.press("enter")
+        await asked_for_leave(screen, pilot)
         assert "once" in shown(screen) and screen.talk.waiting_for_leave is not None
-        await pilot.press("n")
+        await reply(screen, pilot, "n")
         await until(pilot, lambda: not screen.state.running)
         assert not (tmp_path / "work" / "new.txt").exists()

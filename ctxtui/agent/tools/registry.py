@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
+from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.read_tools import FIND, GREP, LIST_DIR, READ_FILE
 from ctxtui.agent.tools.recall_tool import NAME as RECALL
 from ctxtui.agent.tools.recall_tool import Known, recall
 from ctxtui.agent.tools.tool import Tool, checked
 from ctxtui.agent.tools.workspace import Workspace
-from ctxtui.agent.tools.write_tools import EDIT_FILE, WRITE_FILE
+from ctxtui.agent.tools.write_tools import EDIT_FILE, WRITE_FILE, carry_out
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.references import expand_value
 
@@ -31,15 +33,42 @@ class Toolbox:
         """Whether the user is asked before this tool runs."""
         return name in self.tools and self.tools[name].writes
 
-    def run(self, call: ToolCall) -> ToolResult:
-        """Do `call`; for a thread. What goes wrong is the result, so that the model reads it."""
+    def expanded(self, call: ToolCall) -> ToolCall:
+        """`call` with the content in place of references to it, as it is asked for and done."""
+        return call if call.name == RECALL else replace(call, input=expand_value(call.input, self._known()))
+
+    def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
+        """What `call`, which is expanded, would write; or what the model is told where it cannot be done."""
+        found: list[PlannedWrite] = []
+
+        def work(tool: Tool) -> str:
+            if tool.plan is None:
+                raise CtxtuiError("the tool writes nothing", place=call.name)
+            found.append(tool.plan(self.workspace, checked(tool, call.input)))
+            return ""
+
+        told = self._done(call, work)
+        return found[0] if found else told
+
+    def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
+        """Do `call`, which is expanded; a write as it was `planned`. What goes wrong is the result, so that the model
+        reads it."""
+
+        def work(tool: Tool) -> str:
+            if tool.run is not None:
+                return tool.run(self.workspace, checked(tool, call.input))
+            assert tool.plan is not None
+            return carry_out(self.workspace, planned or tool.plan(self.workspace, checked(tool, call.input)))
+
+        return self._done(call, work)
+
+    def _done(self, call: ToolCall, work: Callable[[Tool], str]) -> ToolResult:
         tool = self.tools.get(call.name)
         if tool is None:
             known = ", ".join(self.tools)
             return ToolResult(call.id, f"There is no tool {call.name!r}; there are {known}.", is_error=True)
         try:
-            given = call.input if tool.name == RECALL else expand_value(call.input, self._known())
-            return ToolResult(call.id, tool.run(self.workspace, checked(tool, given)) or "(nothing)")
+            return ToolResult(call.id, work(tool) or "(nothing)")
         except CtxtuiError as error:
             return ToolResult(call.id, str(error), is_error=True)
         except OSError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
@@ -20,15 +21,21 @@ class BadInput(CtxtuiError):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `properties` are the JSON schemas of its inputs by name, of which `required` must be given; `run` does
-    the work (in a thread) and returns what the model reads. `writes`: the user is asked first."""
+    """One tool. `properties` are the JSON schemas of its inputs by name, of which `required` must be given. One that
+    reads has `run`, which does the work and returns what the model reads; one that writes has `plan`, which says what
+    it would write, so that the user can be asked first."""
 
     name: str
     description: str
     properties: Mapping[str, Json]
-    run: Callable[[Workspace, Mapping[str, Json]], str]
+    run: Callable[[Workspace, Mapping[str, Json]], str] | None = None
     required: tuple[str, ...] = ()
-    writes: bool = False
+    plan: Callable[[Workspace, Mapping[str, Json]], PlannedWrite] | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes something: the user is asked first."""
+        return self.plan is not None
 
     def definition(self) -> Json:
         """The tool as a request offers it (Anthropic's form; other dialects are made from it)."""

@@ -84,20 +84,32 @@ class Workspace:
         finally:
             os.close(file)
 
-    def write(self, path: str, data: bytes) -> bool:
-        """Write a file whole, through a new file beside it; folders are made. Whether the file is new."""
+    def writable(self, path: str) -> None:
+        """Raises `Outside`, and `CtxtuiError` for what is there and no regular file."""
+        place = self.inside(path)
+        real = self.root / place
+        if not place.name or real.is_dir():
+            raise CtxtuiError("a folder", place=path)
+        if real.exists() and not real.is_file():
+            raise CtxtuiError("not a file", place=path)
+
+    def write(self, path: str, data: bytes, before: bytes | None) -> bool:
+        """Write a file whole, through a new file beside it; folders are made. `before` is what is known to stand there
+        (None: no such file); where it is something else, nothing is written. Whether it was."""
         place = self.inside(path)
         if not place.name:
             raise CtxtuiError("a folder", place=path)
+        if (self.read(path) if os.path.lexists(self.root / place) else None) != before:
+            return False
         with self._folder(place.parent.parts, make=True) as folder:
             try:
-                before: os.stat_result | None = os.stat(place.name, dir_fd=folder, follow_symlinks=False)
+                there: os.stat_result | None = os.stat(place.name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
-                before = None
-            if before is not None and not stat.S_ISREG(before.st_mode):
+                there = None
+            if there is not None and not stat.S_ISREG(there.st_mode):
                 raise CtxtuiError("not a file", place=path)
             beside = f".{place.name}.ctxtui-{os.getpid()}"
-            mode = stat.S_IMODE(before.st_mode) if before is not None else 0o644
+            mode = stat.S_IMODE(there.st_mode) if there is not None else 0o644
             file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
             try:
                 with os.fdopen(file, "wb") as stream:
@@ -106,7 +118,7 @@ class Workspace:
             except BaseException:
                 os.unlink(beside, dir_fd=folder)
                 raise
-        return before is None
+        return True
 
     def entries(self, path: str) -> list[str]:
         """The names in a folder, folders first and with a slash at their end; symlinks count as files."""
@@ -118,13 +130,23 @@ class Workspace:
     def files(self, path: str = "", skip: frozenset[str] = frozenset()) -> Iterator[str]:
         """Every regular file below `path`, relative to the root, folders named in `skip` left out."""
         place = self.inside(path)
-        base = self.root / place
-        if base.is_file():
-            yield str(place)
-            return
-        for top, folders, names in os.walk(base, followlinks=False):
-            folders[:] = sorted(name for name in folders if name not in skip)
-            for name in sorted(names):
-                file = os.path.join(top, name)
-                if not os.path.islink(file) and os.path.isfile(file):
-                    yield os.path.relpath(file, self.root)
+        with self._folder(place.parent.parts) as folder:
+            if place.name and not stat.S_ISDIR(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):
+                if _is_file(place.name, folder):
+                    yield str(place)
+                return
+        # By descriptors: a folder that is swapped for a link meanwhile is not walked.
+        with self._folder(place.parts) as base:
+            for top, folders, names, here in os.fwalk(".", dir_fd=base, follow_symlinks=False):
+                folders[:] = sorted(name for name in folders if name not in skip)
+                for name in sorted(names):
+                    if _is_file(name, here):
+                        yield os.path.normpath(place / top / name)
+
+
+def _is_file(name: str, folder: int) -> bool:
+    """Whether `name` in the folder is a regular file, and no link to one."""
+    try:
+        return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False

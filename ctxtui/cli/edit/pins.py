@@ -50,6 +50,7 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
 def _install(folder: Path, run: str, yes: bool) -> None:
     from ctxtui.core.errors import CtxtuiError
     from ctxtui.services.editing.pins import SETTINGS, hooked, install, settings_of
+    from ctxtui.views.text import safe_text
 
     if not folder.is_dir():
         raise CtxtuiError("the session's directory is not here", place=str(folder))
@@ -59,7 +60,8 @@ def _install(folder: Path, run: str, yes: bool) -> None:
         note(f"the hook is there already: {folder / SETTINGS}")
         return
     for line in difflib.unified_diff(_lines(before), _lines(after), str(SETTINGS), str(SETTINGS), lineterm="", n=2):
-        write(line)
+        # What stands in the folder's file is no word of ours: nothing in it may reach the terminal as it is.
+        write(safe_text.line(line))
     if not yes and not click.confirm(f"Write {folder / SETTINGS}?", default=False, err=True):
         note("nothing was written")
         return

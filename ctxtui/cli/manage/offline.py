@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
@@ -32,14 +33,16 @@ KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port (0: a free one).")
 @click.option("--as", "kind", type=click.Choice(KINDS), help="Play a local server instead.")
-@click.option("--window", type=click.IntRange(min=256), metavar="N", help="With --as: the loaded window (4096).")
+@click.option(
+    "--window", type=click.IntRange(256, 10_000_000), metavar="N", help="With --as: the loaded window (4096)."
+)
 @click.option("--play", type=SessionName(), metavar="NAME", help=f"Give a recording's answers: {NAME_HELP}.")
 @click.option("--thread", default="", metavar="T", help="With --play: a subagent's thread (default: the main one).")
 @click.option(
     "--fault", "faults", multiple=True, metavar="FAULT", help="What goes wrong, e.g. '429;times=2;seconds=5'."
 )
-@click.option("--pace", type=click.FloatRange(min=0), default=0.0, metavar="N", help="Output tokens a second.")
-@click.option("--rpm", type=click.IntRange(min=1), metavar="N", help="Refuse more than N requests a minute.")
+@click.option("--pace", type=click.FloatRange(0, 1_000_000), default=0.0, metavar="N", help="Output tokens a second.")
+@click.option("--rpm", type=click.IntRange(1, 1_000_000), metavar="N", help="Refuse more than N requests a minute.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of ids and of faults that happen by chance.")
 @click.option(
     "--log",
@@ -100,6 +103,12 @@ def offline(
     finally:
         if log is not None:
             log.close()
+    if server.working:
+        # A request that is still being worked on is not waited for, nor is the interpreter's own end, which would be
+        # held up by it.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 async def _serve(server: Server, port: int, as_json: bool) -> None:
@@ -116,6 +125,9 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
             write(_greeting(running))
         sys.stdout.flush()
         await stop.wait()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # Whoever asks twice does not wait for open streams.
+            asyncio.get_running_loop().remove_signal_handler(number)
     note("offline provider ended")
 
 

@@ -36,6 +36,9 @@ def worded(fault: ShapeFault) -> Refusal:
     if fault.kind == "small":
         least = fault.field.at_least
         return Refusal(f"{where}: Input should be greater than or equal to {least}", rule="wrong value")
+    if fault.kind == "large":
+        most = fault.field.at_most
+        return Refusal(f"{where}: Input should be less than or equal to {most}", rule="wrong value")
     expected = _EXPECTED.get(fault.field.types[0] if fault.field.types else "", "valid")
     return Refusal(f"{where}: Input should be {expected}", rule="wrong type")
 

@@ -12,8 +12,8 @@ from ctxtui.offline.json_shape import (
     FLAG,
     INTEGER,
     MAP,
+    NUMBER,
     OBJECT,
-    REAL,
     ROWS,
     STRING,
     TEXT,
@@ -40,7 +40,8 @@ COUNTED: Final[dict[str, ShapeField]] = {
 }
 """What a request for a count may say."""
 
-SAMPLING: Final[dict[str, ShapeField]] = {"temperature": REAL, "top_p": REAL, "top_k": COUNT}
+_UNIT: Final = ShapeField((NUMBER,), at_least=0, at_most=1)
+SAMPLING: Final[dict[str, ShapeField]] = {"temperature": _UNIT, "top_p": _UNIT, "top_k": COUNT}
 
 CREATED: Final[dict[str, ShapeField]] = COUNTED | {
     "max_tokens": needed(INTEGER, at_least=0),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from aiohttp import web
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.offline.faults import Fault, Faults, parse
+from ctxtui.offline.faults import MOST_ARMED, Fault, Faults, parse
 from ctxtui.offline.http.sending import json_response
 from ctxtui.offline.provider import Provider
+
+_FARTHEST: Final = 10 * 365 * 86_400
+"""Seconds that the clock may be moved in all."""
 
 
 def add_control(app: web.Application, provider: Provider, faults: Faults) -> None:
@@ -21,8 +26,11 @@ def add_control(app: web.Application, provider: Provider, faults: Faults) -> Non
     async def armed(request: web.Request) -> web.Response:
         try:
             given = await request.json()
-            faults.arm([parse(one) for one in given["faults"]], given.get("seed"))
-        except (BadConfig, ValueError, KeyError, TypeError, AttributeError) as error:
+            listed = given["faults"]
+            if len(listed) > MOST_ARMED:
+                raise ValueError(f"at most {MOST_ARMED:,} faults")
+            faults.arm([parse(one) for one in listed], given.get("seed"))
+        except (BadConfig, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return _wrong('{"faults": [...], "seed": N}', error)
         return await told(request)
 
@@ -32,8 +40,11 @@ def add_control(app: web.Application, provider: Provider, faults: Faults) -> Non
 
     async def moved(request: web.Request) -> web.Response:
         try:
-            provider.ahead += float((await request.json())["advance"])
-        except (ValueError, KeyError, TypeError) as error:
+            ahead = provider.ahead + float((await request.json())["advance"])
+            if not abs(ahead) <= _FARTHEST:
+                raise ValueError(f"the clock goes at most {_FARTHEST:,} seconds ahead or back")
+            provider.ahead = ahead
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             return _wrong('{"advance": SECONDS}', error)
         return json_response({"now": provider.now()})
 

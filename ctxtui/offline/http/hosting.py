@@ -13,6 +13,7 @@ from aiohttp import web
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.http.server import Server
+from ctxtui.offline.http.visitors import is_loopback
 
 HOST: Final = "127.0.0.1"
 
@@ -33,9 +34,13 @@ class RunningProvider:
 
 @asynccontextmanager
 async def serving(server: Server | None = None, *, port: int = 0, host: str = HOST) -> AsyncIterator[RunningProvider]:
-    """Serve within the running event loop. `port` 0 takes a free one. Raises `BadConfig` where it is taken."""
+    """Serve within the running event loop. `port` 0 takes a free one. Raises `BadConfig` where it is taken.
+
+    On a `host` of this machine alone requests are taken only under its own name; on another one from anybody.
+    """
     server = server or Server()
-    runner = web.AppRunner(server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0)
+    app = server.app(anyone=not is_loopback(host))
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)

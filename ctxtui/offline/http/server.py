@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -19,9 +20,11 @@ from ctxtui.offline.faults import SLOW, STATUSES, Fault, Faults, parse
 from ctxtui.offline.http.control import add_control
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.local_routes import add_listings, local_desks
+from ctxtui.offline.http.own_thread import in_thread
 from ctxtui.offline.http.routes import DESKS, Route, serve
 from ctxtui.offline.http.sending import json_response, send
 from ctxtui.offline.http.sockets import asks_for_socket, talk
+from ctxtui.offline.http.visitors import locals_only
 from ctxtui.offline.http.watching import watching
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local.model_list import anthropic_model, anthropic_models, openai_model, openai_models
@@ -77,12 +80,15 @@ class Server:
     log: ExchangeLog | None = None
     websocket: bool = True
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    working: int = 0
+    """Requests that are being worked on."""
     _held: int = 0
 
-    def app(self) -> web.Application:
-        """The web application."""
+    def app(self, *, anyone: bool = False) -> web.Application:
+        """The web application; it serves this machine alone, unless `anyone` may ask."""
         kept = [watching(self.log, self.provider.now)] if self.log else []
-        app = web.Application(client_max_size=_ROOM, middlewares=kept)
+        guard = [] if anyone else [locals_only(lambda path, why: self._note(path, b"", why, None))]
+        app = web.Application(client_max_size=_ROOM, middlewares=[*guard, *kept])
         for path, desk in (local_desks(self.local) if self.local else DESKS).items():
             app.router.add_post(path, self._posted(path, desk))
         add_control(app, self.provider, self.faults)
@@ -157,10 +163,19 @@ class Server:
         try:
             # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
             async with self.turn:
-                return await asyncio.to_thread(serve, desk, self.provider, raw, headers, held)
+                return await in_thread(partial(self._work, desk, raw, headers, held))
         except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
             told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
             return Refusal(told, 500, rule="fault")
+
+    def _work(
+        self, desk: Route, raw: bytes, headers: Mapping[str, str], held: dict[str, KeptResponse] | None
+    ) -> Reply | Refusal:
+        self.working += 1
+        try:
+            return serve(desk, self.provider, raw, headers, held)
+        finally:
+            self.working -= 1
 
     def _fate(self, headers: Mapping[str, str]) -> Fault | None:
         named = headers.get(FAULT_HEADER)

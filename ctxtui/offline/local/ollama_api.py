@@ -13,11 +13,12 @@ from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limited
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.counting import output_tokens, text_counter
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import bounded, members, rows
 from ctxtui.offline.local.prompt_template import rendered
 from ctxtui.offline.local.servers import Local, serving
 from ctxtui.offline.local.truncation import fitted
 from ctxtui.offline.model.reply import Manner
+from ctxtui.offline.openai.chat_api import MOST_SAID
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest
 from ctxtui.wire.grammars import OLLAMA
@@ -31,7 +32,7 @@ def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal
     """The reply of ``/api/chat``: a stream unless that is turned off."""
     model = serving(local, asked)
     options = members(asked.body.get("options"))
-    window = int(options.get("num_ctx") or model.window)
+    window = bounded(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
         return provider.ledger.weigh(provider.ledger.read(OLLAMA, raw), asked.model)
@@ -83,7 +84,8 @@ def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, op
     said = provider.say(weighed.request, listen(weighed.request), manner)
     most = options.get("num_predict")
     stops = [stop for stop in rows(options.get("stop")) if isinstance(stop, str)]
-    return limited(said, stops, most if isinstance(most, int) and most > 0 else None, text_counter(asked.model))
+    room = most if isinstance(most, int) and 0 < most < MOST_SAID else MOST_SAID
+    return limited(said, stops, room, text_counter(asked.model))
 
 
 def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:

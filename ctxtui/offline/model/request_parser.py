@@ -19,6 +19,9 @@ _WORDS: Final = {
 }
 VERBS: Final = {word: verb for verb, words in _WORDS.items() for word in words.split()}
 
+_LONGEST: Final = 1000
+"""Characters of a sentence that are understood, less what stands in quotes: one that is longer is no plain sentence,
+and its words are not looked at again and again."""
 _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
 _VERB: Final = re.compile(rf"\b({'|'.join(sorted(VERBS, key=len, reverse=True))})\b", re.I)
@@ -37,7 +40,7 @@ _PRONOUN: Final = re.compile(
 )
 _PARALLEL: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
 _FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
-_FILES: Final = re.compile(r"(?:\w+\s+)?files?\s", re.I)
+_FILES: Final = re.compile(r"\b(?:\w+\s+)?files?\s", re.I)
 _GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
 _PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
 
@@ -69,7 +72,7 @@ def wishes(text: str) -> list[Intent]:
     made: list[Intent] = []
     step = 0
     for sentence in _STEPS.split(masked):
-        found = list(_sentence(_PARALLEL.sub(" ", sentence).strip()))
+        found = list(_sentence(_PARALLEL.sub(" ", sentence.strip()[:_LONGEST]).strip()))
         for wish in found:
             step += wish.refers and any(w.step == step for w in made)
             made.append(replace(wish, step=step, what=_back(wish.what, held), where=_back(wish.where, held)))
@@ -86,7 +89,9 @@ def unquoted(text: str) -> str:
 
 def _asked(text: str) -> list[Intent]:
     """A question about a file asks for the file to be read."""
-    return [Intent("read", "read", path) for path in dict.fromkeys(_FILE.findall(text))] if "?" in text else []
+    return (
+        [Intent("read", "read", path) for path in dict.fromkeys(_FILE.findall(text[:_LONGEST]))] if "?" in text else []
+    )
 
 
 def _sentence(text: str) -> Iterator[Intent]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ctxtui.core.canonical import Json
+from ctxtui.core.canonical import Json, text_of
 from ctxtui.offline.json_shape import members, rows
 
 _PLAIN: Final[dict[str, Json]] = {"boolean": False, "null": None}
 _DEEPEST: Final = 32
 _MOST_ITEMS: Final = 100
 _LONGEST: Final = 10_000
+_MOST: Final = 100_000
+"""Characters and values that are made in all: schemas in schemas multiply."""
 _FORMATS: Final = {
     "date": "2026-01-01",
     "date-time": "2026-01-01T00:00:00Z",
@@ -35,22 +37,28 @@ class _Maker:
     def __init__(self, root: Json, text: str) -> None:
         self._root = root
         self._text = text
+        self._left = _MOST
 
     def make(self, schema: Json, depth: int) -> Json:
         here = members(schema)
-        if depth > _DEEPEST:
+        self._left -= 1
+        if depth > _DEEPEST or self._left < 0:
             return None
         if isinstance(here.get("$ref"), str):
             return self.make(_pointed(here["$ref"], self._root), depth + 1)
         for fixed in ("const", "default"):
             if fixed in here:
-                return here[fixed]
+                return self._spent(here[fixed])
         if rows(here.get("enum")):
-            return here["enum"][0]
+            return self._spent(here["enum"][0])
         for several in ("anyOf", "oneOf", "allOf"):
             if rows(here.get(several)):
                 return self.make(here[several][0], depth + 1)
         return self._typed(here, depth)
+
+    def _spent(self, value: Json) -> Json:
+        self._left -= len(text_of(value)) if isinstance(value, str | list | dict) else 0
+        return value
 
     def _typed(self, here: Mapping[str, Json], depth: int) -> Json:
         kind = type_name(here)
@@ -63,7 +71,7 @@ class _Maker:
             return first + [self.make(here.get("items", {}), depth + 1) for _ in range(count - len(first))]
         if kind in ("integer", "number"):
             return _number(here)
-        return _PLAIN[kind] if kind in _PLAIN else _string(here, self._text)
+        return _PLAIN[kind] if kind in _PLAIN else self._spent(_string(here, self._text))
 
 
 def required(schema: Json) -> list[str]:

@@ -48,7 +48,7 @@ _IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
 _PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
 _PLACE: Final = "path dir directory folder root file_path filename file".split()
 _MEMORY: Final = "/memories/notes.md"
-_PAIR: Final = re.compile(r"(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
+_PAIR: Final = re.compile(r"\b(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
 
 
 def call_for(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
@@ -228,14 +228,16 @@ _STOP: Final = frozenset(
 )
 _WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 MOST_LINES: Final = 3
+_MOST_WORDS: Final = 200
 _LONGEST: Final = 200
-_PATH: Final = re.compile(r"(?:[\w.-]+/)+[\w.-]+|(?<![\w.])[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b")
+# Begun only where a word begins: in a text of one long word the search would start at every letter.
+_PATH: Final = re.compile(r"(?<![\w.-])(?:[\w.-]+/)+[\w.-]+|(?<![\w.-])[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b")
 
 
 def keywords(text: str) -> list[str]:
     """The words of a question that can be looked for."""
     found = [word.lower() for word in _WORD.findall(text)]
-    return [word for word in dict.fromkeys(found) if word not in _STOP and len(word) > 1]
+    return [word for word in dict.fromkeys(found) if word not in _STOP and len(word) > 1][:_MOST_WORDS]
 
 
 def closest(question: str, texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

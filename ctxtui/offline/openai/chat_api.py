@@ -14,15 +14,18 @@ from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.counting import output_tokens, text_counter
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
-from ctxtui.offline.json_shape import members
+from ctxtui.offline.json_shape import bounded, members, rows
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
+from ctxtui.offline.openai.validate_fields import MOST_CHOICES
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest
 from ctxtui.wire.grammars import CHAT
 
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
+MOST_SAID: Final = 200_000
+"""Tokens that all choices of a request say together at most."""
 _BESIDE: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
 _BROKEN: Final = {
     "error": {"message": "The server had an error while processing your request.", "type": "server_error"}
@@ -48,7 +51,9 @@ def completed(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, mo
     """The reply to a request that fits the window; `host` says whose caching rules hold."""
     now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider=host)
-    choices = [_answered(provider, asked, weighed, model) for _ in range(int(asked.body.get("n") or 1))]
+    count = bounded(asked.body.get("n"), 1, 1, MOST_CHOICES)
+    # Equal requests are answered equally, so are the choices of one.
+    choices = [_answered(provider, asked, weighed, model, MOST_SAID // count)] * count
     messages = [_message(provider, said) for said in choices]
     usage = _usage(asked, outcome, choices, messages, model)
     completion = {
@@ -84,13 +89,13 @@ def _too_long(weighed: WeighedRequest, model: Gpt) -> Refusal:
     return Refusal(told, param="messages", code="context_length_exceeded", rule="context window")
 
 
-def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt) -> ModelAnswer:
+def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt, room: int) -> ModelAnswer:
     body = asked.body
     wanted = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
-    stops = body.get("stop") or []
+    stops = [body["stop"]] if isinstance(body.get("stop"), str) else rows(body.get("stop"))
     said = provider.say(weighed.request, listen(weighed.request), _manner(asked, model))
-    most = min(int(wanted), model.window - weighed.tokens)
-    return limited(said, [stops] if isinstance(stops, str) else stops, most, text_counter(asked.model))
+    most = min(bounded(wanted, model.max_output, 1, room), model.window - weighed.tokens)
+    return limited(said, [stop for stop in stops if isinstance(stop, str)], most, text_counter(asked.model))
 
 
 def _manner(asked: ApiRequest, model: Gpt) -> Manner:

@@ -15,8 +15,8 @@ from ctxtui.offline.json_shape import (
     ARRAY,
     FLAG,
     MAP,
+    NUMBER,
     OBJECT,
-    REAL,
     ROWS,
     STRING,
     TEXT,
@@ -31,9 +31,14 @@ from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat_messages import message_refusals, pair_refusals
 from ctxtui.offline.openai.validate_fields import (
     FUNCTION,
+    LOGPROBS,
+    MOST_CHOICES,
+    SHARE,
+    TEMPERATURE,
     called,
     empty_array,
     function_refusals,
+    large_output,
     list_refusals,
     long_array,
     object_refusals,
@@ -44,6 +49,7 @@ from ctxtui.offline.openai.validate_fields import (
 )
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_PENALTY: Final = ShapeField((NUMBER,), at_least=-2, at_most=2)
 _TOKENS: Final = ShapeField(("integer",), at_least=1)
 _FIELDS: Final[dict[str, ShapeField]] = {
     "model": needed(STRING),
@@ -59,15 +65,15 @@ _FIELDS: Final[dict[str, ShapeField]] = {
     "reasoning_effort": one_of(*EFFORTS),
     "verbosity": one_of("low", "medium", "high"),
     "stop": ShapeField((STRING, ARRAY)),
-    "n": ShapeField(("integer",), at_least=1),
-    "temperature": REAL,
-    "top_p": REAL,
-    "frequency_penalty": REAL,
-    "presence_penalty": REAL,
+    "n": ShapeField(("integer",), at_least=1, at_most=MOST_CHOICES),
+    "temperature": TEMPERATURE,
+    "top_p": SHARE,
+    "frequency_penalty": _PENALTY,
+    "presence_penalty": _PENALTY,
     "logit_bias": MAP,
     "logprobs": FLAG,
-    "top_logprobs": ShapeField(("integer",), at_least=0),
-    "seed": ShapeField(("integer",)),
+    "top_logprobs": LOGPROBS,
+    "seed": ShapeField(("integer",), at_least=-(2**63), at_most=2**63 - 1),
     "store": FLAG,
     "metadata": MAP,
     "service_tier": one_of("auto", "default", "flex", "scale", "priority", "fast"),
@@ -112,6 +118,9 @@ def refusals(body: Json) -> list[Refusal]:
 
 
 def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
+    for key in ("max_tokens", "max_completion_tokens"):
+        if (large := large_output(key, body.get(key), model.max_output)) is not None:
+            yield large
     if body.get("max_tokens") is not None:
         if model.reasons:
             yield unsupported("max_tokens", "max_completion_tokens")

@@ -10,7 +10,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import (
     FLAG,
+    INTEGER,
     MAP,
+    NUMBER,
     STRING,
     TEXT,
     Path,
@@ -26,6 +28,13 @@ from ctxtui.offline.json_shape import (
 NAME: Final = r"^[a-zA-Z0-9_-]+$"
 MOST_NAME: Final = 64
 MOST_TOOLS: Final = 128
+
+MOST_CHOICES: Final = 128
+"""The ``n`` of a request at most."""
+
+TEMPERATURE: Final = ShapeField((NUMBER,), at_least=0, at_most=2)
+SHARE: Final = ShapeField((NUMBER,), at_least=0, at_most=1)
+LOGPROBS: Final = ShapeField((INTEGER,), at_least=0, at_most=20)
 
 FUNCTION: Final = {"name": needed(STRING), "description": TEXT, "parameters": MAP, "strict": FLAG}
 _NOUNS: Final = {
@@ -56,10 +65,8 @@ def worded(fault: ShapeFault) -> Refusal:
         told, code = f"Unknown parameter: '{where}'.", "unknown_parameter"
     elif fault.kind == "choice":
         return wrong_value(str(fault.value), fault.field.choices, where)
-    elif fault.kind == "small":
-        least = fault.field.at_least
-        told = f"integer below minimum value. Expected a value >= {least}, but got {fault.value} instead."
-        told, code = f"Invalid '{where}': {told}", "integer_below_min_value"
+    elif fault.kind in ("small", "large"):
+        return out_of_bounds(where, fault)
     else:
         told = f"expected {_expected(fault.field)}, but got {_NOUNS[type_of(fault.value)]} instead."
         told, code = f"Invalid type for '{where}': {told}", "invalid_type"
@@ -69,6 +76,25 @@ def worded(fault: ShapeFault) -> Refusal:
 def _expected(field: ShapeField) -> str:
     nouns = [_NOUNS[name] for name in field.types]
     return nouns[0] if len(nouns) == 1 else f"one of {' or '.join(nouns)}"
+
+
+def out_of_bounds(where: str, fault: ShapeFault) -> Refusal:
+    """A number that is too small or too large."""
+    noun = "integer" if fault.field.types == ("integer",) else "decimal"
+    small = fault.kind == "small"
+    end, sign = ("below minimum", ">=") if small else ("above maximum", "<=")
+    bound = fault.field.at_least if small else fault.field.at_most
+    told = f"{noun} {end} value. Expected a value {sign} {bound}, but got {fault.value} instead."
+    code = f"{noun}_below_min_value" if small else f"{noun}_above_max_value"
+    return Refusal(f"Invalid '{where}': {told}", param=where, code=code, rule=code.replace("_", " "))
+
+
+def large_output(where: str, wanted: Json, most: int) -> Refusal | None:
+    """More tokens of an answer than the model can give; None where it is not too much."""
+    if not isinstance(wanted, int) or wanted <= most:
+        return None
+    told = f"{where} is too large: {wanted}. This model supports at most {most} completion tokens, whereas you "
+    return Refusal(f"{told}provided {wanted}.", param=where, code="invalid_value", rule="max_tokens")
 
 
 def wrong_value(value: str, supported: tuple[str, ...], where: str) -> Refusal:

@@ -16,7 +16,6 @@ from ctxtui.offline.json_shape import (
     FLAG,
     MAP,
     OBJECT,
-    REAL,
     ROWS,
     STRING,
     TEXT,
@@ -28,6 +27,10 @@ from ctxtui.offline.json_shape import (
 )
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
+    LOGPROBS,
+    SHARE,
+    TEMPERATURE,
+    large_output,
     object_refusals,
     temperature_refusals,
     unsupported,
@@ -58,9 +61,9 @@ _FIELDS: Final[dict[str, ShapeField]] = _COUNTED | {
     "stream_options": MAP,
     "max_output_tokens": ShapeField(("integer",), at_least=16),
     "max_tool_calls": ShapeField(("integer",), at_least=1),
-    "temperature": REAL,
-    "top_p": REAL,
-    "top_logprobs": ShapeField(("integer",), at_least=0),
+    "temperature": TEMPERATURE,
+    "top_p": SHARE,
+    "top_logprobs": LOGPROBS,
     "metadata": MAP,
     "client_metadata": MAP,
     "background": FLAG,
@@ -156,6 +159,8 @@ def _presence(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refus
 
 
 def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
+    if (large := large_output("max_output_tokens", body.get("max_output_tokens"), model.max_output)) is not None:
+        yield large
     reasoning = body.get("reasoning")
     if isinstance(reasoning, dict):
         yield from object_refusals(reasoning, _REASONING, ("reasoning",))

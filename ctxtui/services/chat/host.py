@@ -1,10 +1,12 @@
 """A hosted session: a turn runner, its provider, its record, and the session that screens study.
 
-Everything here happens in one event loop but for opening (a worker thread), tools (threads) and the store's writer.
+Everything here happens in one event loop but for opening (a worker thread), tools (a child process) and the store's
+writer.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -35,6 +37,7 @@ from ctxtui.services.chat.model_choice import choose, params_for, refined
 from ctxtui.services.chat.recorder import Recording
 from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, recover
+from ctxtui.services.chat.tool_process import ToolProcess
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
 from ctxtui.store import leases
@@ -155,9 +158,9 @@ class Host:
         card = model_table().card(self.partner.model)
         conversation.shape = self._shape(card)
         self._begin_record(conversation, price, trouble)
-        around = Surroundings(self._moment, self._judged, self._exchange, self._clock)
+        around = Surroundings(self._moment, self._judged, self._exchange, self._clock, self._recorded)
         assert self._line is not None
-        self.runner = Runner(conversation, Toolbox(Workspace(self.cwd), known=self._outside), self._line, around)
+        self.runner = Runner(conversation, ToolProcess(self.cwd, known=self._outside), self._line, around)
         self._queue = self.recovered.queue
         self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self._queue)
         self._tell(ChatNews(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
@@ -317,6 +320,13 @@ class Host:
 
     async def _judged(self, draft: Draft) -> str:
         return await self.judge(draft)
+
+    async def _recorded(self, seconds: float) -> bool:
+        """Wait at most so long until everything up to now is in the file; whether it is."""
+        writer = self.writer
+        if writer is None or not writer.pending:
+            return True
+        return await asyncio.to_thread(writer.wait, seconds, writer.last_ticket)
 
     def _own_id(self) -> str:
         return f"{self.session.about.id}.{len(self.session.calls) + 1}"

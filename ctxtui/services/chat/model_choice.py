@@ -10,7 +10,17 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound, ProviderError
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.table import PriceTable, models_of
-from ctxtui.providers.endpoint import ANTHROPIC, CHAT, KEYS, OLLAMA, RESPONSES, Endpoint, is_loopback, key_for
+from ctxtui.providers.endpoint import (
+    ADDRESSES,
+    ANTHROPIC,
+    CHAT,
+    KEYS,
+    OLLAMA,
+    RESPONSES,
+    Endpoint,
+    is_loopback,
+    key_for,
+)
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.config.package_data import model_table
@@ -23,6 +33,7 @@ if TYPE_CHECKING:
 
 USUAL: Final[Mapping[str, str]] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}
 """The model that a hosted provider is asked for where none is named."""
+_PLAIN: Final = "; without your key, which does not go over plain http (key_over_http = true sends it)"
 SERVERS: Final = ("ollama", "lm studio", "llama.cpp", "llama-cpp-python", "vllm")
 NAMES: Final = ("anthropic", "openai", "openai-chat", *(name.replace(" ", "-") for name in SERVERS), OFFLINE)
 """What ``--provider`` takes."""
@@ -49,7 +60,23 @@ async def choose(wish: ModelChoice, config: Config, env: Mapping[str, str]) -> C
         found = await _with_model(await _whatever("", env), model, env)
     else:
         found = await _whatever(model, env)
-    return windowed(found, config)
+    return windowed(_addressed(found, env, key_over_http=settings.key_over_http), config)
+
+
+def _addressed(found: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
+    """`found` with the address that the provider's own variable names: its SDK goes there, so that is said."""
+    variable = ADDRESSES.get(found.endpoint.name, "")
+    address = env.get(variable, "").strip()
+    if not address or found.endpoint.base_url:
+        return found
+    plain = _is_plain(address, key_over_http=key_over_http)
+    endpoint = replace(found.endpoint, base_url=address, key="" if plain else found.endpoint.key)
+    return replace(found, endpoint=endpoint, why=f"{found.why}; {variable} names the address{_PLAIN if plain else ''}")
+
+
+def _is_plain(url: str, *, key_over_http: bool) -> bool:
+    """Whether a key would go there over plain http, which nobody asked for."""
+    return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 
 async def _with_model(found: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
@@ -87,12 +114,12 @@ async def _compatible(
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES}.get(provider, CHAT)
     key = key_for("anthropic" if dialect == ANTHROPIC else "openai", env)
-    plain = key and url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
+    plain = key and _is_plain(url, key_over_http=key_over_http)
     server = await look_at(url, env)
     kind = server.endpoint.kind if server is not None else ""
     local = server is not None or is_loopback(url)
     endpoint = Endpoint(kind or provider or "compatible", dialect, url, "" if plain else key, kind, local)
-    note = "; without your key, which does not go over plain http (key_over_http = true sends it)" if plain else ""
+    note = _PLAIN if plain else ""
     if dialect == ANTHROPIC:
         endpoint = replace(endpoint, base_url=url.removesuffix("/v1"))
     elif kind == "ollama" and server is not None and not provider and not url.endswith("/v1"):

@@ -1,1 +1,1 @@
-"""What runs in child processes: counting, pricing, summaries, reports, search, indexing."""
+"""What runs in child processes: counting, pricing, summaries, reports, search, indexing, tools."""

@@ -10,29 +10,34 @@ from textual.timer import Timer
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
+from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import QUESTION, USER_ROW
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
-from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.agent import events as ev
     from ctxtui.agent.events import ToolCall
     from ctxtui.services.chat.host import Host
+    from ctxtui.views.blocks import written_file
 else:
     from ctxtui.tui.lazy import later
 
+    written_file = later("ctxtui.views.blocks.written_file")
     ev = later("ctxtui.agent.events")
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
 HINT: Spans = [Span("say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
-_LEAVES = {"o": "ONCE", "s": "SESSION", "n": "NEVER"}
+_LEAVES = {"o": "ONCE", "s": "SESSION", "x": "NOT_NOW", "n": "NEVER"}
+_ANSWERS = {"o": "once", "s": "this session", "x": "not now", "n": "never"}
+PAUSE = 0.7
+"""Seconds for which a question for leave must have been readable, with nothing typed, before a key answers it."""
 _TIGHT = 0.5
 """The share of a rate limit under which it is told."""
 
@@ -57,6 +62,10 @@ class TalkController(ChatController):
         self._talk: Question | None = None
         self._own: Question | None = None
         """What was asked here last: to talk, for leave, whether to quit."""
+        self._leave: Question | None = None
+        """The last question for leave."""
+        self._approval: tuple[tuple[str, int], Approval] | None = None
+        """What was laid out last: the call's id, the room, what is shown."""
         self._early: tuple[str, ...] = ()
         self._edited: int | None = None
         """The node at which what is said next branches off; None: at the end."""
@@ -80,7 +89,7 @@ class TalkController(ChatController):
     def waiting_for_leave(self) -> ToolCall | None:
         """The first call that waits for the user."""
         runner = self.host.runner
-        if runner is None or not runner.state.asked:
+        if runner is None or not runner.state.planned:
             return None
         return next(call for call in runner.state.calls if call.id == runner.state.asked[0])
 
@@ -118,43 +127,94 @@ class TalkController(ChatController):
 
     def _leave_wanted(self) -> None:
         """A tool waits: ask at once, unless something is being typed or asked."""
-        if not self.prompt.asking or (self.talking and not self.prompt.edit.text):
+        if not self.prompt.asking or (self.talking and not self.prompt.edit.buffer.size):
             self._ask_leave()
 
+    @property
+    def asked_for(self) -> Approval | None:
+        """What leave is asked for now."""
+        call, asking = self.waiting_for_leave, self.prompt.question is self._leave
+        if call is None or not asking or self._approval is None or self._approval[0][0] != call.id:
+            return None
+        return self._approval[1]
+
     def _ask_leave(self) -> None:
-        """Ask for leave to run the first tool that waits."""
+        """Ask for leave to run the first tool that waits, as soon as what it would write can be shown."""
         call = self.waiting_for_leave
-        if call is None:
-            return
-        what = ""
-        if isinstance(call.input, dict):
-            what = safe_text.one_line(str(call.input.get("path", "")), 60)
-        keys = [
-            Span("o", "accent bold"),
-            Span(" once  ", "dim"),
-            Span("s", "accent bold"),
-            Span(" this session  ", "dim"),
-        ]
-        keys += [Span("n", "accent bold"), Span(" never ", "dim")]
-        lead = [Span(" ? ", "warn bold"), Span(f"{safe_text.one_line(call.name, 30)} {what}  ", "ink"), *keys]
+        if call is not None and self._approval is not None and self._approval[0] == (call.id, self._room):
+            self._ask_leave_for(self._approval[1])
+        elif call is not None:
+            self._lay_out(call)
+
+    def lay_out(self) -> None:
+        """The screen has another width: what is asked for is laid out anew."""
+        call = self.waiting_for_leave
+        if call is not None and self.asked_for is not None:
+            self._lay_out(call)
+
+    @property
+    def _room(self) -> int:
+        return max(20, self.access.width - 2)
+
+    def _lay_out(self, call: ToolCall) -> None:
+        room = self._room
+        planned = self.host.runner.plan_of(call) if self.host.runner is not None else None
+        assert planned is not None
+
+        def work() -> None:
+            lines = written_file.shown(planned.before, planned.after, room)
+            told = written_file.told(planned.before, planned.after)
+            made = Approval(call.name, planned.path, planned.given, told, planned.guard, lines)
+            self.access.deliver(lambda: self._approval_made((call.id, room), made))
+
+        # A large file takes a moment to be laid out: not in the way of a key.
+        self.access.work(work, "approval", exclusive=True)
+
+    def _approval_made(self, of: tuple[str, int], made: Approval) -> None:
+        self._approval = of, made
+        call = self.waiting_for_leave
+        if call is not None and call.id == of[0]:
+            if self.prompt.question is self._leave and self._leave is not None:
+                self.access.replan()
+            else:
+                self._leave_wanted()
+
+    def _ask_leave_for(self, made: Approval) -> None:
+        answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and key == "s")}
+        lead = [Span(" ? ", "warn bold"), Span("write it?  ", "ink")]
+        for key, words in answers.items():
+            lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
         self._keep_draft()
-        self._ask_own(
-            Question(
-                lead,
-                self._answer_leave,
-                keys=tuple(_LEAVES),
-                stays=True,
-                on_cancel=self._stop_talking,
-                resume=self._back_to_leave,
-            )
+        self._leave = Question(
+            lead,
+            self._answer_leave,
+            keys=tuple(answers),
+            right=[
+                Span("↑↓ ", "accent bold"),
+                Span("read on  ", "dim"),
+                Span("esc ", "accent bold"),
+                Span("later ", "dim"),
+            ],
+            stays=True,
+            on_cancel=self._stop_talking,
+            resume=self._back_to_leave,
+            pause=PAUSE,
+            on_early=self._typed_early,
         )
+        self._ask_own(self._leave)
+
+    def _typed_early(self, text: str) -> None:
+        """What was being typed when the question came goes on in the prompt; the question waits."""
+        self._draft += text
+        self._talk_on(self._draft)
 
     def _answer_leave(self, key: str) -> None:
-        call = self.waiting_for_leave
+        call, asked = self.waiting_for_leave, self._approval
         self._talk_on(self._draft)
-        if call is not None:
+        # An answer holds for what was on the screen.
+        if call is not None and asked is not None and asked[0][0] == call.id:
+            self._approval = None
             self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[key]]))
-        self._ask_leave()
 
     def _answer_quit(self, key: str) -> None:
         self._talk_on(self._draft)
@@ -169,6 +229,7 @@ class TalkController(ChatController):
         self.prompt.edit.set_text(self._draft)
         self._keep_now(self._draft)
         self.tell(text)
+        self._leave_wanted()
 
     def tell(self, text: str) -> None:
         """Say `text` to the partner."""
@@ -235,12 +296,11 @@ class TalkController(ChatController):
             self._draft_timer = None
         self.host.keep_draft(text)
 
-    def _typed(self, text: str) -> None:
-        """What is being typed is kept when the keys rest."""
-        self._draft = text
+    def _typed(self) -> None:
+        """What is being typed is kept when the keys rest: not before, it may be long."""
         if self._draft_timer is not None:
             self._draft_timer.stop()
-        self._draft_timer = self.access.timer(_DRAFT, lambda: self._keep_now(self._draft))
+        self._draft_timer = self.access.timer(_DRAFT, self._keep_draft)
 
     # The turn
 

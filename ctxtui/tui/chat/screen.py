@@ -14,6 +14,8 @@ from ctxtui.services.chat.chat_source import ChatSource
 from ctxtui.services.chat.context_window import UNTOLD
 from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.chat.approval import KEYS as APPROVAL_KEYS
+from ctxtui.tui.chat.approval import ApprovalPane
 from ctxtui.tui.chat.commands import CHAT_KEYS
 from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.live_transcript import LiveTranscript
@@ -34,6 +36,9 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import LiveRows
 
+_BESIDE = frozenset({"header", "alarm", "edge", "prompt", "keys"})
+"""What stays on the screen while leave is asked for."""
+
 
 class ChatScreen(SessionScreen):
     """Shows the chat that `source` hosts. `pager` is the user's setting."""
@@ -44,6 +49,7 @@ class ChatScreen(SessionScreen):
     def __init__(self, source: ChatSource, *, pager: str = "") -> None:
         super().__init__(Panels(LiveTranscript(), LiveRows), TalkEdit(id="prompt"), HINT)
         self.alarm = AlarmLine()
+        self.approval = ApprovalPane()
         self.state: ChatState = ChatState(source, self.panels, self.access)
         every = self.state, self.line, self.access
         self.edits = ContextEdits(*every)
@@ -65,13 +71,39 @@ class ChatScreen(SessionScreen):
         """The Inspector's panes, and the line for an alarm."""
         yield from super().compose()
         yield self.alarm
+        yield self.approval
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
+        boxes = self._panes(width, height)
+        asked = self.talk.asked_for
+        if self.approval.data is not asked:
+            self.call_later(self.approval.show, asked)
+        if asked is None:
+            return boxes
+        # What is asked for stands in place of the panes: nothing else is to be read now.
+        kept = {name: box for name, box in boxes.items() if name in _BESIDE}
+        top = max(box.y for name, box in kept.items() if name in ("header", "alarm")) + 1
+        end = min(box.y for name, box in kept.items() if name in ("edge", "prompt", "keys"))
+        return {**kept, "approval": Box(0, top, width, max(1, end - top))}
+
+    def _panes(self, width: int, height: int) -> dict[str, Box]:
         if not self.alarm.words or (height < 16 and not self.alarm.unrecorded):
             return super()._boxes(width, height)
         boxes = super()._boxes(width, height - 1)
         moved = {name: box if name == "header" else box._replace(y=box.y + 1) for name, box in boxes.items()}
         return {**moved, "alarm": Box(0, 1, width, 1)}
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lines of another width."""
+        super().on_resize(event)
+        self.talk.lay_out()
+
+    def on_key(self, event: events.Key) -> None:
+        """What is to be written is read on by the keys that scroll."""
+        if self.talk.asked_for is not None and event.key in APPROVAL_KEYS:
+            event.stop()
+            event.prevent_default()
+            self.approval.scroll_by(event.key)
 
     # Beginning and ending
 

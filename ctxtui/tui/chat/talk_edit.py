@@ -14,7 +14,7 @@ class TalkEdit(LineEdit):
     """A `LineEdit` whose text may have several lines, shown as one (a break is ``·``)."""
 
     def _typed(self, room: int) -> list[Span]:
-        if self.has_focus and not self.text and not self.keys:
+        if self.has_focus and not self.buffer.size and not self.keys:
             # What is said stays readable while nothing is typed.
             return [Span(" ", "ink reverse"), Span(" "), *self.hint]
         return super()._typed(room)
@@ -24,11 +24,11 @@ class TalkEdit(LineEdit):
         if event.key in _BREAKS and not self.keys:
             event.stop()
             event.prevent_default()
-            self._become(self.text[: self.at] + "\n", self.text[self.at :])
+            self.insert("\n")
 
     def on_paste(self, event: events.Paste) -> None:
         """All lines of what is pasted."""
         event.stop()
         event.prevent_default()
         if not self.keys:
-            self._become(self.text[: self.at] + event.text.replace("\r\n", "\n"), self.text[self.at :])
+            self.insert(event.text.replace("\r\n", "\n"))

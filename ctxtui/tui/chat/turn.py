@@ -75,6 +75,7 @@ class TurnController(ChatController):
             mo.PieceReceived: self._heard,
             mo.CallEnded: self._ended,
             mo.CallFailed: self._failed,
+            mo.ToolWaits: self._tool_waits,
             mo.ToolBegan: self._tool,
             mo.LeaveAsked: self._leave_asked,
             mo.Waiting: self._waiting,
@@ -187,6 +188,9 @@ class TurnController(ChatController):
 
     def _tool(self, moment: mo.ToolBegan) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} runs")
+
+    def _tool_waits(self, moment: mo.ToolWaits) -> None:
+        self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is on record")
 
     def _leave_asked(self, moment: mo.LeaveAsked) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits for your leave: `i` answers")

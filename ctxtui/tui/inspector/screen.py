@@ -183,7 +183,7 @@ class SessionScreen(Commanded, Screen[None]):
 
     def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
         """Another text."""
-        self.line.change(message.edit.text)
+        self.line.change()
 
     def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
         """The question is answered."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
@@ -9,6 +12,7 @@ from textual.strip import Strip
 from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.still import Still
+from ctxtui.tui.widgets.text_buffer import TextBuffer
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
@@ -17,7 +21,8 @@ class LineEdit(Still, can_focus=True):
     """A line of text with `lead` before it, `hint` in place of an empty text, `right` at its end.
 
     Posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; up and down go on to the screen. With
-    `keys` only those keys do anything: each is submitted as the text (a question answered by one key).
+    `keys` only those keys do anything: each is submitted as the text (a question answered by one key); where a pause is
+    asked for, only when the question was readable, and nothing typed, for so long.
     """
 
     ALLOW_SELECT = False
@@ -43,52 +48,77 @@ class LineEdit(Still, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.text = ""
-        self.at = 0
-        """Where the next character goes."""
+        self.buffer = TextBuffer()
+        """What is typed, and where in it the next character goes."""
         self.lead: Spans = ()
         self.hint: Spans = ()
         self.right: Spans = ()
         self.keys: tuple[str, ...] = ()
+        self._pause = 0.0
+        self._quiet: float | None = None
+        """Since when the question is readable and nothing is typed."""
+        self._early = ""
+        self._on_early: Callable[[str], object] | None = None
 
-    def show(self, lead: Spans, text: str = "", *, right: Spans = (), keys: tuple[str, ...] = ()) -> None:
-        """Ask for another text, beginning with `text`."""
+    @property
+    def text(self) -> str:
+        """What is typed. Reads all of it: whoever asks at each key does so for short texts only."""
+        return self.buffer.text
+
+    def show(
+        self,
+        lead: Spans,
+        text: str = "",
+        *,
+        right: Spans = (),
+        keys: tuple[str, ...] = (),
+        pause: float = 0.0,
+        on_early: Callable[[str], object] | None = None,
+    ) -> None:
+        """Ask for another text, beginning with `text`; or for one of `keys`, which answer after a `pause` in seconds.
+        `on_early` gets what was typed before that and was no answer."""
         self.lead, self.right, self.keys = lead, right, keys
+        self._pause, self._quiet, self._early, self._on_early = pause, None, "", on_early
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
         """Put `text` in the line, its end under the cursor; nothing is posted."""
-        self.text, self.at = text, len(text)
+        self.buffer.put(text)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         look = look_of(self.app)
         room = self.size.width
-        left = [*self.lead, *(self.hint if not self.text and not self.has_focus else self._typed(room))]
+        if self._pause and self._quiet is None:
+            self._rest(time.monotonic())
+        lead = self.lead
+        if not self.ready:
+            lead = [Span(text, "faint" if "accent" in style else style) for text, style in lead]
+        left = [*lead, *(self.hint if not self.buffer.size and not self.has_focus else self._typed(room))]
         right = self.right if width(left) + width(self.right) + 2 <= room else ()
         gap = max(0, room - width(left) - width(right) - (1 if right else 0))
         return paint.strip([*left, Span(" " * gap), *right], room, look)
 
     def _typed(self, room: int) -> list[Span]:
+        buffer, free = self.buffer, max(1, room - width(self.lead) - 1)
+        # As much as can be seen, however long the text is; marks and such take no cell.
+        most = 4 * room + 16
         if not self.has_focus or self.keys:
-            return [Span(safe_text.line(self.text), "ink")]
-        free = max(1, room - width(self.lead) - 1)
-        start = 0
-        while cells.width(self.text[start : self.at]) > free:
-            start += 1
-        under = self.text[self.at : self.at + 1] or " "
-        before, after = safe_text.line(self.text[start : self.at]), safe_text.line(self.text[self.at + 1 :])
-        return [Span(before, "ink"), Span(safe_text.line(under), "ink reverse"), Span(after, "ink")]
+            return [Span(cells.cut(safe_text.line(buffer.first(most)), room), "ink")]
+        before = cells.tail(safe_text.line(buffer.behind(most)), free)
+        after = buffer.ahead(most)
+        rest = cells.cut(safe_text.line(after[1:]), room)
+        return [Span(before, "ink"), Span(safe_text.line(after[:1] or " "), "ink reverse"), Span(rest, "ink")]
 
     def on_key(self, event: events.Key) -> None:
         """Typing and moving in the line; other keys go on to the screen."""
         if event.key == "escape":
             self.post_message(self.Left(self))
         elif self.keys:
-            if event.character not in self.keys:
+            if not self._answers(event):
                 return
-            self.text = event.character or ""
+            self.buffer.put(event.character or "")
             self.post_message(self.Submitted(self))
         elif event.key == "enter":
             self.post_message(self.Submitted(self))
@@ -97,41 +127,69 @@ class LineEdit(Still, can_focus=True):
         event.stop()
         event.prevent_default()
 
-    def _edited(self, event: events.Key) -> bool:
-        before, after = self.text[: self.at], self.text[self.at :]
-        moves = {"left": len(before) - 1, "right": len(before) + 1, "home": 0, "end": len(self.text)}
-        if event.key in moves:
-            self.at = min(max(0, moves[event.key]), len(self.text))
+    @property
+    def ready(self) -> bool:
+        """Whether a key answers now."""
+        return not self._pause or (self._quiet is not None and time.monotonic() - self._quiet >= self._pause)
+
+    def _rest(self, now: float) -> None:
+        self._quiet = now
+        self.set_timer(self._pause, self.refresh)
+
+    def _answers(self, event: events.Key) -> bool:
+        """Whether a key answers the question; what was typed for something else does not, nor does a key held down."""
+        typed = event.character if event.is_printable else None
+        if typed is None:
+            return False
+        # The key's own time: it may have waited while the screen was busy.
+        if not self._pause or (self._quiet is not None and event.time - self._quiet >= self._pause):
+            return typed in self.keys
+        # It does nothing else either, but it is not lost.
+        event.stop()
+        event.prevent_default()
+        self._early += typed
+        if self._quiet is not None:
+            self._rest(max(self._quiet, event.time))
             self.refresh()
-            return True
-        if event.key == "backspace":
-            before = before[:-1]
-        elif event.key == "delete":
-            after = after[1:]
-        elif event.key == "ctrl+u":
-            before = ""
-        elif event.key == "ctrl+w":
-            before = before.rstrip().rpartition(" ")[0]
-            before += " " if before else ""
+        if typed not in self.keys and self._on_early is not None:
+            self._on_early(self._early)
+        return False
+
+    def _edited(self, event: events.Key) -> bool:
+        buffer = self.buffer
+        moves = {"left": buffer.left, "right": buffer.right, "home": buffer.home, "end": buffer.end}
+        deletes = {
+            "backspace": buffer.delete_behind,
+            "delete": buffer.delete_ahead,
+            "ctrl+u": buffer.delete_line,
+            "ctrl+w": buffer.delete_word,
+        }
+        size = buffer.size
+        if event.key in moves:
+            moves[event.key]()
+        elif event.key in deletes:
+            deletes[event.key]()
         elif event.is_printable and event.character:
-            before += event.character
+            buffer.insert(event.character)
         else:
             return False
-        self._become(before, after)
+        self.refresh()
+        if buffer.size != size:
+            self.post_message(self.Changed(self))
         return True
 
-    def _become(self, before: str, after: str) -> None:
-        changed = before + after != self.text
-        self.text, self.at = before + after, len(before)
-        self.refresh()
-        if changed:
+    def insert(self, text: str) -> None:
+        """Put `text` in at the cursor, as if it was typed."""
+        if text:
+            self.buffer.insert(text)
+            self.refresh()
             self.post_message(self.Changed(self))
 
     def on_paste(self, event: events.Paste) -> None:
         """The first line of what is pasted."""
         event.stop()
         if not self.keys:
-            self._become(self.text[: self.at] + event.text.partition("\n")[0], self.text[self.at :])
+            self.insert(event.text.partition("\n")[0])
 
     def on_focus(self) -> None:
         """The cursor appears."""

@@ -17,8 +17,10 @@ class Question:
 
     `on_submit` gets the answer, after the line is closed; it is not closed for it where the question `stays`.
     `on_cancel` is called where there is no answer, while the text still stands: after esc, or when another question
-    takes the line. `on_change` gets the text at each key. A question with `resume` is not cancelled by another one but
-    waits for it: `on_pause` is called in place of `on_cancel`, and `resume` as soon as nothing else is asked.
+    takes the line. `on_change` is called at each key. A question with `resume` is not cancelled by another one but
+    waits for it: `on_pause` is called in place of `on_cancel`, and `resume` as soon as nothing else is asked. `keys`
+    answer only when the question was readable, and nothing typed, for `pause` seconds; `on_early` gets what was typed
+    before and was no answer.
     """
 
     # No dataclass: making one takes a millisecond of the first frame.
@@ -31,14 +33,17 @@ class Question:
         keys: tuple[str, ...] = (),
         right: Spans = (),
         on_cancel: Callable[[], object] = _nothing,
-        on_change: Callable[[str], object] | None = None,
+        on_change: Callable[[], object] = _nothing,
         stays: bool = False,
         resume: Callable[[], object] | None = None,
         on_pause: Callable[[], object] = _nothing,
+        pause: float = 0.0,
+        on_early: Callable[[str], object] | None = None,
     ) -> None:
         self.lead, self.text, self.keys, self.right = lead, text, keys, right
         self.on_submit, self.on_cancel, self.on_change = on_submit, on_cancel, on_change
         self.stays, self.resume, self.on_pause = stays, resume, on_pause
+        self.pause, self.on_early = pause, on_early
 
 
 class PromptLine:
@@ -65,7 +70,14 @@ class PromptLine:
         # Of several questions the first one waits; one that waits itself takes the place of all before.
         waiting = self._waiting or (before.resume if before is not None else None)
         self._waiting = None if question.resume is not None else waiting
-        self.edit.show(question.lead, question.text, right=question.right, keys=question.keys)
+        self.edit.show(
+            question.lead,
+            question.text,
+            right=question.right,
+            keys=question.keys,
+            pause=question.pause,
+            on_early=question.on_early,
+        )
         self._opened()
 
     def submit(self, text: str) -> None:
@@ -87,10 +99,10 @@ class PromptLine:
         self._close()
         self._go_on()
 
-    def change(self, text: str) -> None:
+    def change(self) -> None:
         """The text is another one."""
-        if self.question is not None and self.question.on_change is not None:
-            self.question.on_change(text)
+        if self.question is not None:
+            self.question.on_change()
 
     def _close(self) -> None:
         self.question = None

@@ -102,6 +102,17 @@ def cut(text: str, room: int) -> str:
     return head + " " * (room - width(head)) if room > 0 else ""
 
 
+def tail(text: str, room: int) -> str:
+    """The last `room` cells of `text`; a wide character cut in half is left out. Reads no more than it needs."""
+    last = text[-room:] if room > 0 else ""
+    if not last or last.isascii():
+        return last
+    at = len(text)
+    while at and (room := room - _WIDTHS[text[at - 1]]) >= 0:
+        at -= 1
+    return text[at:]
+
+
 def fit(text: str, room: int) -> str:
     """`text` if it fits in `room` cells, else its beginning and ``…``. Reads no more than it needs."""
     if room <= 0:
@@ -110,6 +121,15 @@ def fit(text: str, room: int) -> str:
     if width(head) <= room and (len(head) == len(text) or width(text) <= room):
         return text
     return cut(text, room - 1) + "…"
+
+
+def ends(text: str, room: int) -> str:
+    """`text` if it fits in `room` cells, else with its middle cut out: of a path the end says most, so more of it
+    stays."""
+    if width(text) <= room:
+        return text
+    last = tail(text, (room - 1) * 2 // 3)
+    return f"{cut(text, room - 1 - width(last)).rstrip()}…{last}" if room > 0 else ""
 
 
 def left(text: str, room: int) -> str:

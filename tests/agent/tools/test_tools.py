@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.agent.events import ToolCall
+from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools import workspace
+from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.registry import TOOLS, Toolbox
 from ctxtui.agent.tools.workspace import Outside, Workspace
 from ctxtui.core.canonical import Json
@@ -139,6 +140,20 @@ def test_a_folder_swapped_for_a_link_meanwhile(root: Path, monkeypatch: pytest.M
     assert failed and "stolen" not in text
 
 
+def test_a_walk_does_not_follow_a_folder_that_becomes_a_link(root: Path) -> None:
+    outside = root.parent / "elsewhere"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep" / "stolen.py").write_text("")
+    (root / "src" / "deep").mkdir()
+    (root / "src" / "deep" / "b.py").write_text("")
+    walk = Workspace(root).files()
+    found = [next(walk)]
+    (root / "src").rename(root / "gone")
+    (root / "src").symlink_to(outside)
+    found += walk
+    assert not any("stolen" in name for name in found), found
+
+
 def test_pipes_folders_and_binaries_are_said(root: Path) -> None:
     os.mkfifo(root / "pipe")
     (root / "blob").write_bytes(b"\0\1\2")
@@ -166,6 +181,14 @@ def test_long_results_are_cut_and_say_so(root: Path) -> None:
     assert len(text) < 61_000 and "more characters are not shown" in text
 
 
+def test_reading_asks_nobody(root: Path) -> None:
+    """What docs/privacy.md says of models: every file of the folder can be read, also those that begin with a dot."""
+    (root / ".env").write_text("KEY=1\n")
+    box = Toolbox(Workspace(root))
+    assert not any(box.asks(name) for name in ("read_file", "list_dir", "find", "grep", "recall"))
+    assert run(root, "read_file", path=".env") == ("1\tKEY=1", False)
+
+
 def test_only_writers_ask() -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {"write_file", "edit_file"}
     with pytest.raises(Outside):
@@ -174,9 +197,68 @@ def test_only_writers_ask() -> None:
 
 def test_references_are_expanded_in_inputs_and_read_back(root: Path) -> None:
     box = Toolbox(Workspace(root), known=lambda: {"CODE_1": "x = 1\n"})
-    wrote = box.run(ToolCall("c", "write_file", {"path": "made.py", "content": "# made\n{{REF:CODE_1}}{{REF:gone}}"}))
+    call = ToolCall("c", "write_file", {"path": "made.py", "content": "# made\n{{REF:CODE_1}}{{REF:gone}}"})
+    wrote = box.run(box.expanded(call))
     assert not wrote.is_error and (root / "made.py").read_text() == "# made\nx = 1\n{{REF:gone}}"
     for name in ("CODE_1", "{{REF:CODE_1}}"):
         assert box.run(ToolCall("c", "recall", {"name": name})).text == "x = 1\n"
     missing = box.run(ToolCall("c", "recall", {"name": "gone"}))
     assert missing.is_error and "nothing is kept under 'gone' @ recall; names: CODE_1" in missing.text
+
+
+def plan(root: Path, name: str, **given: Json) -> PlannedWrite:
+    found = Toolbox(Workspace(root)).plan(ToolCall("c", name, given))
+    assert isinstance(found, PlannedWrite), found
+    return found
+
+
+def test_a_write_is_planned_with_its_real_place_and_all_its_content(root: Path) -> None:
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / "docs").symlink_to(".git")
+    found = plan(root, "write_file", path="src/../docs/./hooks/post-checkout", content="#!/bin/sh\n")
+    assert (found.path, found.given) == (".git/hooks/post-checkout", "src/../docs/./hooks/post-checkout")
+    assert found.guard and found.before is None and found.after == b"#!/bin/sh\n"
+    assert not (root / ".git/hooks/post-checkout").exists(), "planned is not done"
+    edit = plan(root, "edit_file", path="src/a.py", old="1", new="2")
+    assert (edit.path, edit.guard) == ("src/a.py", "")
+    assert edit.before == b"def one():\n    return 1\n" and edit.after == b"def one():\n    return 2\n"
+
+
+def test_only_what_was_planned_is_written(root: Path) -> None:
+    box = Toolbox(Workspace(root))
+    call = ToolCall("c", "write_file", {"path": "src/a.py", "content": "new"})
+    found = plan(root, "write_file", path="src/a.py", content="new")
+    (root / "src" / "a.py").write_text("somebody was here")
+    told = box.run(call, found)
+    assert told.is_error and "changed meanwhile" in told.text
+    assert (root / "src" / "a.py").read_text() == "somebody was here"
+    (root / "src" / "a.py").unlink()
+    assert box.run(call, found).is_error and not (root / "src" / "a.py").exists()
+
+
+def test_a_path_that_leads_elsewhere_by_now_is_not_written(root: Path) -> None:
+    (root / ".git").mkdir()
+    found = plan(root, "write_file", path="src/hook", content="x")
+    (root / "src").rename(root / "gone")
+    (root / "src").symlink_to(".git")
+    told = Toolbox(Workspace(root)).run(ToolCall("c", "write_file", {"path": "src/hook", "content": "x"}), found)
+    assert told.is_error and "leads elsewhere" in told.text and not list((root / ".git").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "why"),
+    [
+        ("write_file", {"path": "../secret.txt", "content": "x"}, "outside"),
+        ("write_file", {"path": "src", "content": "x"}, "a folder"),
+        ("write_file", {"path": "pipe", "content": "x"}, "not a file"),
+        ("write_file", {"path": "a"}, "content is missing"),
+        ("edit_file", {"path": "gone.py", "old": "a", "new": "b"}, "No such file"),
+        ("read_file", {"path": "src/a.py"}, "writes nothing"),
+    ],
+)
+def test_what_cannot_be_written_is_told_instead_of_planned(
+    root: Path, name: str, given: dict[str, Json], why: str
+) -> None:
+    os.mkfifo(root / "pipe")
+    found = Toolbox(Workspace(root)).plan(ToolCall("c", name, given))
+    assert isinstance(found, ToolResult) and found.is_error and why in found.text

@@ -79,6 +79,16 @@ def test_the_hook_is_shown_asked_for_and_prints_the_pins(ctxtui: Run, recording:
     assert "there already" in again.err and json.loads(settings.read_text()) == made
 
 
+def test_the_folders_settings_are_shown_without_what_a_terminal_obeys(ctxtui: Run, recording: Path) -> None:
+    pin(recording)
+    settings = recording.parent / "shop" / ".claude" / "settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"model": "a\u202e\x9b2Jb"}, ensure_ascii=False), encoding="utf-8")
+    ran = ctxtui("pins", recording, "--hook", "--yes")
+    assert ran.code == 0 and "U+202E" in ran.out
+    assert not any(char in ran.out for char in "\u202e\x9b\x1b")
+
+
 def test_without_a_yes_nothing_is_written(ctxtui: Run, recording: Path) -> None:
     pin(recording)
     ctxtui("pins", recording, "--hook")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,68 @@ async def test_a_write_waits_for_leave(tmp_path: Path) -> None:
         made.host.feed(ev.Permitted("t1", ev.ToolLeave.ONCE))
         await made.rest()
         assert (tmp_path / "work" / "new.txt").read_text() == "x"
+
+
+async def test_two_edits_of_one_file_are_asked_for_one_after_the_other_and_both_hold(tmp_path: Path) -> None:
+    edits = [use(f"t{n}", "edit_file", path="a.txt", old=str(n), new="x") for n in (1, 2)]
+    async with provider([answer("m1", *edits), answer("m2", text("done"))]) as server, chat(server, tmp_path) as made:
+        (tmp_path / "work" / "a.txt").write_text("1 2")
+        made.host.feed(ev.UserSaid("edit"))
+        for n in (1, 2):
+            await made.until(lambda n=n: len(made.moments(mo.LeaveAsked)) == n)  # type: ignore[misc]
+            asked = made.moments(mo.LeaveAsked)[-1]
+            assert asked.call.id == f"t{n}" and asked.planned.after == (b"x 2" if n == 1 else b"x x")
+            made.host.feed(ev.Permitted(f"t{n}", ev.ToolLeave.ONCE))
+        await made.rest()
+        assert (tmp_path / "work" / "a.txt").read_text() == "x x"
+
+
+async def test_leave_for_the_session_does_not_reach_what_other_programs_obey(tmp_path: Path) -> None:
+    writes = [use("t1", "write_file", path="a.txt", content="x"), use("t2", "write_file", path=".git/x", content="x")]
+    async with provider([answer("m1", *writes), answer("m2", text("done"))]) as server, chat(server, tmp_path) as made:
+        made.host.feed(ev.UserSaid("write"))
+        await made.until(lambda: len(made.moments(mo.LeaveAsked)) == 1)
+        made.host.feed(ev.Permitted("t1", ev.ToolLeave.SESSION))
+        await made.until(lambda: len(made.moments(mo.LeaveAsked)) == 2)
+        assert (tmp_path / "work" / "a.txt").exists() and not (tmp_path / "work" / ".git").exists()
+        made.host.feed(ev.Permitted("t2", ev.ToolLeave.NEVER))
+        await made.rest()
+        assert not (tmp_path / "work" / ".git").exists()
+
+
+async def test_no_tool_begins_before_its_answer_is_on_record(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("x")
+    calls = answer(
+        "m1", text("I look."), use("t1", "read_file", path="a.txt"), use("t2", "write_file", path="b", content="")
+    )
+    async with provider([calls, answer("m2", text("ok"))]) as server, chat(server, tmp_path) as made:
+        writer = made.host.writer
+        assert writer is not None and writer.wait(5)
+        with sqlite3.connect(database(tmp_path), isolation_level=None) as other:
+            other.execute("BEGIN IMMEDIATE")
+            made.host.feed(ev.UserSaid("look"))
+            await made.until(lambda: len(made.moments(mo.ToolWaits)) == 2)
+            assert not made.moments(mo.ToolBegan) and not made.moments(mo.LeaveAsked)
+            other.execute("ROLLBACK")
+        await made.until(lambda: len(made.moments(mo.LeaveAsked)) == 1)
+        with Store.open(database(tmp_path)) as store:
+            assert "m1" in store.load(made.host.session.about.id).calls
+        made.host.feed(ev.Interrupted())
+        await made.rest()
+
+
+async def test_an_interrupt_ends_a_search_that_would_go_on(tmp_path: Path) -> None:
+    calls = answer("m1", use("t1", "grep", pattern="(a|aa)+$"))
+    async with provider([calls, answer("m2", text("yes"))]) as server, chat(server, tmp_path) as made:
+        (tmp_path / "work" / "a.txt").write_text("a" * 90 + "b\n")
+        made.host.feed(ev.UserSaid("look"))
+        await made.until(lambda: bool(made.moments(mo.ToolBegan)))
+        await asyncio.sleep(0.3)
+        made.host.feed(ev.Interrupted())
+        assert not made.running, "at once"
+        await made.say("go on")
+        assert check("anthropic", server.bodies[1]) == []
 
 
 async def test_an_earlier_message_sent_anew_is_a_branch(tmp_path: Path) -> None:

@@ -105,6 +105,18 @@ async def test_a_key_goes_over_plain_http_only_where_the_user_says_so(tmp_path: 
     assert near.endpoint.key == "o" and near.endpoint.local
 
 
+@pytest.mark.parametrize(("name", "variable"), [("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")])
+async def test_an_address_that_the_environment_gives_the_sdk_is_shown(tmp_path: Path, name: str, variable: str) -> None:
+    env = {**KEYS, variable: "https://gateway.example/v1"}
+    found = await choose(ModelChoice(name), config(tmp_path), env)
+    assert str(found.endpoint) == f"{name} (https://gateway.example/v1)" and variable in found.why
+    assert found.endpoint.key
+    plain = await choose(ModelChoice(name), config(tmp_path), {**env, variable: "http://gateway.example"})
+    assert plain.endpoint.key == "" and "key_over_http" in plain.why
+    near = await choose(ModelChoice(name), config(tmp_path), {**env, variable: "http://127.0.0.1:4010"})
+    assert near.endpoint.key and near.endpoint.base_url == "http://127.0.0.1:4010"
+
+
 @pytest.mark.parametrize(
     "url, near",
     [

@@ -11,12 +11,16 @@ from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.services.chat.request_edits import act
+from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.request_edits import Edited, act
+from ctxtui.services.config.config import load
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.policy_registry import profile_at
 from ctxtui.services.editing.overlay import ThreadEdits
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
+from tests.services.chatting import MODEL, answer, hosted, provider, text
 
 TEXT = '[[policy]]\nuse = "truncate_results"\nlimit = 50\n'
 
@@ -47,3 +51,19 @@ def test_a_profile_is_found_beside_the_chat(tmp_path: Path) -> None:
     assert profile_at("", tmp_path) is None
     with pytest.raises(NotFound, match="no such profile"):
         profile_at("gone.toml", tmp_path)
+
+
+async def test_a_profile_that_a_folder_brings_never_acts_by_itself(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "lean.toml").write_text("armed = true\n" + TEXT)
+    for brought, armed in (("lean.toml", False), (f"{work / 'lean.toml'}", True)):
+        own = [] if not armed else [f"profile={brought}"]
+        (work / "ctxtui.toml").write_text("" if armed else f'profile = "{brought}"\n')
+        settings = load([f"data_dir={tmp_path / 'home'}", *own], cwd=work, env={})
+        async with provider([answer("m1", text("ok"))]) as server:
+            wish = ModelChoice(provider="anthropic", base_url=server.root, model=MODEL)
+            async with hosted(Host(wish, settings, work)) as made:
+                assert made.host.runner is not None
+                shape = made.host.runner.conversation.shape
+                assert isinstance(shape, Edited) and shape._profile is not None and shape._profile.armed is armed

@@ -108,7 +108,7 @@ class SearchController(Controller):
             text=self._last,
             right=LEAVE,
             on_cancel=lambda: self._end(back=True),
-            on_change=self._look_for,
+            on_change=lambda: self._look_for(self.prompt.edit.text),
         )
         self.prompt.ask(self._question)
         self._look_for(self._last)
