@@ -112,6 +112,7 @@ _FIGURES: Final = {
     "settles": bool,
     "marked": int,
     "asks_aside": bool,
+    "keeps_resumed": bool,
     "read": float,
     "writes": dict,
 }

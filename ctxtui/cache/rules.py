@@ -75,6 +75,7 @@ class CacheRules:
     strips: bool = False
     marked: int = 2
     asks_aside: bool = False
+    keeps_resumed: bool = False
     read: float = 1.0
     writes: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)

@@ -212,7 +212,7 @@ class CacheForecaster:
         clock = self._clock(call)
         at = self._sent(call)
         pause, life = self._pause(call, at, asked), self._life(call)
-        if clock.last is None or pause is None:
+        if clock.last is None or pause is None or at <= clock.last:
             return at
         if life and pause > life and self._pauses[asked].outlives(pause):
             pause = life
@@ -311,8 +311,13 @@ class CacheForecaster:
             # Its suggestions are for a person at its screen, and where requests are on record they show themselves.
             unseen = not self._prompts.recorded(call) and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
-            found = Habit(stays=int(rules.settles), asides=aside, turns=aside, leanings=self._leanings)
-            self._habits[key] = found
+            found = self._habits[key] = Habit(
+                stays=int(rules.settles),
+                asides=aside,
+                turns=aside,
+                kept=int(rules.keeps_resumed),
+                leanings=self._leanings,
+            )
         return found
 
     def _clock(self, call: Call) -> Clock:

@@ -11,7 +11,7 @@ from ctxtui.cache import outcome as reasons
 from ctxtui.cache.explain import SentRequest
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import CLIENT_VERSION, Call, EpochStart
 from ctxtui.core.tree import Tree
 
 EXPIRED: Final = "expired"
@@ -67,7 +67,9 @@ def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, c
     if late is not None:
         return Cause(EXPIRED, late)
     anew = call.epoch != base.epoch
-    if anew and call.epoch.start is EpochStart.RESUME and step.asked and habit.loses_at_resume:
+    # Another version has another system prompt.
+    other = base.extra.get(CLIENT_VERSION) != call.extra.get(CLIENT_VERSION)
+    if anew and call.epoch.start is EpochStart.RESUME and step.asked and (other or habit.loses_at_resume):
         return Cause(RESUME)
     for reason in outcome.reasons:
         if reason.kind == reasons.NO_MARKER:

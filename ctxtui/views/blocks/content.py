@@ -188,12 +188,20 @@ def coming() -> Content:
     return Content(iter([line]), 1)
 
 
-def missing(tokens: int, low: int, high: int) -> Content:
-    """What is said of the part of a context that the recording lacks."""
+def missing(tokens: int, low: int, high: int, attached: int = 0) -> Content:
+    """What is said of the part of a context that the recording lacks; `attached` of it came after a compaction."""
     kind = NOT_RECORDED.replace("_", " ")
     told = (
         f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
         "Inferred once per epoch: the input that the provider reported for its first call, less the blocks on record.",
+        *(
+            (
+                f"Re-attached: about {attached:,} tokens that the client sent again after the compaction (files it had "
+                "read, lists, reminders), of which nothing is recorded.",
+            )
+            if attached
+            else ()
+        ),
     )
     lines: list[Spans] = [[Span(line, "dim")] for line in told]
     return Content(iter(lines), len(lines))

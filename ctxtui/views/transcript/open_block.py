@@ -68,8 +68,8 @@ class Bodies:
         from ctxtui.views.transcript import segment_lines
 
         if entry == MISSING:
-            figure = missing_block(scene.book, scene.call, scene.missing)
-            return content.missing(figure.tokens, figure.lo, figure.hi)
+            figure = missing_block(scene.book, scene.call, scene.figures.not_recorded or 0)
+            return content.missing(figure.tokens, figure.lo, figure.hi, scene.figures.attached)
         node = scene.session.tree[entry]
         if how.raw:
             return content.raw(node.block)

@@ -221,6 +221,23 @@ def test_a_resumed_client_that_kept_its_cache_is_taken_to_keep_it() -> None:
     assert [row.alarm for row in resumed] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "alarm"),
+    [("2.1.197", "2.1.197", True), ("2.1.280", "2.1.280", False), ("2.1.280", "2.1.300", True)],
+)
+def test_a_resumed_client_of_today_sends_what_it_sent_before(before: str, after: str, alarm: bool) -> None:
+    talk = Talk()
+    for _ in range(4):
+        talk.call()
+    talk.script.epoch = Epoch(2, EpochStart.RESUME)
+    talk.script.hear(block.text("go on"))
+    talk.call()
+    for number, call in enumerate(talk.script.session.thread_calls()):
+        extra = {CLIENT_VERSION: before if number < 4 else after}
+        talk.script.session.apply(CallSeen(replace(call, extra=extra)))
+    assert talk.rows()[-1].alarm is alarm
+
+
 def test_a_client_that_loses_the_rest_at_every_turn_is_taken_to_go_on_so() -> None:
     talk = Talk()
     talk.call(read=FLOOR)
