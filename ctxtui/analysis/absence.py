@@ -69,30 +69,24 @@ class Found(NamedTuple):
     why: str
 
 
-class Stood(NamedTuple):
-    """The nodes of a context that are read, in prompt order, and which of them came from the cache, so that they stand
-    there unchanged."""
-
-    path: Sequence[int]
-    kept: frozenset[int]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
     """What a report lacks: `tokens` less than its blocks come to, give or take `doubt`.
 
-    `came` are the nodes that follow the context of the call before, `answered` those of them that are its answer,
-    `stood` finds all that are read: a walk through the whole context, for which few reports ask. `size` gives a node's
-    tokens, `left` the tokens of what stands in the place of a cleared result. `prefix_stays` and `prefix_broke` say
-    what the cache tells of the context before: it was read again, or it was not. `whole` says that the request itself
-    is on record: only what its provider takes out can be missing.
+    `came` are the nodes that follow the context of the call before, `answered` those of them that are its answer; `old`
+    gives those before them that are read, in prompt order, but for what was read from the cache: that stands there
+    unchanged. `thought` are the tokens of thinking that are read. `size` gives a node's tokens, `left` the tokens of
+    what stands in the place of a cleared result. `prefix_stays` and `prefix_broke` say what the cache tells of the
+    context before: it was read again, or it was not. `whole` says that the request itself is on record: only what its
+    provider takes out can be missing.
     """
 
     tokens: int
     doubt: float
     came: Sequence[int]
     answered: Sequence[int]
-    stood: Callable[[], Stood]
+    old: Callable[[], Sequence[int]]
+    thought: int
     size: Callable[[int], int]
     left: int
     prefix_stays: bool
@@ -107,11 +101,10 @@ class Missing:
 def explain(tree: Tree, missing: Missing) -> Found | None:
     """The blocks that are most likely gone; None where none explain what is missing."""
     if missing.whole:
-        return _thinking(tree, missing, missing.stood())
+        return _thinking(tree, missing)
     found = None if missing.prefix_broke else _new(tree, missing)
     if found is None and not missing.prefix_stays:
-        stood = missing.stood()
-        found = _thinking(tree, missing, stood) or _oldest(tree, missing, stood)
+        found = _thinking(tree, missing) or _oldest(tree, missing)
     return found
 
 
@@ -140,11 +133,17 @@ def _best(sets: Iterable[tuple[int, ...]], missing: Missing) -> tuple[int, tuple
     return min(known, key=lambda one: abs(one[0]), default=(0, ()))
 
 
-def _thinking(tree: Tree, missing: Missing, stood: Stood) -> Found | None:
-    thoughts = [n for n in stood.path if tree[n].category == _THINKING and n not in stood.kept]
+def _thinking(tree: Tree, missing: Missing) -> Found | None:
+    if missing.thought < _HALF * missing.tokens:
+        return None
+    thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _heads(tree, n)]
     spoken = max((n for n in missing.came if _asks(tree[n])), default=0)
     off, nodes = _best([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
     return Found(nodes, THINKING_LEFT_OUT) if nodes and missing.fits(missing.tokens + off) else None
+
+
+def _heads(tree: Tree, node: int) -> bool:
+    return tree[node].block.kind == HEADER
 
 
 def _asks(node: Node) -> bool:
@@ -152,11 +151,10 @@ def _asks(node: Node) -> bool:
     return place.role == "user" and not place.mark and node.block.kind != HEADER and node.category != _RESULT
 
 
-def _oldest(tree: Tree, missing: Missing, stood: Stood) -> Found | None:
+def _oldest(tree: Tree, missing: Missing) -> Found | None:
     """The oldest results, else the oldest images, else the oldest messages, as many as are missing."""
-    known = stood.kept.union(missing.came)
-    old = [n for n in stood.path if n not in known]
-    results = [n for n in old if tree[n].category == _RESULT and missing.size(n) > missing.left]
+    old = missing.old()
+    results = [n for n in old if tree[n].category == _RESULT]
     media = [n for n in old if tree[n].category in _MEDIA]
     messages = [n for n in old if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
     for nodes, left, why in (
@@ -172,15 +170,19 @@ def _oldest(tree: Tree, missing: Missing, stood: Stood) -> Found | None:
 
 def _as_many(nodes: Sequence[int], left: int, missing: Missing) -> tuple[tuple[int, ...], int]:
     """The first of `nodes` whose tokens, less `left` each, come nearest to what is missing; and those tokens."""
-    best, total, taken = missing.tokens, 0, 0
-    for count, node in enumerate(nodes, 1):
-        more = total + missing.size(node) - left
-        if abs(more - missing.tokens) <= best:
-            best, taken = abs(more - missing.tokens), count
-        total = more
+    best, total, found = 0, 0, list[int]()
+    many = 0
+    for node in nodes:
+        size = missing.size(node) - left
+        if size <= 0:
+            continue
+        found.append(node)
+        total += size
+        if abs(total - missing.tokens) <= abs(best - missing.tokens):
+            best, many = total, len(found)
         if total >= missing.tokens:
             break
-    return tuple(nodes[:taken]), sum(missing.size(n) - left for n in nodes[:taken])
+    return tuple(found[:many]), best
 
 
 class Absences:
@@ -189,6 +191,9 @@ class Absences:
     def __init__(self, of: Mapping[int, Absence]) -> None:
         self.of = dict(sorted(of.items()))
         """Absences by node."""
+        self.nodes = list(self.of)
+        self.before: dict[tuple[int, str], list[int]] = {}
+        """Running sums of the tokens that are gone, by node in order, as they were asked for before."""
         self.known: dict[tuple[int, str, int], tuple[int, ...]] = {}
         """Tokens that are gone by category index, as they were asked for before."""
 

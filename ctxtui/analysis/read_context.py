@@ -8,11 +8,13 @@ recorded blocks, the blocks are found that are gone (`analysis.absence`). No lat
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.absence import NONE_GONE, NOT_SENT, Absences, Missing, Stood, explain
+from ctxtui.analysis.absence import NONE_GONE, NOT_SENT, Absences, Missing, explain
 from ctxtui.analysis.provider_edits import by_provider
 from ctxtui.analysis.searches import compacted, links
 from ctxtui.core.block import HEADER
@@ -34,6 +36,9 @@ _SHARE: Final = 0.005
 """... and the share of the report."""
 _SURE: Final = 1.65
 """Half widths of what came (independent errors) that what is missing must exceed."""
+_MOST: Final = 200
+"""How often blocks may be found to be gone in one thread: in a record of more, reports and blocks have nothing to do
+with each other."""
 _FRONT_STAYS: Final = 0.5
 """A system prompt that is said to be less than this share of what it was before: blocks are gone instead."""
 _READ_AGAIN: Final = 0.9
@@ -52,8 +57,8 @@ class ReadContext:
     (None where they are on record or cannot be inferred), `attached` those that the client attached again after a
     compaction, `brought` those that the provider put in (`analysis.searches`); `gone` are the blocks that were not
     read, `residual` what is left of the report. `since` is the number of the call whose report moved the residual most,
-    `step` by how many tokens. A call without report has the figures of the one that it extends, and is not `reported`
-    where there is none.
+    `step` by how many tokens, `events` how often blocks were found to be gone so far. A call without report has the
+    figures of the one that it extends, and is not `reported` where there is none.
     """
 
     number: int
@@ -64,6 +69,7 @@ class ReadContext:
     residual: int = 0
     since: int = 0
     step: int = 0
+    events: int = 0
     reported: bool = True
 
 
@@ -77,6 +83,11 @@ class _Line:
     index: dict[str, int]
     linked: set[str]
     """Ids of calls whose request links to documents that it does not hold."""
+
+    @property
+    def events(self) -> int:
+        """How often blocks were found to be gone."""
+        return self.read[-1].events if self.read else 0
 
 
 class ReadContexts:
@@ -169,18 +180,21 @@ class ReadContexts:
         same = last is not None and line.calls[last].epoch.number == call.epoch.number
         if not _reported(call):
             nothing = ReadContext(number=number, front=None, reported=False)
-            return replace((known or was or nothing) if same else nothing, number=number, gone=gone)
+            read = (known or was or nothing) if same else nothing
+            return replace(read, number=number, gone=gone, events=line.events)
         level = (known or was) if same else None
         step = _Step(call, base, was, level.residual if level else 0)
         if self._visible(call, NONE_GONE) == 0:
             # Nothing of this request is recorded: the whole report is what the recording lacks.
-            return ReadContext(number=number, front=_input(call) if call.fidelity == Fidelity.TRANSCRIPT else None)
+            front = _input(call) if call.fidelity == Fidelity.TRANSCRIPT else None
+            return ReadContext(number=number, front=front, events=line.events)
         if call.fidelity != Fidelity.TRANSCRIPT:
             gone = by_provider(self._book, call, self._notice(call), number)
         front, attached, held, step = self._lacking(line, step, gone, same)
         before = (front or 0) + attached + held
         rest = _input(call) - self._visible(call, gone) - before
-        gone = self._gone(line, step, gone, rest, before)
+        found = self._gone(line, step, gone, rest, before)
+        events, gone = line.events + (found is not gone), found
         rest = _input(call) - self._visible(call, gone) - before
         moved, since = rest - step.level, number
         if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(moved):
@@ -194,6 +208,7 @@ class ReadContexts:
             residual=rest,
             since=since,
             step=moved,
+            events=events,
         )
 
     def _notice(self, call: Call) -> int:
@@ -254,6 +269,8 @@ class ReadContexts:
     def _gone(self, line: _Line, step: _Step, gone: Absences, rest: int, before: int) -> Absences:
         """The blocks that are gone, where `rest` tokens remain of the report and `before` stand before them."""
         call = step.call
+        if line.events >= _MOST:
+            return gone
         number, least = len(line.calls) + 1, max(_LEAST, _SHARE * _input(call))
         fell = step.level - rest
         if gone and -fell > least and rest > least:
@@ -268,7 +285,7 @@ class ReadContexts:
         if fell <= doubt:
             return gone
         # Of what stood there before it is gone what the last reports had; the rest is what is missing here.
-        missing = self._missing(call, base, gone, came, fell, doubt, before)
+        missing = self._missing(call, base, gone, shared, fell, doubt, before)
         found = explain(self._tree, missing)
         return gone.and_(found, missing.left, number) if found else gone
 
@@ -277,12 +294,13 @@ class ReadContexts:
         call: Call,
         base: Call | None,
         gone: Absences,
-        came: Sequence[int],
+        shared: int,
         fell: int,
         doubt: float,
         before: int,
     ) -> Missing:
         book, tree = self._book, self._tree
+        came = tree.path(call.sent_head, shared)
         answered = tree.path(base.response_head, base.sent_head) if base and self._answers(base) else []
         held = set(came)
         left, again = _left(base), base is not None and self._again(base, call)
@@ -292,7 +310,8 @@ class ReadContexts:
             doubt=doubt,
             came=came,
             answered=[n for n in answered if n in held and self._counts(n)],
-            stood=lambda: self._stood(call, gone, before),
+            old=lambda: self._old(call, gone, shared, before),
+            thought=book.read_sums(call.model, call.sent_head, gone)[_THINKING],
             size=lambda node: book.own(call.model, node),
             left=self._notice(call),
             prefix_stays=again,
@@ -300,23 +319,33 @@ class ReadContexts:
             whole=call.fidelity == Fidelity.WIRE,
         )
 
-    def _stood(self, call: Call, gone: Absences, before: int) -> Stood:
-        """What of the context of `call` is read, where `before` tokens stand before it and `gone` is not."""
-        book, tree, usage = self._book, self._tree, call.usage
-        if call.fidelity == Fidelity.WIRE and not book.sum_of(call.model, call.sent_head, _THINKING):
-            return Stood((), frozenset())  # Of a request that is on record only thinking can be gone.
-        start = tree[call.sent_head].turn_start if book.card(call.model).strips_thinking else ROOT
-        path, kept, at = [], set(), before
-        cached = usage.cache_read if usage is not None and usage.has_cache else 0
-        for node in tree.path(call.sent_head):
-            here = tree[node]
-            if not self._counts(node) or gone.get(node) or (here.category == _THINKING and node < start):
-                continue
-            at += book.own(call.model, node)
-            path.append(node)
-            if at <= cached * _READ_AGAIN:
-                kept.add(node)
-        return Stood(path, frozenset(kept))
+    def _old(self, call: Call, gone: Absences, shared: int, before: int) -> list[int]:
+        """The nodes of the context `shared` that `call` reads, less those that came from the cache, where `before`
+        tokens stand before all of them."""
+        tree, usage = self._tree, call.usage
+        start = tree[call.sent_head].turn_start if self._book.card(call.model).strips_thinking else ROOT
+        cached = usage.cache_read * _READ_AGAIN if usage is not None and usage.has_cache else 0
+        path = tree.path(shared)
+        first = bisect_right(path, cached, key=lambda n: before + self._until(call, gone, n, start)) if cached else 0
+        return [
+            node
+            for node in path[first:]
+            if self._counts(node) and not gone.get(node) and not (tree[node].category == _THINKING and node < start)
+        ]
+
+    def _until(self, call: Call, gone: Absences, node: int, start: int) -> int:
+        """Tokens that `call` reads up to and with `node`; `start` is where its turn begins if thinking goes with it."""
+        book, model = self._book, call.model
+        total = sum(book.sums(model, node))
+        if start != ROOT:
+            total -= book.sum_of(model, node if node < start else self._tree[start].parent, _THINKING)
+        if gone:
+            sums = gone.before.get((book.version, model))
+            if sums is None:
+                sizes = (book.own(model, n) - one.left for n, one in gone.of.items())
+                sums = gone.before[book.version, model] = [0, *accumulate(sizes)]
+            total -= sums[bisect_right(gone.nodes, node)]
+        return total
 
     def _again(self, base: Call, call: Call) -> bool:
         """Whether `call` read from the cache what `base` left there: then nothing in it is gone or new."""

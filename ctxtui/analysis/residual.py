@@ -28,6 +28,11 @@ class Residual:
     cause: str
     since: int
 
+    def says(self, call: int) -> str:
+        """It in one sentence, as it is shown at `call`."""
+        since = f"since call {self.since}" if self.since != call else "with this call"
+        return f"{self.what}; {since}, likely {self.cause}"
+
 
 def residual(book: Book, call: Call) -> Residual | None:
     """The residual of `call`; None where its report is explained to the token, has none, or is not known yet."""

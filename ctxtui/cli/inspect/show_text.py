@@ -108,8 +108,8 @@ def _composition(book: Book, chosen: ChosenCall, got: CallFigures) -> Iterator[l
         yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(got.residual), 8), "dim")]
     left = residual(book, chosen.call)
     if left is not None:
-        since = f"since call {left.since}: " if left.since != chosen.number else ""
-        yield [Span(cells.fit(f"   {since}{left.cause}", width()), "faint")]
+        for line in safe_text.wrap(left.says(chosen.number), width() - 4):
+            yield [Span(f"   {line}", "faint")]
 
 
 def _category_table(got: CallFigures) -> Table[tuple[str, int]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
@@ -108,8 +109,13 @@ class ViewBoard(Board, Generic[T]):
         return self._noted(self.what, self.body_width) if self.what is not None else ()
 
 
-class ContextBoard(ViewBoard["composition.Composition"]):
-    """What the context is made of; a click on a category filters by it."""
+class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
+    """What the context is made of; a click on a category filters by it, Enter or a click on the residual opens it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_residual", "what the residual is", show=False)]
+
+    class Opened(Message):
+        """The residual was opened or folded: the pane wants more lines, or fewer."""
 
     class Picked(Message):
         """A category was clicked."""
@@ -120,16 +126,30 @@ class ContextBoard(ViewBoard["composition.Composition"]):
 
     def __init__(self) -> None:
         super().__init__(
-            "context", "┬", lambda *given: composition.lines(*given), lambda *given: composition.notes(*given)
+            "context",
+            "┬",
+            lambda *given: composition.lines(*given, opened=self.opened),
+            lambda *given: composition.notes(*given),
         )
+        self.opened = False
+
+    def action_open_residual(self) -> None:
+        """Open the residual, or fold it again."""
+        if self.what is not None and self.what.says:
+            self.opened = not self.opened
+            self.redraw()
+            self.post_message(self.Opened())
 
     def on_click(self, event: events.Click) -> None:
-        """Filter by the category under the mouse."""
+        """Filter by the category under the mouse, or open the residual."""
         if self.what is None:
             return
-        part = composition.part_at(self.what, self.body_width, self.body_height, event.y - self.body_top)
+        room, height, line = self.body_width, self.body_height, event.y - self.body_top
+        part = composition.part_at(self.what, room, height, line, opened=self.opened)
         if part is not None and part.sign.key:
             self.post_message(self.Picked(part.category))
+        elif composition.is_residual(self.what, room, height, line, opened=self.opened):
+            self.action_open_residual()
 
 
 def call_board() -> ViewBoard[this_call.ThisCall]:

@@ -133,7 +133,7 @@ class Panels:
         self.layout = layout.arrange(width, height, self._wants)
         what, box = self.context.what, self.layout.boxes.get("context")
         if what is not None and box is not None:
-            rows = composition.rows_wanted(what, box.width - 1)
+            rows = composition.rows_wanted(what, box.width - 1, opened=self.context.opened)
             if rows != self._wants.context:
                 self._wants = replace(self._wants, context=rows)
                 self.layout = layout.arrange(width, height, self._wants)
@@ -271,7 +271,7 @@ class Panels:
     def _replan(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         staged = self.staging is not None
-        rows = composition.rows_wanted(what, self.context.body_width)
+        rows = composition.rows_wanted(what, self.context.body_width, opened=self.context.opened)
         wants = Wants(rows, threads, groups, staged, self.coming is not None)
         changed, self._wants = wants != self._wants, wants
         return changed

@@ -164,6 +164,10 @@ class SessionScreen(Commanded, Screen[None]):
         """Filter by a category that was clicked."""
         self.owner(NavigationController).next_filter(message.category)
 
+    def on_context_board_opened(self, message: ContextBoard.Opened) -> None:
+        """The opened residual takes lines."""
+        self.state.show()
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys are used on another pane."""
         self.offer_keys()

@@ -10,22 +10,24 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.views.inspector import composition_row
 from ctxtui.views.inspector.composition_row import BAR_FROM, HEADS_FROM, CategoryPart
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import numbers
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED
 from ctxtui.views.text.span import Span, Spans
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Composition:
-    """What the context shown is made of. `residual` is what the report holds beyond our figures, `half_width` the
-    half of the 90 % interval of our figures as a share; `parts` is empty while tokens are being counted. `after` is
-    what the total comes to under staged edits, None where nothing is staged."""
+    """What the context shown is made of. `residual` is what the report holds beyond our figures, `says` what it is, its
+    likely cause and since when ("" where that is not known); `half_width` the half of the 90 % interval of our figures
+    as a share; `parts` is empty while tokens are being counted. `after` is what the total comes to under staged edits,
+    None where nothing is staged."""
 
     total: int
     reported: bool
     half_width: float
     parts: tuple[CategoryPart, ...]
-    residual: int
+    residual: int = 0
+    says: str = ""
     after: int | None = None
 
 
@@ -58,7 +60,7 @@ def composition(
     total = got.context_tokens
     weights = scene.book.weights(scene.call.model)
     if not got.counted:
-        return Composition(total, got.reported is not None, weights.half_width, (), 0)
+        return Composition(total=total, reported=got.reported is not None, half_width=weights.half_width, parts=())
     known = dict(enumerate(got.categories.get(name, 0) for name in CATEGORIES)) | {
         NOT_RECORDED: got.not_recorded or 0,
         ATTACHED: got.attached,
@@ -77,7 +79,18 @@ def composition(
         for category, tokens in known.items()
         if tokens or (category < len(shown) and shown[category] != "line")
     ]
-    return Composition(total, got.reported is not None, weights.half_width, tuple(parts), got.residual)
+    # Imported here: a composition is drawn before anyone asks what its residual is.
+    from ctxtui.analysis.residual import residual
+
+    left = residual(scene.book, scene.call)
+    return Composition(
+        total=total,
+        reported=got.reported is not None,
+        half_width=weights.half_width,
+        parts=tuple(parts),
+        residual=got.residual,
+        says=left.says(scene.number) if left is not None else "",
+    )
 
 
 def notes(what: Composition, room: int) -> list[Span]:
@@ -104,12 +117,17 @@ def notes(what: Composition, room: int) -> list[Span]:
     return [Span(exact, "ink bold"), Span(told, "dim")]
 
 
-def lines(what: Composition, room: int, height: int) -> list[Spans]:
-    """The pane's body: heads where there is room for them, the categories, not recorded, the residual. What does not
-    fit in `height` is folded into one row of glyphs with their sum, smallest first."""
+def told(what: Composition, room: int) -> list[Spans]:
+    """The opened residual: what it is, its likely cause, since when."""
+    return [[Span(f"   {line}", "dim")] for line in safe_text.wrap(what.says, max(16, room - 4))]
+
+
+def lines(what: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:
+    """The pane's body: heads where there is room for them, the categories, not recorded, the residual, which may be
+    `opened`. What does not fit in `height` is folded into one row of glyphs with their sum, smallest first."""
     out: list[Spans] = [composition_row.heads(room)] if room >= HEADS_FROM else []
     free = height - len(out)
-    rest = bool(what.residual)
+    rest = _rest_lines(what, room, opened)
     kept, folded = fold(what.parts, free - rest)
     scale = max((part.tokens for part in what.parts), default=0)
     last = [part for part in kept if part.category >= NOT_RECORDED]
@@ -119,9 +137,15 @@ def lines(what: Composition, room: int, height: int) -> list[Spans]:
     out += [composition_row.draw(part, scale, room) for part in last]
     if rest:
         out.append(composition_row.extra("residual", numbers.signed(what.residual)))
+        out += told(what, room) if opened else ()
     if not what.parts:
         out.append([Span(" · counting tokens", "faint")])
     return out[: max(0, height)]
+
+
+def _rest_lines(what: Composition, room: int, opened: bool) -> int:
+    """Lines of the residual."""
+    return bool(what.residual) + (len(told(what, room)) if opened and what.residual else 0)
 
 
 def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
@@ -133,13 +157,19 @@ def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], 
     return [part for part in parts if part in kept], [part for part in parts if part not in kept]
 
 
-def rows_wanted(what: Composition, room: int) -> int:
+def rows_wanted(what: Composition, room: int, *, opened: bool = False) -> int:
     """How many lines the pane would fill without folding."""
-    return max(1, len(what.parts)) + bool(what.residual) + (room >= HEADS_FROM)
+    return max(1, len(what.parts)) + _rest_lines(what, room, opened) + (room >= HEADS_FROM)
 
 
-def part_at(what: Composition, room: int, height: int, line: int) -> CategoryPart | None:
+def part_at(what: Composition, room: int, height: int, line: int, *, opened: bool = False) -> CategoryPart | None:
     """The category in body line `line`, for a click on it."""
-    kept, _ = fold(what.parts, height - (room >= HEADS_FROM) - bool(what.residual))
+    kept, _ = fold(what.parts, height - (room >= HEADS_FROM) - _rest_lines(what, room, opened))
     line -= room >= HEADS_FROM
     return kept[line] if 0 <= line < len(kept) else None
+
+
+def is_residual(what: Composition, room: int, height: int, line: int, *, opened: bool = False) -> bool:
+    """Whether body line `line` belongs to the residual, for a click on it."""
+    drawn = len(lines(what, room, height, opened=opened))
+    return drawn - _rest_lines(what, room, opened) <= line < drawn

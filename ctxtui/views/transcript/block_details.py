@@ -27,6 +27,9 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
         return []
     found = weight(node, scene.running.own(node), stays, scene.number)
     texts = []
+    gone = scene.running.gone(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
+    if gone is not None:
+        texts.append(f"gone since call {gone.since:,}, as inferred from its report: {gone.says}")
     if found.calls:
         many = f"{found.calls:,} call{'s' if found.calls != 1 else ''}"
         texts.append(

@@ -70,9 +70,9 @@ class Bodies:
         from ctxtui.views.transcript import segment_lines
 
         if entry == MISSING:
-            figure = missing_block(scene.book, scene.call, scene.missing)
+            figure = missing_block(scene.book, scene.call, scene.figures.not_recorded or 0)
             told = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else words(read(figure.block))
-            return content.missing(figure.tokens, figure.lo, figure.hi, told)
+            return content.missing(figure.tokens, figure.lo, figure.hi, scene.figures.attached, told)
         node = scene.session.tree[entry]
         if how.raw:
             return content.raw(node.block)

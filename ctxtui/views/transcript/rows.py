@@ -75,13 +75,21 @@ def block_row(
         gutter=_gutter(charge, node, sent and read),
         turn=str(node.turn) if node.opens_turn and not scene.partial else "",
         sign=glyph,
-        words=_words(says, sign.style, read=read, asks=asks(node)),
+        words=(*_gone(scene, node), *_words(says, sign.style, read=read, asks=asks(node))),
         tokens=_tokens(own, counted=counted, read=read),
         weight=own if read else 0,
         style=sign.style,
         call=call,
         cost=cost,
     )
+
+
+def _gone(scene: Scene, node: Node) -> tuple[Span, ...]:
+    """What is said of a block that a report shows to be gone."""
+    if node.depth > scene.session.tree[scene.head].depth:
+        return ()
+    found = scene.running.gone(scene.head, node.id)
+    return () if found is None else (Span(f"gone since call {found.since} ", "warn"),)
 
 
 def asks(node: Node) -> bool:
@@ -97,7 +105,11 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
         from ctxtui.analysis.searches import unseen
 
         told = unseen(scene.book.searches, scene.session.tree, scene.call) or told
-    words = (Span("not recorded ", "faint"), Span(f"{told}, inferred from the report", "faint"))
+    what = f"{told}, inferred from the report"
+    if scene.figures.attached:
+        what = f"{numbers.guessed(scene.figures.not_recorded or 0)} {what}; "
+        what += f"{numbers.guessed(scene.figures.attached)} re-attached after the compaction"
+    words = (Span("not recorded ", "faint"), Span(what, "faint"))
     return TranscriptRow(
         gutter=GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
         turn="",

@@ -75,6 +75,21 @@ def resumed() -> bytes:
 
 
 @odd
+def left_and_came_back() -> bytes:
+    """A person leaves the client and goes on with the session later; nothing else tells of another process."""
+    script = hello(Script())
+    script.user(
+        "<command-name>/exit</command-name>\n  <command-message>exit</command-message>\n  <command-args></command-args>"
+    )
+    script.user("<local-command-stdout>Goodbye!</local-command-stdout>")
+    script.user("back again", seconds=7200)
+    script.assistant(text("welcome"), id="msg_2", use=usage(write=1020))
+    script.user("what does <command-name>/exit</command-name> do?")
+    script.assistant(text("it leaves"), id="msg_3", use=usage(write=1040))
+    return script.dump()
+
+
+@odd
 def other_model() -> bytes:
     """The model is changed between two questions."""
     script = Script()

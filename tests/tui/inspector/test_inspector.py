@@ -21,6 +21,7 @@ from ctxtui.tui.lists.registry import SkippedLines
 from ctxtui.tui.start import make_app
 from tests.cases.inspect import HandMade, app_of, app_on
 from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, use, with_subagents
+from tests.cases.unsaid import Unsaid
 from tests.tui.painting import Painted
 
 Opened = tuple[InspectorScreen, Pilot[None]]
@@ -402,3 +403,18 @@ async def test_a_recording_whose_provider_reports_no_input_opens(tmp_path: Path)
         assert "hello" in shown and " map " in shown and "call 1" in shown
         await pilot.press("up", "up", "d")
         assert screen.panels.scene is not None and app.is_running
+
+
+async def test_enter_on_the_context_pane_opens_the_residual() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(4)
+    made.added = 3_000
+    made.work(2)
+    async with opened(made.script.session, size=(120, 40)) as (screen, pilot):
+        assert "since call 5" not in text(screen)
+        screen.panels.context.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "since call 5" in text(screen))
+        await pilot.press("enter")
+        await until(pilot, lambda: "since call 5" not in text(screen))

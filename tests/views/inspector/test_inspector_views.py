@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ctxtui.analysis.content.tools import ToolUse
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.thread_tree import family
+from ctxtui.core.call import EpochStart
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen
 from ctxtui.core.usage import Usage
@@ -24,9 +25,11 @@ from ctxtui.views.inspector.heaviest import Heaviest
 from ctxtui.views.inspector.toolset import toolset
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
+from ctxtui.views.transcript import block_details
 from ctxtui.views.transcript.open_block import Opened
 from tests.cases.scenes import rows_of, scene_of, study_of, text_of
 from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, troubled, with_subagents
+from tests.cases.unsaid import Unsaid, cleared
 
 STUDY = study_of(every_category())
 SIZES = [(49, 80), (73, 120), (111, 200)]
@@ -309,3 +312,50 @@ def test_tools_are_counted_along_the_path() -> None:
     got = toolset(scene, use)
     assert [(server.name, server.calls) for server in got.servers] == [("puppeteer", 1), ("", 3)]
     assert got.defined == 2 and got.unused == 0
+
+
+@pytest.mark.parametrize("room", [30, 46, 88])
+def test_the_residual_opens_to_what_it_is_its_cause_and_its_first_call(room: int) -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(4)
+    made.added = 3_000
+    made.work(2)
+    what = composition.composition(scene_of(made.script.session))
+    folded = [plain(line) for line in composition.lines(what, room, 30)]
+    opened = [plain(line) for line in composition.lines(what, room, 30, opened=True)]
+    assert opened[: len(folded)] == folded and all(len(line) <= room for line in opened)
+    words = " ".join(" ".join(opened[len(folded) :]).split())
+    assert "beyond the recorded blocks" in words and "since call 5, likely text that the client added" in words
+    assert len(opened) == composition.rows_wanted(what, room, opened=True)
+    places = [composition.is_residual(what, room, 30, line, opened=True) for line in range(len(opened))]
+    assert places == [False] * (len(folded) - 1) + [True] * (len(opened) - len(folded) + 1)
+
+
+def test_a_block_that_is_gone_says_so_in_its_row_and_when_it_is_opened() -> None:
+    made, lost = cleared()
+    study = study_of(made.script.session)
+    rows = text_of(rows_of(study))
+    assert sum("gone since call 14" in row for row in rows) == len(lost) == 9
+    scene = study.scene(MAIN, len(made.calls) - 1)
+    said = block_details.details(scene, min(lost), study.thread(MAIN).stays, None, 80)
+    assert "the client cleared its oldest results" in " ".join(plain(line) for line in said)
+    early = text_of(rows_of(study, 5))
+    assert not any("gone since" in row for row in early)
+
+
+def test_what_was_attached_again_after_a_compaction_is_a_row_of_its_own() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(3)
+    made.script.head = 0
+    made.epoch(EpochStart.COMPACTION)
+    made.added = 9_000
+    made.hear(200, 300)
+    made.work(2)
+    scene = scene_of(made.script.session)
+    what = composition.composition(scene)
+    lines = [plain(line) for line in composition.lines(what, 60, 30)]
+    assert any("re-attached" in line and "?9.0k" in line for line in lines)
+    assert any("not recorded" in line and "?20.0k" in line for line in lines)
+    assert sum(part.tokens for part in what.parts) + what.residual == what.total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, NamedTuple
 
@@ -59,6 +60,7 @@ class _Part(msgspec.Struct):
     tool_use_id: str | None = None
 
 
+_LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
 _message: Final = msgspec.json.Decoder(_Message)
 _part: Final = msgspec.json.Decoder(_Part)
 _parts: Final = msgspec.json.Decoder(list[Raw])
@@ -196,6 +198,11 @@ def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
             own = mark or (mark_of(block_content.read(part.block).text) if part.block.kind == "text" else "")
         found.append(Item(part.block, Place("messages", message.role, own)))
     return found
+
+
+def leaves(words: str) -> bool:
+    """Whether a person left the client with this command: whoever goes on then is another process."""
+    return _LEAVES.match(words) is not None
 
 
 def client_text(content: Json) -> list[Item]:

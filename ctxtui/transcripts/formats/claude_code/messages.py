@@ -12,6 +12,7 @@ from ctxtui.transcripts.formats.claude_code.message import (
     SYNTHETIC,
     ClaudeMessage,
     Spoken,
+    leaves,
     sent_items,
     spoken,
 )
@@ -126,6 +127,8 @@ def _results(
 
 def _heard(state: ClaudeState, record: ClaudeRecord, what: Spoken, thread: ClaudeThread, agent: str) -> list[Event]:
     events: list[Event] = []
+    if any(leaves(str(item.block.member("text"))) for item in what.items if item.block.kind == "text"):
+        thread.resumed = True
     if what.interrupted:
         at = seconds(record.timestamp)
         events.append(Happened("interrupt", plain(what.interrupted.strip("[]")), thread.id, at, thread.call))

@@ -17,7 +17,7 @@ from ctxtui.transcripts.formats.claude_code import front, messages
 from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
 from ctxtui.transcripts.formats.claude_code.front import SNAPSHOT
-from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, said
+from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, leaves, said
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
 from ctxtui.transcripts.formats.claude_code.request_records import KINDS
@@ -65,6 +65,7 @@ def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
             return [*events, Happened("api error", words, thread.id, seconds(record.timestamp), thread.call)]
         case "local_command":
             words = record.json("content")
+            thread.resumed = thread.resumed or (isinstance(words, str) and leaves(words))
             shown = _only_shown(record, words)
             state.about.window(shown_window(words) if not agent else 0)
             items = [] if shown else client_text(words)

@@ -23,6 +23,8 @@ from ctxtui.transcripts.kit.timestamps import shrunk
 NAME: Final = "pi"
 ESTIMATED_BY: Final = "estimated_by"
 """The member of a usage that names the program that worked it out: no provider reported it."""
+_BROKEN: Final = frozenset({"aborted", "error"})
+"""Why an answer broke off."""
 _SILENT: Final = frozenset({"session", "model_change", "thinking_level_change", "label", "session_info", "custom"})
 
 
@@ -52,6 +54,9 @@ class _Pi:
         self._by_id: dict[str, _Entry] = {}
         self._about = Described(source=NAME)
         self._level = ""
+        self._broken: tuple[int, list[Item]] | None = None
+        """The context that an answer broke off on, and the answer, until a result shows that its calls were made."""
+        self._broken_head = ROOT
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         id_, parent = word(value.get("id")), word(value.get("parentId"))
@@ -70,6 +75,7 @@ class _Pi:
         if kind == "compaction":
             self._compact(value, parent)
         elif kind == "message" and at(value, "message", "role") == "assistant":
+            self._without_broken_calls()
             event, items = self._answer(obj(value["message"]), value, found)
             yield event
         elif kind in ("message", "custom_message", "branch_summary"):
@@ -86,8 +92,19 @@ class _Pi:
         yield replace(self._about, title=self._about.title or self._dialogue.title)
         yield self._dialogue.tip()
 
+    def _without_broken_calls(self) -> None:
+        """pi sends no call back that an answer broke off in and that was never made; its words it does."""
+        if self._broken is not None and self._dialogue.head == self._broken_head:
+            asked, items = self._broken
+            self._dialogue.head = self._dialogue.tree.extend(asked, _made(items))
+        self._broken = None
+
     def _said(self, kind: str, message: dict[str, Json]) -> list[Item]:
         role = word(message.get("role"))
+        if role == "toolResult":
+            self._broken = None
+        else:
+            self._without_broken_calls()
         if kind == "branch_summary" or role in ("branchSummary", "compactionSummary"):
             return spoken("user", word(message.get("summary")), mark="summary")
         if role == "toolResult":
@@ -125,7 +142,11 @@ class _Pi:
             bytes_=(found.start, found.end),
             extra={**extra, **({"thinking_level": self._level} if self._level else {})},
         )
-        return self._dialogue.answer(items, known), items
+        asked = self._dialogue.head
+        event = self._dialogue.answer(items, known)
+        if known.stop_reason in _BROKEN and any(item.block.kind == "tool_use" for item in items):
+            self._broken, self._broken_head = (asked, items), self._dialogue.head
+        return event, items
 
     def _compact(self, value: dict[str, Json], parent: str) -> None:
         kept = self._kept(value, parent)
@@ -147,6 +168,12 @@ class _Pi:
                 return kept[::-1]
             entry = self._by_id.get(entry.parent)
         return []
+
+
+def _made(items: list[Item]) -> list[Item]:
+    """The items of an answer less its calls; nothing where only its header is left."""
+    kept = [item for item in items if item.block.kind != "tool_use"]
+    return kept if len(kept) > 1 else []
 
 
 def part_of(part: Json) -> Json:

@@ -175,6 +175,11 @@ def test_another_process_resumes() -> None:
     assert starts == [(1, EpochStart.START), (2, EpochStart.RESUME), (3, EpochStart.RESUME)]
 
 
+def test_whoever_left_the_client_comes_back_to_another_process() -> None:
+    starts = [(c.epoch.number, c.epoch.start) for c in odd("left_and_came_back").calls]
+    assert starts == [(1, EpochStart.START), (2, EpochStart.RESUME), (2, EpochStart.RESUME)]
+
+
 def test_another_model_begins_an_epoch() -> None:
     epoch = odd("other_model").call("msg_2").epoch
     assert (epoch.start, epoch.detail) == (EpochStart.MODEL, "opus-4 → sonnet-4")

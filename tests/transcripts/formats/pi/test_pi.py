@@ -8,6 +8,7 @@ import pytest
 
 from ctxtui.core.call import EpochStart
 from tests.cases.agents import pi
+from tests.cases.pi import Script, call, text
 from tests.corpus import corpus_params
 from tests.transcripts.reading import (
     as_lines,
@@ -114,3 +115,32 @@ def test_corpus(path: Path) -> None:
 
 def test_values_of_any_type_stop_no_reader() -> None:
     survives_values(pi(), NAME, lines_of)
+
+
+@pytest.mark.parametrize("reason", ["aborted", "error"])
+def test_calls_of_an_answer_that_broke_off_are_not_sent_back_and_its_words_are(reason: str) -> None:
+    script = Script()
+    script.user("mend it")
+    script.answer(text("I will"), call("c1"), call("c2"))
+    script.records[-1]["message"]["stopReason"] = reason
+    script.user("stop, rather that")
+    script.answer(text("ok"))
+    session = read(script.dump(), NAME)
+    first, second = calls(session)
+    kinds = [session.tree[n].block.kind for n in session.tree.path(first.response_head)]
+    assert kinds.count("tool_use") == 2, "it is on record"
+    sent = shown(session, second.raw_head, first.raw_head)
+    assert [kind for _, _, kind in sent] == ["header", "text", "header", "text"]
+
+
+def test_a_call_that_was_made_before_the_answer_broke_off_is_sent_back() -> None:
+    script = Script()
+    script.user("mend it")
+    script.answer(call("c1"))
+    script.records[-1]["message"]["stopReason"] = "aborted"
+    script.result("c1", "aborted")
+    script.user("go on")
+    script.answer(text("ok"))
+    session = read(script.dump(), NAME)
+    kinds = [session.tree[n].block.kind for n in session.tree.path(calls(session)[1].raw_head)]
+    assert "tool_use" in kinds and "tool_result" in kinds
