@@ -99,7 +99,7 @@ def spending(conn: sqlite3.Connection, ids: Iterable[str]) -> dict[str, list[Sto
         threads = [py_text(row[1]) for row in rows]
         main = MAIN if MAIN in threads else next(iter(threads), "")
         found[id_] = [
-            StoredSpending(py_text(row[0]), "" if thread == main else thread, *row[2:])
+            StoredSpending(py_text(row[0]), "" if thread == main else f"~{thread}" if row[6] else thread, *row[2:6])
             for row, thread in zip(rows, threads, strict=True)
         ]
     return found

@@ -71,7 +71,8 @@ class SessionRow:
 
 class StoredSpending(NamedTuple):
     """What a stored call comes to: tokens (0 without a report) and USD (None: not known). `side` is the id of its
-    thread, "" for the one that its session is opened at; `own`: made by the client for itself, not by a subagent."""
+    thread, "" for the one that its session is opened at; behind ``~`` where the client made the call for itself and not
+    a subagent."""
 
     id: str
     side: str
@@ -79,7 +80,6 @@ class StoredSpending(NamedTuple):
     cache_read: int
     output: int
     usd: float | None
-    own: bool = False
 
 
 class Glance(NamedTuple):

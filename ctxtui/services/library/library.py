@@ -205,17 +205,13 @@ def _mtime(path: str) -> float:
         return 0.0
 
 
-def _side(one: StoredSpending) -> str:
-    return f"~{one.side}" if one.own and one.side else one.side
-
-
 def _from_row(row: SessionRow, live: bool, calls: Iterable[StoredSpending]) -> SessionSummary:
     # Imported here: money is not needed for the first frame.
     from ctxtui.services.library.spending import with_sums
 
     share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
     spent = tuple(
-        CallSpent(one.id, one.input + one.output, one.input, one.cache_read, one.usd, thread=one.side, side=_side(one))
+        CallSpent(one.id, one.input + one.output, one.input, one.cache_read, one.usd, thread=one.side, side=one.side)
         for one in calls
     )
     return with_sums(

@@ -192,7 +192,7 @@ def missing(tokens: int, low: int, high: int, attached: int = 0, put_in: str = "
     """What is said of the part of a context that the recording lacks; `attached` of it came after a compaction,
     `put_in` is what the provider put into a whole request, in words."""
     kind = NOT_RECORDED.replace("_", " ")
-    told = (
+    told: tuple[str, ...] = (
         f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
         "Inferred once per epoch: the input that the provider reported for its first call, less the blocks on record.",
         *(
