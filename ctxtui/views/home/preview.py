@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.views.home.columns import least_words, short_model, shortened_home, tagged, trouble
 from ctxtui.views.inspector import strip_columns
 from ctxtui.views.model.session_summary import SessionSummary
@@ -48,7 +47,12 @@ def size(width: int, height: int) -> PreviewSize:
 
 def composition_notes(s: SessionSummary) -> list[Span]:
     """For the rule: which call had the largest context, and the limit that was in force for it."""
-    limit = bars.limit_words(ContextWindow(s.window, s.usable, s.window_origin)) if s.window_origin else []
+    limit: list[Span] = []
+    if s.window_origin:
+        # Imported here: Home's first frame knows no window yet.
+        from ctxtui.analysis.context_window import ContextWindow
+
+        limit = bars.limit_words(ContextWindow(s.window, s.usable, s.window_origin))
     here = [Span(f"call {s.peak_call:,}", "dim")] if s.peak_call else []
     return [*here, Span(" of " if here and limit else "", "dim"), *limit]
 

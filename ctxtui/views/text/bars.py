@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, merged
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.context_window import ContextWindow
 
 EIGHTHS_ACROSS = " ▏▎▍▌▋▊▉"
 """The left part of a cell, by eighths."""

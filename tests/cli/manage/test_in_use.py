@@ -8,22 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.core.session import MAIN, Described
+from ctxtui.core.session import Described
 from ctxtui.services.config.paths import database
 from ctxtui.store import leases
 from ctxtui.store.host_process import ended, hosting
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
+from tests.cases.sessions import Story
 from tests.cli.conftest import Run
-from tests.store.test_writer import begun, grow
 
 
 @pytest.fixture
 def chat(home: Path) -> Iterator[str]:
     """The id of a stored chat that this process hosts."""
-    session = begun("chat-1").fold([Described(client="ctxtui chat")])
-    for seen, _ in grow(session, [(0, 1, 1, MAIN, False)]):
-        session.apply(seen)
+    session = Story().user("hello").call("hi").session
+    session.fold([Described(id="chat-1", title="t", source="ctxtui", client="ctxtui chat")])
     path = database()
     with Store.open(path) as store:
         store.import_session(session, SourceInfo(format="ctxtui"))
