@@ -33,7 +33,20 @@ async def found(path: Path, *, home: bool = False) -> list[Reading]:
     return [*commands.readings(path), *screens.readings(await screens.painted(path, home))]
 
 
+def quick(name: str, *, slow: bool) -> object:
+    return pytest.param(name, marks=[pytest.mark.slow] if slow else [])
+
+
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+async def test_a_sample_has_one_value_for_each_figure_of_the_commands(sample: Path) -> None:
+    readings = list(commands.readings(sample))
+    assert len(readings) > LEAST and differences(readings) == []
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem[0] in "13" else []) for path in SAMPLES],
+)
 async def test_a_sample_has_one_value_for_each_figure(sample: Path) -> None:
     readings = await found(sample)
     assert len(readings) > LEAST
@@ -47,7 +60,7 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", [quick(name, slow=name == "parallel") for name in WRITTEN])
 async def test_home_the_inspector_and_the_commands_agree_on_a_claude_code_session(name: str, alone: Path) -> None:
     path = alone / ".claude" / "projects" / "-home-dev-shop" / f"{name}.jsonl"
     path.parent.mkdir(parents=True)
@@ -57,7 +70,7 @@ async def test_home_the_inspector_and_the_commands_agree_on_a_claude_code_sessio
     assert differences(readings) == []
 
 
-@pytest.mark.parametrize("name", ["old", "current"])
+@pytest.mark.parametrize("name", [quick("old", slow=True), "current"])
 async def test_home_the_inspector_and_the_commands_agree_on_a_codex_session(name: str, alone: Path) -> None:
     path = alone / ".codex" / "sessions" / "2026" / "01" / "01" / "rollout-2026-01-01T00-00-00-0199.jsonl"
     path.parent.mkdir(parents=True)

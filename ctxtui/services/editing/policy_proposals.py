@@ -91,9 +91,13 @@ class Proposals:
     def _await(self) -> None:
         """Wait for the next request, which another worker works out: it tells what is cached, and what quotes what."""
         until = time.monotonic() + PATIENCE
-        while self._coming is None and self._desk.foretelling and time.monotonic() < until:
-            time.sleep(0.02)
+        while self._coming is None and time.monotonic() < until:
+            # Looked at first: what is ready by then is there when it is asked for.
+            waits = self._desk.foretelling
             self._coming = self._ask()
+            if not waits and not self._desk.foretelling:
+                return
+            time.sleep(0.02)
 
     def _situation(self) -> PolicyContext:
         staging, coming = self._staging, self._coming

@@ -57,6 +57,8 @@ def case(name: str) -> PolicyContext:
 
 
 CASES = [*(path.name for path in SAMPLES), *map(str, range(3))]
+QUICK = [pytest.param(name, marks=[pytest.mark.slow] if name[:2] in ("1-", "3-") else []) for name in CASES]
+"""The two longest samples take half a minute of brute force."""
 
 
 @cache
@@ -75,7 +77,7 @@ def _everything(situation: PolicyContext) -> Iterator[tuple[int, Risk]]:
             yield total - after.total, risk_of(situation.context, made)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", QUICK)
 def test_it_frees_what_the_best_of_all_pairs_frees(name: str) -> None:
     situation = case(name)
     found = list(search(situation, RULES))
@@ -85,7 +87,7 @@ def test_it_frees_what_the_best_of_all_pairs_frees(name: str) -> None:
         assert mine >= 0.99 * most, f"at {risk.words}"
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", QUICK)
 def test_what_it_says_is_what_the_edits_do(name: str) -> None:
     situation = case(name)
     for one in search(situation, RULES):
@@ -93,6 +95,7 @@ def test_what_it_says_is_what_the_edits_do(name: str) -> None:
         assert one.risk == risk_of(situation.context, one.edits)
 
 
+@pytest.mark.slow
 def test_little_work_still_finds_nearly_the_best() -> None:
     """What two do together is foretold well enough that a tenth of the pairs suffices."""
     for name in CASES:
@@ -180,8 +183,10 @@ def spent(situation: PolicyContext, target: int) -> tuple[list[Edit], PolicyCont
     return made, situation.under(made)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("share", [0.9, 0.6, 0.3])
+@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize(
+    "share", [pytest.param(0.9, marks=pytest.mark.slow), 0.6, pytest.param(0.3, marks=pytest.mark.slow)]
+)
 def test_a_budget_is_reached_wherever_any_pair_reaches_it(name: str, share: float) -> None:
     """And at no more risk than the least that suffices, where that leaves the newest rounds alone."""
     situation = case(name)
