@@ -21,6 +21,7 @@ ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 REPO = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_commands_and_chats_on_a_full_disk() -> None:
     runs, chats = (150, 20) if ALL else (8, 1)
     command = [

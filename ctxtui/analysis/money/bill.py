@@ -21,11 +21,12 @@ from ctxtui.pricing.price import Cost, known_usd
 
 
 def to_the_cent(amounts: Sequence[float], decimals: int = 2) -> list[float]:
-    """`amounts` rounded so that what is shown adds up to the rounded sum: the largest remainders round up."""
+    """`amounts` rounded so that what is shown adds up to the sum as it is shown: the largest remainders round up."""
     unit = 10**decimals
     scaled = [amount * unit for amount in amounts]
     whole = [int(amount // 1) for amount in scaled]
-    short = round(sum(scaled)) - sum(whole)
+    # Rounded as figures are drawn: half of a cent may lie a hair above or below in binary.
+    short = round(round(sum(amounts), decimals) * unit) - sum(whole)
     order = sorted(range(len(scaled)), key=lambda i: whole[i] - scaled[i])
     for index in order[: max(0, short)]:
         whole[index] += 1

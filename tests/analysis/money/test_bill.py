@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.cache.misses import CONTENT, TTL
@@ -145,6 +145,8 @@ def test_subagents_have_their_share_and_two_bills_add_up() -> None:
 
 
 @given(st.lists(st.floats(0, 1000), min_size=1, max_size=6), st.sampled_from([2, 3]))
+@example([1.645], 2)
+@example([0.005], 2)
 def test_rounded_parts_add_up_to_the_rounded_sum(amounts: list[float], decimals: int) -> None:
     shown = to_the_cent(amounts, decimals)
     assert round(sum(shown), decimals) == pytest.approx(round(sum(amounts), decimals), abs=1.01 * 10**-decimals / 2)
