@@ -103,13 +103,16 @@ def cut(text: str, room: int) -> str:
 
 
 def tail(text: str, room: int) -> str:
-    """The last `room` cells of `text`; a wide character cut in half is left out. Reads no more than it needs."""
+    """The last `room` cells of `text`; a wide character cut in half is left out, and a mark without its letter. Reads
+    no more than it needs."""
     last = text[-room:] if room > 0 else ""
     if not last or last.isascii():
         return last
     at = len(text)
     while at and (room := room - _WIDTHS[text[at - 1]]) >= 0:
         at -= 1
+    while at < len(text) and not _WIDTHS[text[at]]:
+        at += 1
     return text[at:]
 
 
