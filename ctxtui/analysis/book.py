@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.analysis.absence import Absences
-from ctxtui.analysis.context_window import WindowSigns
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.learning import ForecastRange, Learning
@@ -14,6 +13,7 @@ from ctxtui.analysis.read_context import ReadContexts
 from ctxtui.analysis.reported_thinking import ReportedThinking
 from ctxtui.analysis.searches import Searches
 from ctxtui.analysis.short_names import Names
+from ctxtui.analysis.window_signs import WindowSigns
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX

@@ -3,15 +3,15 @@ known. Every share of a window is one of these (facts §13: what clients record)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.core.call import COMPACTED, WINDOW, Call, Fidelity
-from ctxtui.tokens.models import SETTING, plain_id
+from ctxtui.core.call import WINDOW, Call
+from ctxtui.tokens.models import SETTING
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
+    from ctxtui.analysis.window_signs import ShownWindow
     from ctxtui.core.session import Session
     from ctxtui.tokens.models import ModelCard
 
@@ -32,10 +32,7 @@ WORDS: Final = {
     USER: "your setting",
 }
 """What each origin means, for a screen."""
-AUTOMATIC: Final = "auto"
 _CLAUDE_CODE: Final = "claude code"
-_LONG: Final = "context-1m"
-"""What the name of the beta begins with that asks for the long context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,85 +74,6 @@ def running_window(window: int, usable_share: float, origin: str = RECORDED) -> 
     return ContextWindow(window, round(window * usable_share), origin if window else "", window, window)
 
 
-@dataclass(slots=True)
-class _Shown:
-    """What the calls of one model show: the largest input, where the client compacted by itself, and whether it asked
-    for the long context."""
-
-    largest: int = 0
-    compacted: tuple[int, ...] = ()
-    asked: bool = False
-
-    @property
-    def compacts(self) -> int:
-        """Where the client compacts by itself, 0 where nothing shows: no larger context was sent, so that an earlier
-        setting does not count, and what stood a little beyond the limit does not move it."""
-        return min((size for size in self.compacted if size >= self.largest), default=0)
-
-
-class WindowSigns:
-    """What the calls of a session show of the windows that its client works with."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._key: tuple[int, int, int] = (-1, 0, 0)
-        self._shown: Mapping[str, _Shown] = {}
-
-    def of(self, model: str) -> _Shown:
-        """What the calls of `model` show."""
-        calls = self._session.calls
-        last = next(reversed(calls.values()), None) if calls else None
-        key = (len(calls), len(self._session.tree), id(last))
-        if key != self._key:
-            # A list first: another thread may be folding calls in.
-            self._key, self._shown = key, _signs(list(calls.values()))
-        return self._shown.get(plain_id(model)) or _Shown()
-
-
-def _signs(calls: Iterable[Call]) -> dict[str, _Shown]:
-    found: dict[str, _Shown] = {}
-    plain: dict[str, str] = {}
-    for call in calls:
-        name = plain.get(call.model)
-        if name is None:
-            name = plain[call.model] = plain_id(call.model)
-        one = found.setdefault(name, _Shown())
-        if call.usage is not None and call.fidelity != Fidelity.TOTALS and not _passes(call):
-            one.largest = max(one.largest, call.usage.input)
-        if size := compacted_at(call):
-            one.compacted = (*one.compacted, size)
-        one.asked = one.asked or "[1m]" in call.model.lower() or _asks(call.extra.get("betas"))
-    return found
-
-
-def _passes(call: Call) -> bool:
-    """Whether the report of `call` may add up several passes of the model, each of which had a window of its own."""
-    usage = call.extra.get("usage")
-    facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
-    iterations, ran = facts.get("iterations"), facts.get("server_tool_use")
-    many = isinstance(iterations, list) and len(iterations) > 1
-    return many or (isinstance(ran, Mapping) and any(isinstance(n, int) and n > 0 for n in ran.values()))
-
-
-def compacted_at(call: Call) -> int:
-    """The tokens at which the client compacted by itself before `call`; 0 where it did not, or nobody says."""
-    noted = call.extra.get(COMPACTED)
-    if not isinstance(noted, Mapping) or noted.get("trigger") != AUTOMATIC:
-        return 0
-    size = noted.get("tokens")
-    return size if isinstance(size, int) and size > 0 else 0
-
-
-def by_hand(call: Call) -> bool:
-    """Whether the record says that a person asked for the compaction before `call`."""
-    noted = call.extra.get(COMPACTED)
-    return isinstance(noted, Mapping) and noted.get("trigger") not in (None, AUTOMATIC)
-
-
-def _asks(betas: object) -> bool:
-    return isinstance(betas, list) and any(isinstance(name, str) and name.startswith(_LONG) for name in betas)
-
-
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
     """The window in force for `call`, of which `usable_share` is to be filled."""
     model = call.model or book.session.model
@@ -169,7 +87,7 @@ def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow
     return ContextWindow(window, usable, origin, window, own)
 
 
-def _window(session: Session, call: Call, card: ModelCard, shown: _Shown) -> tuple[int, str]:
+def _window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -> tuple[int, str]:
     """What the client takes the window of a call to be, and how that is known; (0, "") where nothing tells."""
     own = card.window or 0
     most = max(own, card.long_window or 0)

@@ -11,7 +11,7 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import INDEX
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.book import Book
+    from ctxtui.analysis.block_counts import BlockCounts
 
 _COMPACTION: Final = "compaction"
 _RESULT: Final = INDEX["tool_result"]
@@ -22,7 +22,7 @@ _SMALLEST_WINDOW: Final = 256
 """Tokens below which no server's window is: such a request was not cut, its texts are counted wrongly."""
 
 
-def by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
+def by_provider(book: BlockCounts, call: Call, notice: int, number: int) -> Absences:
     """What was taken out of the request of `call`, the one with `number` in its thread, as answer and report show; a
     `notice` of so many tokens stands in the place of a cleared result. Each request is edited and cut anew."""
     if call.fidelity != Fidelity.WIRE or call.usage is None:
@@ -52,7 +52,7 @@ def _cleared(call: Call) -> int:
     return max((n for one in edits if isinstance(n := one.get("cleared_tool_uses"), int)), default=0)
 
 
-def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:
+def _cut(book: BlockCounts, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:
     card = book.card(call.model)
     # Some makers' models run with their maker only; where others serve an open one, they may cut it.
     maker = card.provider in _CLOSED or (card.provider and call.provider in ("", card.provider))

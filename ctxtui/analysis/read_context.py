@@ -21,7 +21,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.book import Book
+    from ctxtui.analysis.block_counts import BlockCounts
 
 _THINKING: Final = INDEX["thinking"]
 _FRONT_STAYS: Final = 0.5
@@ -32,7 +32,7 @@ class ReadContexts:
     """How the contexts of a session's calls were read. `advance` goes through the calls; the rest only reads, and may
     be asked by other threads meanwhile: what is known is replaced, never changed."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: BlockCounts) -> None:
         self._book = book
         self._tree = book.session.tree
         self._shortfalls = Shortfalls(book)

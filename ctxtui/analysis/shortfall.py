@@ -17,7 +17,7 @@ from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import tokens
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.book import Book
+    from ctxtui.analysis.block_counts import BlockCounts
 
 _THINKING: Final = INDEX["thinking"]
 _LEAST: Final = 40
@@ -44,7 +44,7 @@ _CLEARED: Final = Features(result=9.0, returns=1.0)
 class Shortfalls:
     """Finds in the contexts of `book` what reports show to be gone."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: BlockCounts) -> None:
         self._book = book
         self._tree = book.session.tree
 

@@ -16,9 +16,9 @@ from ctxtui.analysis.context_window import (
     SEEN,
     USER,
     ContextWindow,
-    compacted_at,
     context_window,
 )
+from ctxtui.analysis.window_signs import compacted_at
 from ctxtui.core import block
 from ctxtui.core.call import Fidelity
 from ctxtui.core.session import CallSeen, Described

@@ -33,7 +33,10 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         assert "1  #!/bin/sh" in there and "o once" in there and "x not now  n never" in there
         assert "this session" not in there, "leave for the session is not to be had"
         await pilot.press("end")
-        assert "61  echo line 59" in shown(screen)
+        await until(pilot, lambda: "61  echo line 59" in shown(screen))
+        screen.approval.show(screen.talk.asked_for)
+        await pilot.pause(0.1)
+        assert "61  echo line 59" in shown(screen), "a layout does not throw the reader back"
         await pilot.press("pageup", "up")
         assert "echo line 59" not in shown(screen)
         await reply(screen, pilot, "s")

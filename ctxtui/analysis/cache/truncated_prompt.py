@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.running_totals import RunningTotals
 
 SURE: Final = 0.75
 """A report below this share of what we count means that something was cut, whatever the window is."""
@@ -33,16 +30,12 @@ def is_cut(sent: int, slack: float, read: int, window: int) -> bool:
     return read < sent * SURE or (window > 0 and sent > window)
 
 
-def cut_prompt(tree: Tree, running: RunningTotals, head: int, slack: float, read: int, window: int) -> CutPrompt | None:
-    """What was cut from the context `head` of `tree`, of which a server says that it read `read` tokens; None where
-    nothing was.
-
-    Raises `IndexError` while the context is not counted.
-    """
-    sent = running.sent(head, head)
-    if not is_cut(sent, slack, read, window):
-        return None
-    return CutPrompt(sent, read, unseen(tree, head, running.own, sent, read))
+def cut_prompt(
+    tree: Tree, head: int, own: Callable[[int], int], sent: int, *, slack: float, read: int, window: int
+) -> CutPrompt | None:
+    """What was cut from the context `head` of `tree`, of `sent` tokens by `own`, of which a server says that it read
+    `read`; None where nothing was. `slack` and `window` as for `is_cut`."""
+    return CutPrompt(sent, read, unseen(tree, head, own, sent, read)) if is_cut(sent, slack, read, window) else None
 
 
 def unseen(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from ctxtui.core.edit import USER, Edit, make
@@ -44,7 +45,22 @@ class _Choice(NamedTuple):
     risk: Risk = Risk.NOTHING
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def among(policies: Iterable[Policy]) -> Policy:
+    """The policy, which chooses among `policies` other than itself."""
+    return Policy(
+        NAME,
+        "the smallest set of edits that reaches a size",
+        partial(_proposed, [policy for policy in policies if policy.name != NAME]),
+        {"target": 0, "keep": 2, "cut": 1000},
+        {
+            "target": "tokens to reach (0: the usable window)",
+            "keep": "newest rounds left alone",
+            "cut": "characters kept of a result that is cut",
+        },
+    )
+
+
+def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `target` (0: the usable window), find the edits that bring the context below: of all policies at their
     defaults, every two of them, and of three steps of its own (cutting results, then clearing them and stripping
     images, then summarising rounds). Of what suffices it takes what risks least, of that what breaks the prefix latest
@@ -59,7 +75,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     ladder = _ladder(situation, settings, target)
     # What is there already was searched for before: one policy more is enough then.
     work = 0 if any(one.author != USER for one in situation.log) else WORK
-    found = [[*one.edits] for one in _by_risk(situation, search(situation, _policies(situation), work))]
+    found = [[*one.edits] for one in _by_risk(situation, search(situation, policies, work))]
     older = _enough(situation, [ladder, *found], limit, limit, target)
     if older is None or older[0] > Risk.OUTSIDE:
         everywhere = _enough(situation, found, len(situation.context), limit, target)
@@ -75,15 +91,6 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
 def _own(one: Edit) -> Edit:
     """What another policy would make, as this one's: so it is taken back as one, and stays so."""
     return make(one.kind, one.targets, one.given, author=NAME)
-
-
-def _policies(situation: PolicyContext) -> list[Policy]:
-    if not situation.policies:
-        # Imported here: the registry names this policy too.
-        from ctxtui.curation.policies.registry import POLICIES
-
-        return [policy for policy in POLICIES.values() if policy.name != NAME]
-    return [policy for policy in situation.policies if policy.name != NAME]
 
 
 def _by_risk(situation: PolicyContext, found: Iterable[Remedy]) -> list[Remedy]:
@@ -261,16 +268,3 @@ def _summaries(situation: PolicyContext, settings: Settings, limit: int) -> Iter
         if saves > 0:
             made = edit(situation, NAME, SUMMARIZE, positions, {"text": text})
             yield _Choice(made, saves, one.start, max(_quoted(situation, p) for p in positions))
-
-
-POLICY = Policy(
-    NAME,
-    "the smallest set of edits that reaches a size",
-    propose,
-    {"target": 0, "keep": 2, "cut": 1000},
-    {
-        "target": "tokens to reach (0: the usable window)",
-        "keep": "newest rounds left alone",
-        "cut": "characters kept of a result that is cut",
-    },
-)

@@ -26,7 +26,7 @@ from ctxtui.curation.policies import (
 )
 from ctxtui.curation.policies.policy import Policy
 
-POLICIES: Final[dict[str, Policy]] = {
+_RULES: Final[dict[str, Policy]] = {
     module.POLICY.name: module.POLICY
     for module in (
         sliding_window,
@@ -46,7 +46,7 @@ POLICIES: Final[dict[str, Policy]] = {
         generation_window,
         hybrid,
         stateless,
-        budget,
     )
 }
+POLICIES: Final[dict[str, Policy]] = {**_RULES, budget.NAME: budget.among(_RULES.values())}
 """Every policy; the order is that of the help."""

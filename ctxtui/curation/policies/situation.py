@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
@@ -16,9 +16,6 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_result
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
-
-if TYPE_CHECKING:
-    from ctxtui.curation.policies.policy import Policy
 
 Settings = Mapping[str, Json]
 
@@ -36,7 +33,7 @@ class PolicyContext:
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
     `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context, for
-    whoever has worked it out already. `policies` are those that one which searches may choose from (none: ours)."""
+    whoever has worked it out already."""
 
     context: Context
     log: tuple[Edit, ...]
@@ -48,7 +45,6 @@ class PolicyContext:
     cold: bool = False
     hidden: int = 0
     known: Applied | None = None
-    policies: tuple[Policy, ...] = ()
 
     def under(self, edits: Iterable[Edit]) -> PolicyContext:
         """The same with further edits."""

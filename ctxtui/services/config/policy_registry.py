@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.profile import Profile, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
@@ -23,6 +24,8 @@ def every_policy() -> Mapping[str, Policy]:
         policy = policy_of(part)
         if policy is not None and found.setdefault(policy.name, policy) is not policy:
             plugins.blame(part.place, f"there is a policy {policy.name} already")
+    if len(found) > len(POLICIES):
+        found[budget.NAME] = budget.among(found.values())
     return found
 
 

@@ -26,6 +26,7 @@ from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.risk import Risk, risk_of
 from ctxtui.pricing.price import PriceTable, price_call
+from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
@@ -158,7 +159,7 @@ def smallest(
     target = max(round(usable * LEAST), round(usable - max(0.0, seen.after.mid - seen.context)))
     if seen.context <= target:
         return None
-    steps = (Step(budget.POLICY, {"target": target}),)
+    steps = (Step(every_policy()[budget.NAME], {"target": target}),)
     found = curated(book, counter, chosen, steps=steps, after=True, prices=prices)
     kinds: dict[str, int] = {}
     for edit in found.made:

@@ -35,11 +35,14 @@ class ApprovalPane(ScrolledRows):
         super().__init__(title="to be written", id="approval")
         self.data: Approval | None = None
         self._head: list[Spans] = []
+        self._read_to_end = False
 
     def show(self, data: Approval | None) -> None:
-        """Another one, or none."""
+        """Another one, or none. Who was reading on in this one stays where they are."""
+        if data is None or self.data is None or data[:-1] != self.data[:-1]:
+            # Else it is the same one, its lines wrapped for another width.
+            self.top, self._read_to_end = 0, False
         self.data = data
-        self.top = 0
         self.fit()
         self.redraw()
 
@@ -67,20 +70,27 @@ class ApprovalPane(ScrolledRows):
         """Read on with one of `KEYS`."""
         page = max(1, self.body_height - 1)
         steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.row_count, "end": self.row_count}
-        if self.scroll_to_line(self.top + steps[key]):
+        self._read(self.top + steps[key])
+
+    def on_resize(self) -> None:
+        """Who had read to the end still sees it where an alarm takes a line away."""
+        if self._read_to_end:
+            self._read(self.last_top)
+
+    def _read(self, top: int) -> None:
+        if self.scroll_to_line(top):
             self.refresh_rule()
+        self._read_to_end = self.top > 0 and self.at_end
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel reads on."""
         event.stop()
-        if self.scroll_to_line(self.top + _WHEEL):
-            self.refresh_rule()
+        self._read(self.top + _WHEEL)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """The wheel goes back."""
         event.stop()
-        if self.scroll_to_line(self.top - _WHEEL):
-            self.refresh_rule()
+        self._read(self.top - _WHEEL)
 
 
 def _head(data: Approval, room: int) -> list[Spans]:

@@ -110,7 +110,13 @@ class FiguresController(ChatController):
         self._checked = call.id
         slack = max(_LEAST_SLACK, scene.book.whole_slack(call.model, call.sent_head) or 0.0)
         found = truncated_prompt.cut_prompt(
-            scene.session.tree, scene.running, call.sent_head, slack, usage.input, partner.window
+            scene.session.tree,
+            call.sent_head,
+            scene.running.own,
+            scene.running.sent(call.sent_head, call.sent_head),
+            slack=slack,
+            read=usage.input,
+            window=partner.window,
         )
         rows.unseen = frozenset(found.unseen) if found is not None else frozenset()
         if found is not None and not self._alarmed:

@@ -38,11 +38,11 @@ def test_the_oldest_messages_go_first_and_the_system_prompt_stays() -> None:
     running = RunningTotals(book, "m")
     running.advance()
     whole = running.read(head, head)
-    found = cut_prompt(tree, running, head, 0.1, whole // 2, 4096)
+    found = cut_prompt(tree, head, running.own, whole, slack=0.1, read=whole // 2, window=4096)
     assert found is not None and found.sent == whole
     # The system prompt's own tokens make it one message more than half.
     assert found.unseen == tuple(tree.path(head)[1:7])
-    assert cut_prompt(tree, running, head, 0.1, whole, 4096) is None
+    assert cut_prompt(tree, head, running.own, whole, slack=0.1, read=whole, window=4096) is None
 
 
 def test_the_fix_names_the_next_larger_window() -> None:
@@ -59,5 +59,7 @@ def test_where_not_even_the_system_prompt_was_read_whole_the_end_was() -> None:
     head = tree.extend(ROOT, items)
     running = RunningTotals(book_of(Session(tree)), "m")
     running.advance()
-    found = cut_prompt(tree, running, head, 0.1, running.own(head) + 20, 4096)
+    found = cut_prompt(
+        tree, head, running.own, running.sent(head, head), slack=0.1, read=running.own(head) + 20, window=4096
+    )
     assert found is not None and found.unseen == tuple(tree.path(head)[:3])

@@ -236,9 +236,9 @@ def test_plug_ins_are_searched_too() -> None:
     del body["tools"]
     context, _ = context_of(body, "anthropic")
     mine = Policy("mine", "", clear)
-    situation = situation_of(context, policies=(mine, POLICIES[budget.NAME]))
-    made, _ = spent(situation, situation.total - 1_500)
-    assert [one.given.get("name") for one in made] == ["all"]
+    situation = situation_of(context)
+    step = Step(budget.among([mine, POLICIES[budget.NAME]]), {"target": situation.total - 1_500})
+    assert [one.given.get("name") for one in run(step, situation)] == ["all"]
 
 
 def test_one_that_is_asked_once_gives_a_first_answer() -> None:

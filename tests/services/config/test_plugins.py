@@ -11,6 +11,8 @@ import pytest
 
 from ctxtui.cli.run import run
 from ctxtui.core.errors import CtxtuiError, Unreadable
+from ctxtui.curation.policies.policy import Step
+from ctxtui.curation.policies.policy import run as propose
 from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES as OURS
 from ctxtui.curation.policies.situation import PolicyContext
@@ -18,6 +20,9 @@ from ctxtui.services.config import format_registry, plugins
 from ctxtui.services.config.plugins import LABELS, POLICIES, READERS
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.recordings.open import load
+from tests.cases.long_runs import long_run
+from tests.curation.conversations import context_of
+from tests.curation.policies.test_search import situation_of
 
 READER = """
 from ctxtui.core import block
@@ -160,6 +165,30 @@ def test_a_policy_of_a_third_party_stands_beside_ours(put: Put) -> None:
         str(again): "there is a policy strip_images already",
     }
     assert parse_profile('[[policy]]\nuse = "mine"\n', known=known).steps[0].policy.name == "mine"
+
+
+OUTSIDE = """
+from ctxtui.core.edit_kinds import EXTERNALIZE
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.situation import edit
+
+def propose(situation, settings):
+    yield edit(situation, "mine", EXTERNALIZE, [1], {"name": "all"})
+
+POLICY = Policy("mine", "Puts the first message outside.", propose)
+"""
+
+
+def test_the_budget_searches_a_third_partys_policy_too(put: Put) -> None:
+    body = long_run(1, turns=1, rounds=1)
+    body["messages"][0]["content"] = [{"type": "text", "text": "x" * 8_000}]
+    del body["tools"]
+    situation = situation_of(context_of(body, "anthropic")[0])
+    wish = {"target": situation.total - 1_500}
+    assert "all" not in [one.given.get("name") for one in propose(Step(OURS["budget"], wish), situation)]
+    put(POLICIES, "mine.py", OUTSIDE)
+    made = propose(Step(every_policy()["budget"], wish), situation)
+    assert [(one.author, one.given.get("name")) for one in made] == [("budget", "all")]
 
 
 @pytest.mark.parametrize(
