@@ -62,7 +62,7 @@ class Absence:
         return _SAYS[self.why]
 
 
-class Found(NamedTuple):
+class GoneBlocks(NamedTuple):
     """Blocks that explain what is missing, in prompt order, and why they are gone."""
 
     nodes: tuple[int, ...]
@@ -100,7 +100,7 @@ class Missing:
         return abs(tokens - self.tokens) <= min(_HALF * self.tokens, max(self.doubt, _NEAR * self.tokens))
 
 
-def explain(tree: Tree, missing: Missing) -> Found | None:
+def explain(tree: Tree, missing: Missing) -> GoneBlocks | None:
     """The blocks that are most likely gone; None where none explain what is missing."""
     if missing.whole:
         return _thinking(tree, missing)
@@ -110,7 +110,7 @@ def explain(tree: Tree, missing: Missing) -> Found | None:
     return found
 
 
-def _new(tree: Tree, missing: Missing) -> Found | None:
+def _new(tree: Tree, missing: Missing) -> GoneBlocks | None:
     """What came since the call before: an answer that failed, its calls, one block that was recorded otherwise."""
     came = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
@@ -123,10 +123,10 @@ def _new(tree: Tree, missing: Missing) -> Found | None:
     ]
     off, nodes = _best(sets, missing)
     if nodes and missing.fits(missing.tokens + off):
-        return Found(nodes, NOT_SENT)
+        return GoneBlocks(nodes, NOT_SENT)
     # A block that was read in part: what is missing is most of one block, and no other is as large.
     large = [n for n in came if missing.tokens <= missing.size(n) <= 2 * missing.tokens]
-    return Found((large[0],), NOT_SENT) if len(large) == 1 else None
+    return GoneBlocks((large[0],), NOT_SENT) if len(large) == 1 else None
 
 
 def _best(sets: Iterable[tuple[int, ...]], missing: Missing) -> tuple[int, tuple[int, ...]]:
@@ -135,13 +135,13 @@ def _best(sets: Iterable[tuple[int, ...]], missing: Missing) -> tuple[int, tuple
     return min(known, key=lambda one: abs(one[0]), default=(0, ()))
 
 
-def _thinking(tree: Tree, missing: Missing) -> Found | None:
+def _thinking(tree: Tree, missing: Missing) -> GoneBlocks | None:
     if missing.thought < _HALF * missing.tokens:
         return None
     thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _heads(tree, n)]
     spoken = max((n for n in missing.came if _asks(tree[n])), default=0)
     off, nodes = _best([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
-    return Found(nodes, THINKING_LEFT_OUT) if nodes and missing.fits(missing.tokens + off) else None
+    return GoneBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.fits(missing.tokens + off) else None
 
 
 def _heads(tree: Tree, node: int) -> bool:
@@ -153,7 +153,7 @@ def _asks(node: Node) -> bool:
     return place.role == "user" and not place.mark and node.block.kind != HEADER and node.category != _RESULT
 
 
-def _oldest(tree: Tree, missing: Missing) -> Found | None:
+def _oldest(tree: Tree, missing: Missing) -> GoneBlocks | None:
     """The oldest results, else the oldest images, else the oldest messages, as many as are missing."""
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
@@ -166,7 +166,7 @@ def _oldest(tree: Tree, missing: Missing) -> Found | None:
     ):
         taken, total = _as_many(nodes, left, missing)
         if taken and missing.fits(total):
-            return Found(taken, why)
+            return GoneBlocks(taken, why)
     return None
 
 
@@ -208,7 +208,7 @@ class Absences:
         """What is known of `node`, None where it is there."""
         return self.of.get(node)
 
-    def and_(self, found: Found, left: int, since: int) -> Absences:
+    def and_(self, found: GoneBlocks, left: int, since: int) -> Absences:
         """These and `found`, of which `left` tokens each stand in their place where results were cleared."""
         rest = left if found.why in (RESULTS_CLEARED, EDITED) else 0
         return Absences(self.of | {n: Absence(n, rest, since, found.why) for n in found.nodes})

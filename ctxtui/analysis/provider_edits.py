@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.absence import COMPACTED, CUT, EDITED, NONE_GONE, Absences, Found
+from ctxtui.analysis.absence import COMPACTED, CUT, EDITED, NONE_GONE, Absences, GoneBlocks
 from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity
@@ -37,10 +37,10 @@ def by_provider(book: BlockCounts, call: Call, notice: int, number: int) -> Abse
         n for n in tree.path(call.sent_head) if tree[n].place.section == "messages" and tree[n].block.kind != HEADER
     ]
     if any(tree[n].block.kind == _COMPACTION for n in answer):
-        return NONE_GONE.and_(Found(tuple(said), COMPACTED), 0, number)
+        return NONE_GONE.and_(GoneBlocks(tuple(said), COMPACTED), 0, number)
     if many := _cleared(call):
         results = [n for n in said if tree[n].category == _RESULT]
-        return NONE_GONE.and_(Found(tuple(results[:many]), EDITED), notice, number)
+        return NONE_GONE.and_(GoneBlocks(tuple(results[:many]), EDITED), notice, number)
     return _cut(book, call, sums, read, number)
 
 
@@ -69,4 +69,4 @@ def _cut(book: BlockCounts, call: Call, sums: tuple[int, ...], read: int, number
         return 0 if tree[node].block.kind == HEADER else book.own(call.model, node)
 
     nodes = unseen(tree, call.sent_head, own, sum(sums), read)
-    return NONE_GONE.and_(Found(nodes, CUT), 0, number)
+    return NONE_GONE.and_(GoneBlocks(nodes, CUT), 0, number)

@@ -11,6 +11,7 @@ from textual.timer import Timer
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.tui.chat.approval import Approval
+from ctxtui.tui.chat.approvals import Approvals
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import QUESTION, USER_ROW
 from ctxtui.tui.inspector.context_edits import ContextEdits
@@ -23,11 +24,9 @@ if TYPE_CHECKING:
     from ctxtui.agent import events as ev
     from ctxtui.agent.events import ToolCall
     from ctxtui.services.chat.host import Host
-    from ctxtui.views.blocks import written_file
 else:
     from ctxtui.tui.lazy import later
 
-    written_file = later("ctxtui.views.blocks.written_file")
     ev = later("ctxtui.agent.events")
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
@@ -64,8 +63,7 @@ class TalkController(ChatController):
         """What was asked here last: to talk, for leave, whether to quit."""
         self._leave: Question | None = None
         """The last question for leave."""
-        self._approval: tuple[tuple[str, int], Approval] | None = None
-        """What was laid out last: the call's id, the room, what is shown."""
+        self._approvals = Approvals(self.host, access, self._approval_made)
         self._early: tuple[str, ...] = ()
         self._edited: int | None = None
         """The node at which what is said next branches off; None: at the end."""
@@ -88,10 +86,7 @@ class TalkController(ChatController):
     @property
     def waiting_for_leave(self) -> ToolCall | None:
         """The first call that waits for the user."""
-        runner = self.host.runner
-        if runner is None or not runner.state.planned:
-            return None
-        return next(call for call in runner.state.calls if call.id == runner.state.asked[0])
+        return self._approvals.waiting
 
     def talk(self, text: str = "") -> None:
         """Talk; or answer for a tool that waits."""
@@ -133,51 +128,26 @@ class TalkController(ChatController):
     @property
     def asked_for(self) -> Approval | None:
         """What leave is asked for now."""
-        call, asking = self.waiting_for_leave, self.prompt.question is self._leave
-        if call is None or not asking or self._approval is None or self._approval[0][0] != call.id:
-            return None
-        return self._approval[1]
+        return self._approvals.shown if self.prompt.question is self._leave else None
 
     def _ask_leave(self) -> None:
         """Ask for leave to run the first tool that waits, as soon as what it would write can be shown."""
-        call = self.waiting_for_leave
-        if call is not None and self._approval is not None and self._approval[0] == (call.id, self._room):
-            self._ask_leave_for(self._approval[1])
-        elif call is not None:
-            self._lay_out(call)
+        shown = self._approvals.shown
+        if shown is not None and self._approvals.fits:
+            self._ask_leave_for(shown)
+        else:
+            self._approvals.lay_out()
 
     def lay_out(self) -> None:
         """The screen has another width: what is asked for is laid out anew."""
-        call = self.waiting_for_leave
-        if call is not None and self.asked_for is not None:
-            self._lay_out(call)
+        if self.asked_for is not None:
+            self._approvals.lay_out()
 
-    @property
-    def _room(self) -> int:
-        return max(20, self.access.width - 2)
-
-    def _lay_out(self, call: ToolCall) -> None:
-        room = self._room
-        planned = self.host.runner.plan_of(call) if self.host.runner is not None else None
-        assert planned is not None
-
-        def work() -> None:
-            lines = written_file.shown(planned.before, planned.after, room)
-            told = written_file.told(planned.before, planned.after)
-            made = Approval(call.name, planned.path, planned.given, told, planned.guard, lines)
-            self.access.deliver(lambda: self._approval_made((call.id, room), made))
-
-        # A large file takes a moment to be laid out: not in the way of a key.
-        self.access.work(work, "approval", exclusive=True)
-
-    def _approval_made(self, of: tuple[str, int], made: Approval) -> None:
-        self._approval = of, made
-        call = self.waiting_for_leave
-        if call is not None and call.id == of[0]:
-            if self.prompt.question is self._leave and self._leave is not None:
-                self.access.replan()
-            else:
-                self._leave_wanted()
+    def _approval_made(self) -> None:
+        if self.prompt.question is self._leave and self._leave is not None:
+            self.access.replan()
+        else:
+            self._leave_wanted()
 
     def _ask_leave_for(self, made: Approval) -> None:
         answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and key == "s")}
@@ -209,11 +179,9 @@ class TalkController(ChatController):
         self._talk_on(self._draft)
 
     def _answer_leave(self, key: str) -> None:
-        call, asked = self.waiting_for_leave, self._approval
+        call = self._approvals.answered()
         self._talk_on(self._draft)
-        # An answer holds for what was on the screen.
-        if call is not None and asked is not None and asked[0][0] == call.id:
-            self._approval = None
+        if call is not None:
             self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[key]]))
 
     def _answer_quit(self, key: str) -> None:
