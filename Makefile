@@ -3,7 +3,7 @@
 
 BIN = .venv/bin
 
-.PHONY: run test quick install lint types imports unit format test-all clients test-clients client-table policies-table faults bench samples constraints wheel clean
+.PHONY: run test quick install lint types imports unit format test-all test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -40,7 +40,13 @@ test-all: test
 	[ "$(SERVERS)" = none ] || PYTHON="$(PYTHON)" sh scripts/install_servers.sh
 	HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto $(ARGS)
 	@$(MAKE) --no-print-directory test-clients ARGS=
+	[ "$(MCP)" = none ] || $(MAKE) --no-print-directory test-mcp ARGS=
 	sh scripts/try_wheel.sh
+
+# Real MCP servers, two from npm and two from PyPI, in .venv-mcp; MCP=none leaves them out of test-all.
+test-mcp: install
+	PYTHON="$(PYTHON)" sh scripts/install_mcp_servers.sh
+	REAL_MCP=1 $(BIN)/pytest -n0 tests/services/mcp/test_real_servers.py $(ARGS)
 
 # The clients of scripts/clients.txt, of these versions, into .venv-clients.
 clients:
@@ -57,6 +63,10 @@ client-table: install clients
 # The column of the cures in docs/policies.md, from the samples.
 policies-table: install
 	$(BIN)/python scripts/policies_table.py
+
+# docs/glossary.md, from ctxtui/data/glossary.toml.
+glossary: install
+	$(BIN)/python scripts/glossary.py
 
 # The table of docs/reliability.md, by running all of it; ARGS="--scale 0.1 --only kills,disk" for less.
 faults: install
@@ -76,4 +86,4 @@ wheel:
 	@PYTHON="$(PYTHON)" sh scripts/try_wheel.sh
 
 clean:
-	rm -rf .venv .venv-servers .venv-clients .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	rm -rf .venv .venv-servers .venv-clients .venv-mcp .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -19,6 +19,7 @@ def home(folder: Path) -> dict[str, str]:
         "CTXTUI_HOME": str(folder / "ctxtui"),
         "CLAUDE_CONFIG_DIR": str(folder / ".claude"),
         "CODEX_HOME": str(folder / ".codex"),
+        "CTXTUI_TIPS": "false",
         "TEXTUAL_ANIMATIONS": "none",
         "PYTHONDONTWRITEBYTECODE": "",
     }

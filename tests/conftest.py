@@ -5,14 +5,22 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from ctxtui.services import child_process
+from ctxtui.services.counting import counting
 from tests.corpus import ABSENT, CORPUS
+from tests.warm import COLD, WarmChild
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
 
 # The package brings a plugin for pytest, so pytest would rewrite the asserts of all its modules as they are imported,
 # in whatever thread that is; two threads that parse at once break CPython 3.11 (gh-106905). They need no rewriting.
@@ -38,6 +46,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two workers for each processor: tests of screens wait for a process at rest half of their time."""
     return 2 * (os.cpu_count() or 2)
+
+
+child_process._start = WarmChild  # type: ignore[assignment]
+
+_count = counting.count_text
+_remembered = lru_cache(maxsize=50_000)(_count)
+
+
+def count_text(encoding: Encoding, text: str) -> int:
+    """The samples are counted by many tests: a text once is enough, where it is not long."""
+    return _remembered(encoding, text) if len(text) < 10_000 else _count(encoding, text)
+
+
+counting.count_text = count_text
+
+
+@pytest.fixture
+def cold_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Child processes begin as the program's own do, from nothing."""
+    monkeypatch.setattr(child_process, "_start", COLD)
 
 
 UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))

@@ -21,6 +21,16 @@ def corpus_files(folder: str, pattern: str = "*") -> list[Path]:
     return sorted(path for path in (CORPUS / folder).glob(pattern) if path.is_file())
 
 
+def every_recording() -> list[object]:
+    """`pytest.param`s, one per file of the corpus that may be a session (id: its path); one skipped where there is
+    none."""
+    found = (path for path in sorted(CORPUS.rglob("*")) if path.is_file())
+    paths = [path for path in found if path.relative_to(CORPUS).parts[0] not in ("LICENSES", "INDEX.csv", "README.md")]
+    if not paths:
+        return [pytest.param(None, marks=pytest.mark.skip(reason=ABSENT))]
+    return [pytest.param(path, id=str(path.relative_to(CORPUS))) for path in paths]
+
+
 def corpus_params(folder: str, pattern: str = "*") -> list[object]:
     """`pytest.param`s for `parametrize`, one per file (id: its name); one skipped param where there is none."""
     files = corpus_files(folder, pattern)

@@ -25,6 +25,7 @@ def environment(home: Path) -> dict[str, str]:
         "CTXTUI_HOME": str(home / "ctxtui"),
         "CLAUDE_CONFIG_DIR": str(home / ".claude"),
         "CODEX_HOME": str(home / ".codex"),
+        "CTXTUI_TIPS": "false",
         "TEXTUAL_ANIMATIONS": "none",
         "PYTHONPATH": str(REPO),
         "LANG": "C.UTF-8",

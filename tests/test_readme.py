@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.cli import run as cli
 from tests.pty_app import REPO, environment, plant, run
 
 README = (REPO / "README.md").read_text()
@@ -37,19 +38,18 @@ def filled(command: str, recording: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ON_SCREEN | SERVES])
-def test_a_command_of_the_readme_succeeds(command: str, tmp_path: Path) -> None:
+def test_a_command_of_the_readme_succeeds(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     recording = plant(tmp_path / "home", tmp_path, messages=100)
-    done = subprocess.run(
-        [sys.executable, "-m", "ctxtui", *filled(command, recording)],
-        cwd=tmp_path,
-        env={**os.environ, **environment(tmp_path / "home")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    for name, value in environment(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PWD", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    code, (out, err) = cli.run(filled(command, recording)), capfd.readouterr()
     # As with diff, 1 says that the two differ.
-    assert done.returncode == int(command.startswith("ctxtui diff")), done.stderr
-    assert done.stdout.strip()
+    assert code == int(command.startswith("ctxtui diff")), err
+    assert out.strip()
 
 
 @pytest.mark.parametrize("command", sorted(SERVES))

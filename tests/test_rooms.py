@@ -13,7 +13,7 @@ import pytest
 import ctxtui
 
 PACKAGE = Path(ctxtui.__file__).parent
-PURE = ["views", "analysis", "curation", "cache", "pricing", "transcripts", "wire", "core", "tokens"]
+PURE = ["views", "analysis", "curation", "cache", "pricing", "transcripts", "project", "wire", "core", "tokens"]
 HEAVY = set(
     "aiohttp anthropic asyncio click genai_prices httpx2 mcp openai platformdirs pydantic requests rich select "
     "socket sqlite3 sqlite_utils ssl subprocess textual tiktoken".split()

@@ -37,6 +37,8 @@ def test_from_home_into_a_session_and_out(tmp_path: Path, size: tuple[int, int])
         terminal.type(b"\x1b[A\r")
         screen.wait("╰")
         terminal.type(b"q")
+        screen.wait("q quit")
+        terminal.type(b"q")
         assert terminal.ended() == 0
         assert b"\x1b[?1049l" in terminal.output
     assert (recording.read_bytes(), recording.stat().st_mtime_ns) == before

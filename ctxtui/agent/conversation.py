@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.agent.answer import AnswerCall, Settled, settle
+from ctxtui.agent.memory_place import MemoryPlace, marked_at, with_memory
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
+from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire import registry
 from ctxtui.wire.codec.speller import Speller
-from ctxtui.wire.grammars import OLLAMA
-from ctxtui.wire.request import Response
-from ctxtui.wire.speech import Result, template, tool_results, user_message
+from ctxtui.wire.grammars import ANTHROPIC, OLLAMA
+from ctxtui.wire.request import Request, Response
+from ctxtui.wire.speech import Attached, Result, template, tool_results, user_message
 from ctxtui.wire.translate import encode
-from ctxtui.wire.translate.turns import CALL, RESULT, part_of
+from ctxtui.wire.translate.turns import CALL, RESULT, THINKING, part_of
 
 Shape = Callable[[int, Skeleton], bytes | None]
 """Gives the body that leaves for the raw context with this head, spelled by a skeleton: where edits are applied. None
@@ -69,6 +71,8 @@ class Conversation:
         self.skeleton = skeleton
         self.head = head
         self.shape = shape
+        self.memory: MemoryPlace | None = None
+        """What is put in place when the user speaks; None: what stands there stays as it is."""
         self._speller = Speller(skeleton)
         self.lost: list[str] = []
         """What of an earlier context this dialect could not say."""
@@ -84,9 +88,15 @@ class Conversation:
             self._used.add(id_)
             self._names.setdefault(id_, part.reading.name)
 
-    def say(self, text: str) -> int:
-        """The user says `text`; the new head."""
-        self.head = self.tree.extend(self.head, user_message(self.dialect, text))
+    def say(self, text: str, attached: Sequence[Attached] = ()) -> int:
+        """The user says `text`, with what is `attached` in front of it; the new head."""
+        said = user_message(self.dialect, text, attached)
+        last = self.tree.path(self.head)[-1:]
+        if self.memory is None or (last and self.tree[last[0]].category == INDEX["tool_result"]):
+            # In the middle of a turn nothing moves: the latest thinking must stay as it is.
+            self.head = self.tree.extend(self.head, said)
+        else:
+            self.head = with_memory(self.tree, self.head, self.dialect, said, self.memory)
         return self.head
 
     def answer(self, response: Response, *, cut: bool = False) -> Settled:
@@ -120,11 +130,19 @@ class Conversation:
 
     def draft(self) -> Draft:
         """The request of the context as it stands, edits applied. Raises what `shape` raises."""
-        body = self.shape(self.head, self.skeleton) if self.shape is not None else None
+        items, skeleton = self.tree.items(self.head), self.skeleton
+        plain = None
+        marked = marked_at(items, self.memory) if self.memory is not None else []
+        if marked and self.memory is not None:
+            plain = self._speller.body(items, marked, self.memory.marker)
+            skeleton = registry.DIALECTS[self.dialect].decode_request(plain, None).skeleton
+        body = self.shape(self.head, skeleton) if self.shape is not None else None
         if body is None:
-            return Draft(self._speller.body(self.tree.items(self.head)), self.head, self.head, self.skeleton)
+            return Draft(plain or self._speller.body(items), self.head, self.head, skeleton)
         sent = registry.DIALECTS[self.dialect].decode_request(body, None)
-        return Draft(body, self.head, self.tree.extend(ROOT, sent.items), sent.skeleton)
+        marks = {item.block.digest: item.place.mark for item in items if item.place.mark}
+        left = (i._replace(place=i.place._replace(mark=marks.get(i.block.digest, i.place.mark))) for i in sent.items)
+        return Draft(body, self.head, self.tree.extend(ROOT, left), sent.skeleton)
 
 
 def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) -> Conversation:
@@ -144,6 +162,28 @@ def go_on(tree: Tree, head: int, dialect: str, params: Mapping[str, Json], shape
     """A conversation that goes on from the context `head`, which is in `dialect` already: nothing of it changes."""
     skeleton = skeleton_for(dialect, params, tree.items(head))
     return Conversation(tree, dialect, str(params.get("model", "")), skeleton, head, shape)
+
+
+def with_tools(talk: Conversation, tools: Sequence[Json]) -> Conversation:
+    """`talk` with other tool definitions (Anthropic's form) in front. Thinking that its provider has bound to the tools
+    is left out (facts §1); nothing else of it changes."""
+    params = Request((), talk.skeleton).params
+    opening = begin(Tree(), ConversationStart(talk.dialect, params, tools))
+    new = [item for item in opening.tree.items(opening.head) if item.place.section == "tools"]
+    rest = [item for item in talk.tree.items(talk.head) if item.place.section != "tools"]
+    items = [*new, *(_without_thinking(rest) if talk.dialect == ANTHROPIC else rest)]
+    skeleton = skeleton_for(talk.dialect, params, items)
+    made = Conversation(talk.tree, talk.dialect, talk.model, skeleton, talk.tree.extend(ROOT, items), talk.shape)
+    made.memory = talk.memory
+    return made
+
+
+def _without_thinking(items: Sequence[Item]) -> list[Item]:
+    """The items without thinking, and without the header of a message that held nothing else."""
+    left = [item for item in items if not _is_talk(item) or part_of(item.block).what != THINKING]
+    talks = [_is_talk(item) for item in left] + [False]
+    header = [item.block.kind == HEADER and item.place.section == "messages" for item in left]
+    return [item for n, item in enumerate(left) if not header[n] or talks[n + 1]]
 
 
 def skeleton_for(dialect: str, params: Mapping[str, Json], items: Sequence[Item]) -> Skeleton:

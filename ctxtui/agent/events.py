@@ -49,7 +49,9 @@ class UserSaid:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The user wants the turn to end now."""
+    """The turn is to end now; `reason` says who wants it, or why."""
+
+    reason: str = "interrupted by the user"
 
 
 @dataclass(frozen=True, slots=True)

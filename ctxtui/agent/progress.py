@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.planned_write import PlannedWrite
+from ctxtui.agent.tools.planned_write import Planned
 from ctxtui.core.call import Call
 from ctxtui.wire.stream import Delta
 
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """A user message is in the context, which now ends at `head`."""
+    """A user message is in the context, which ended at `before` and now ends at `head`."""
 
     text: str
     head: int
+    before: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +107,10 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class LeaveAsked:
-    """A tool waits for the user's leave to write what was planned."""
+    """A tool waits for the user's leave to do what was planned."""
 
     call: ToolCall
-    planned: PlannedWrite
+    planned: Planned
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ctxtui.agent import events, progress
 from ctxtui.agent.conversation import Conversation, Draft
 from ctxtui.agent.exchange import AnswerReader
-from ctxtui.agent.tools.planned_write import PlannedWrite
+from ctxtui.agent.tools.planned_write import Planned
 from ctxtui.agent.turn import TurnPhase, TurnState, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.speech import Result
+from ctxtui.wire.speech import Attached, Result
 from ctxtui.wire.sse import EventParser
 
 
@@ -41,11 +41,11 @@ class Tools(Protocol):
     def asks(self, name: str) -> bool:
         """Whether the user is asked before this tool runs."""
 
-    async def plan(self, call: events.ToolCall) -> PlannedWrite | events.ToolResult:
-        """What `call` would write; or what the model is told where it cannot be done."""
+    async def plan(self, call: events.ToolCall) -> Planned | events.ToolResult:
+        """What `call` would do; or what the model is told where it cannot be done."""
 
-    async def run(self, call: events.ToolCall, planned: PlannedWrite | None = None) -> events.ToolResult:
-        """Do `call`, a write as it was `planned`. What goes wrong is the result."""
+    async def run(self, call: events.ToolCall, planned: Planned | None = None) -> events.ToolResult:
+        """Do `call`, as it was `planned`. What goes wrong is the result."""
 
     async def close(self) -> None:
         """Nothing runs any more."""
@@ -59,11 +59,17 @@ async def _nothing() -> None:
     """Nothing is to be done."""
 
 
-@dataclass(slots=True)
+async def _alone(_: str) -> Sequence[Attached]:
+    """A message goes by itself."""
+    return ()
+
+
+@dataclass(slots=True, kw_only=True)
 class Surroundings:
     """What a runner is given: where moments go, how requests are judged before they leave (the reason to hold one, or
     ""), names for calls, the clock; `recorded` waits so many seconds until all that was told is on record, and says
-    whether it is; `before` is done before each request is put together."""
+    whether it is; `before` is done before each request is put together; `attached` gives what goes in front of what the
+    user said."""
 
     tell: Callable[[progress.Moment], None]
     judge: Callable[[Draft], Awaitable[str]]
@@ -71,6 +77,7 @@ class Surroundings:
     clock: Callable[[], float] = time.time
     recorded: Callable[[float], Awaitable[bool]] = _unrecorded
     before: Callable[[], Awaitable[None]] = _nothing
+    attached: Callable[[str], Awaitable[Sequence[Attached]]] = _alone
 
 
 class Runner:
@@ -82,11 +89,14 @@ class Runner:
         self.line = line
         self.state = TurnState()
         self._around = around
-        self._draft: Draft | None = None
+        self.draft: Draft | None = None
+        """The request that was put together last."""
         self._task: asyncio.Task[None] | None = None
         self._calls: dict[str, asyncio.Task[None]] = {}
         """Tools at work, by the id of their call."""
-        self._plans: dict[str, PlannedWrite] = {}
+        self._said: list[str] = []
+        """What the user said and is not in the context yet."""
+        self._plans: dict[str, Planned] = {}
         """What calls that wait for leave would write."""
 
     def feed(self, event: events.Event) -> None:
@@ -94,6 +104,11 @@ class Runner:
         self.state, commands = step(self.state, event)
         for command in commands:
             self._do(command)
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """What the user said and is not in the context yet: what belongs to it is being read."""
+        return tuple(self._said)
 
     async def close(self) -> None:
         """End what is under way: a running answer is kept as far as it came."""
@@ -106,6 +121,8 @@ class Runner:
 
     def _do(self, command: events.Command) -> None:
         match command:
+            case events.AddUser(text):
+                self._said.append(text)
             case events.Prepare():
                 self._start(self._prepare())
             case events.Send(attempt):
@@ -130,8 +147,6 @@ class Runner:
     def _moment(self, command: events.Command) -> progress.Moment:
         """Do what takes no time, and say what it came to."""
         match command:
-            case events.AddUser(text):
-                return progress.UserSaid(text, self.conversation.say(text))
             case events.AddResults(results):
                 named = [Result(one.id, "", one.text, one.is_error) for one in results]
                 return progress.ResultsCame(results, self.conversation.results(named))
@@ -147,16 +162,37 @@ class Runner:
         self._task = asyncio.create_task(work)
 
     def _stop(self) -> None:
+        self._say_alone()
         if self._task is not None:
             self._task.cancel()
 
+    async def _add_said(self) -> None:
+        """What the user said goes into the context, with what belongs to it."""
+        while self._said:
+            text = self._said[0]
+            attached = await self._around.attached(text)
+            # It may have been said alone meanwhile: the turn was interrupted.
+            if self._said and self._said[0] is text:
+                self._say(attached)
+
+    def _say(self, attached: Sequence[Attached] = ()) -> None:
+        text, before = self._said.pop(0), self.conversation.head
+        self._around.tell(progress.UserSaid(text, self.conversation.say(text, attached), before))
+
+    def _say_alone(self) -> None:
+        """What the user said is in the context, whatever becomes of what belongs to it."""
+        while self._said:
+            self._say()
+
     async def _prepare(self) -> None:
         try:
+            await self._add_said()
             await self._around.before()
-            draft = self._draft = self.conversation.draft()
+            draft = self.draft = self.conversation.draft()
             self._around.tell(progress.Drafted(draft))
             reason = await self._around.judge(draft)
         except CtxtuiError as error:
+            self._say_alone()
             self.feed(events.Broke(str(error)))
             return
         if self.state.phase == TurnPhase.PREPARING:
@@ -166,7 +202,7 @@ class Runner:
         await asyncio.sleep(seconds)
         self.feed(events.Waited())
 
-    def plan_of(self, call: events.ToolCall) -> PlannedWrite | None:
+    def plan_of(self, call: events.ToolCall) -> Planned | None:
         """What `call`, which waits for leave, would write."""
         return self._plans.get(call.id)
 
@@ -181,7 +217,7 @@ class Runner:
             self._plans[call.id] = found
             self.feed(events.Planned(call.id, guarded=bool(found.guard)))
 
-    async def _run(self, call: events.ToolCall, planned: PlannedWrite | None) -> None:
+    async def _run(self, call: events.ToolCall, planned: Planned | None) -> None:
         await self._on_record(call)
         self._around.tell(progress.ToolBegan(call))
         result = await self.tools.run(call, planned)
@@ -199,9 +235,9 @@ class Runner:
     # One request
 
     async def _send(self, attempt: int) -> None:
-        assert self._draft is not None
-        exchange = self._around.exchange(self._draft, attempt)
-        self._around.tell(progress.RequestSent(self._draft, exchange.started, attempt))
+        assert self.draft is not None
+        exchange = self._around.exchange(self.draft, attempt)
+        self._around.tell(progress.RequestSent(self.draft, exchange.started, attempt))
         try:
             await self._listen(exchange)
         except asyncio.CancelledError:

@@ -126,7 +126,7 @@ def _hold_next(state: TurnState, _: HoldNext) -> Step:
 
 def _prepared(state: TurnState, event: Prepared) -> Step:
     over = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
-    reason = "asked for" if state.hold else "" if state.let_go else event.reason or over
+    reason = "you asked for it" if state.hold else "" if state.let_go else event.reason or over
     state = replace(state, let_go=False)
     if reason:
         return replace(state, phase=TurnPhase.HELD, hold=False), [HoldRequest(reason)]
@@ -194,7 +194,8 @@ def _planned(state: TurnState, event: Planned) -> Step:
         return _ask_on(further, [RunTool(call)])
     if not state.attended:
         alone = ToolResult(call.id, ALONE, is_error=True)
-        told = Tell("refused", f"{call.name} is not done without a user")
+        what = "is asked for each time" if event.guarded else "asks first"
+        told = Tell("refused", f"{call.name}: this {what}, and no user is there")
         return _ask_on(replace(further, results=(*state.results, alone)), [told])
     return replace(state, planned=True, guarded=event.guarded), [Ask(call)]
 
@@ -261,14 +262,14 @@ def _cut(state: TurnState, _: Interrupted) -> Step:
     return replace(state, phase=TurnPhase.CUTTING), [StopListening()]
 
 
-def _stop(state: TurnState, _: Interrupted) -> Step:
+def _stop(state: TurnState, event: Interrupted) -> Step:
     """Interrupted while nothing is being said: calls without a result get one, so that the context stays legal."""
     commands: list[Command] = [StopWaiting()]
     if state.phase == TurnPhase.ACTING:
         found = {result.id: result for result in state.results}
         stopped = [found.get(call.id) or ToolResult(call.id, STOPPED, is_error=True) for call in state.calls]
         commands = [StopTools(), AddResults(tuple(stopped))]
-    return _rest(state, *commands, Tell("interrupt", "interrupted by the user"))
+    return _rest(state, *commands, Tell("interrupt", event.reason))
 
 
 _ANYWHERE: Final[dict[type, Callable[..., Step]]] = {UserSaid: _said, HoldNext: _hold_next}

@@ -170,6 +170,16 @@ def _oldest(tree: Tree, missing: Missing) -> GoneBlocks | None:
     return None
 
 
+def oldest_messages(tree: Tree, missing: Missing) -> GoneBlocks | None:
+    """The oldest messages of all but what a person said last, as many as are missing: what exceeds a report is gone,
+    also where it came since the call before."""
+    spoken = max((n for n in missing.came if _asks(tree[n])), default=0)
+    nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _heads(tree, n)]
+    movable = [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
+    taken, total = _as_many(movable, 0, missing)
+    return GoneBlocks(taken, MESSAGES_LEFT_OUT) if taken and missing.fits(total) else None
+
+
 def _as_many(nodes: Sequence[int], left: int, missing: Missing) -> tuple[tuple[int, ...], int]:
     """The first of `nodes` whose tokens, less `left` each, come nearest to what is missing; and those tokens."""
     best, total, found = 0, 0, list[int]()

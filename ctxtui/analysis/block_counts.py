@@ -25,6 +25,9 @@ class BlockCounts(Protocol):
     def weights(self, model: str) -> Weights:
         """What one raw feature is worth in tokens of `model`."""
 
+    def counted(self, model: str, node: int) -> bool:
+        """Whether the figures of the context `node` are known yet."""
+
     def own(self, model: str, node: int) -> int:
         """Tokens of one block."""
 

@@ -32,6 +32,16 @@ WORDS: Final = {
     USER: "your setting",
 }
 """What each origin means, for a screen."""
+SHORT: Final = {
+    COMPACTION: "compacts at {}",
+    RECORDED: "{} as recorded",
+    CLIENT: "{} by default",
+    ASKED: "{} as asked for",
+    SEEN: "{} was taken",
+    MODEL: "model takes {}",
+    USER: "{} by setting",
+}
+"""The same with the limit, in few words."""
 _CLAUDE_CODE: Final = "claude code"
 
 
@@ -69,9 +79,15 @@ class ContextWindow:
         }
 
 
-def running_window(window: int, usable_share: float, origin: str = RECORDED) -> ContextWindow:
-    """The window of a model that runs and says itself what it takes (tokens)."""
-    return ContextWindow(window, round(window * usable_share), origin if window else "", window, window)
+def running_window(window: int, usable_share: float, origin: str = RECORDED, own: int = 0) -> ContextWindow:
+    """The window of a model that runs and says itself what it takes (tokens); `own` is what of it the user set as
+    usable (0: the share)."""
+    return ContextWindow(window, _usable(window, usable_share, own), origin if window else "", window, window)
+
+
+def _usable(window: int, share: float, own: int | None) -> int:
+    """What of a window is to be filled: the user's own figure for the model, else the share."""
+    return min(own, window) if own else round(window * share)
 
 
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
@@ -80,7 +96,7 @@ def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow
     card, shown = book.card(model), book.windows.of(model)
     window, origin = _window(book.session, call, card, shown)
     own = max(card.window or 0, window if origin in (SEEN, ASKED) else 0)
-    usable = round(window * usable_share)
+    usable = _usable(window, usable_share, card.usable)
     compacts = shown.compacts
     if compacts and origin != USER and (not window or compacts <= window):
         return ContextWindow(compacts, min(compacts, usable) or round(compacts * usable_share), COMPACTION, window, own)

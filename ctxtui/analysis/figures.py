@@ -110,6 +110,14 @@ def figures(book: Book, call: Call) -> CallFigures:
     )
 
 
+def context_size(book: Book, call: Call) -> int | None:
+    """The `context_tokens` of `figures` alone, for what lists many calls; None while they are not known."""
+    if call.usage is not None:
+        return call.usage.input
+    got = figures(book, call)
+    return got.context_tokens if got.counted else None
+
+
 def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
     """The tokens of the whole context, how they were obtained, and their interval."""
     if call.usage is not None:

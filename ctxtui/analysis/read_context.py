@@ -42,7 +42,7 @@ class ReadContexts:
         self._heads: dict[int, Absences] = {}
 
     def advance(self) -> None:
-        """Go through the calls that are new, under the weights as they are now. Everything must be counted."""
+        """Go through the calls that are new and counted, under the weights as they are now."""
         again = self._version != self._book.version
         self._version = self._book.version
         for thread, order in list(self._book.session.order.items()):
@@ -53,7 +53,13 @@ class ReadContexts:
                 continue
             line = ReadLine([], [], {}, {}, set(known.linked) if known else set())
             for index, call in enumerate(calls):
-                read = known.read[index] if known and index < same else self._next(line, call)
+                if known and index < same:
+                    read = known.read[index]
+                elif self._book.counted(call.model, max(call.sent_head, call.response_head)):
+                    read = self._next(line, call)
+                else:
+                    # Another thread has folded it in since everything was counted.
+                    break
                 line.index[call.id] = len(line.calls)
                 line.at[call.sent_head] = line.at[call.response_head] = len(line.calls)
                 line.calls.append(call)
@@ -140,6 +146,10 @@ class ReadContexts:
         less = 0 if explained else self._shortfalls.less(line, step, front, rest, lowered)
         if less:
             front, lowered, rest = (front or 0) - less, max(0, less), rest + less
+        before = (front or 0) + attached + held
+        found = self._shortfalls.certain(line, step, gone, rest, before)
+        events, gone = max(events, line.events + (found is not gone)), found
+        rest = reported_input(call) - self._visible(call, gone) - before
         moved, since = rest - step.level, number
         if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(moved):
             moved, since = was.step, was.since
@@ -192,7 +202,8 @@ class ReadContexts:
         if call.id in line.linked or compacted(self._tree, call):
             return max(0, more)
         held = step.was.brought if same and step.was is not None else 0
-        return searches.held(call, held, more) if searches.any_in(call.thread) else 0
+        # The request is on record: what was put in is at most what is reported beyond it.
+        return min(searches.held(call, held, more), max(0, more)) if searches.any_in(call.thread) else 0
 
     def _begun(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
         """What an epoch's first report says of system prompt and tools, and of what was attached again; `more` are its
@@ -236,7 +247,8 @@ class ReadContexts:
             if self._tree.holds(shared, node):
                 kept[node] = one
             elif spots := by_digest.get(self._tree[node].block.digest):
-                kept[spots[0]] = replace(one, node=spots.pop(0))
+                there = spots.pop(0)
+                kept[there] = replace(one, node=there)
         return Absences(kept) if kept else NONE_GONE
 
 

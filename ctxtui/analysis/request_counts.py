@@ -23,8 +23,12 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     counted."""
     model = call.model or book.session.model
     counts, weights, strips = book.cumulated(model), book.weights(model), book.card(model).strips_thinking
-    left_out = _left_out(applied.context) if call.skeleton is None else ()
-    found = body_sums(applied, counts, weights, measure or book.measure(model), strips=strips, left_out=left_out)
+    made = call.skeleton is None
+    left_out = _left_out(applied.context) if made else ()
+    # Anthropic's requests that are built anew have no two messages of one side in a row (`wire.translate.anthropic`).
+    joins = made and applied.context.dialect == ANTHROPIC
+    measured = measure or book.measure(model)
+    found = body_sums(applied, counts, weights, measured, strips=strips, left_out=left_out, joins=joins)
     return RequestCount(sum(found), lacking(book, call))
 
 

@@ -9,11 +9,14 @@ from typing import Final
 
 from ctxtui.analysis.cache.misses import COMPACTION, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.core.call import Call, EpochStart
-from ctxtui.core.session import ASIDE, Session
+from ctxtui.core.session import ASIDE, TOOLS_CHANGED, Session
+from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
 
 JUMP: Final = 5_000
 """A context that grew by more tokens than this in one call made a jump."""
+_QUIET: Final = frozenset({ASIDE, TOOLS_CHANGED})
+"""What happened and is no trouble."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +33,15 @@ def events(session: Session, thread: str, misses: Iterable[Missed] = ()) -> list
     """Everything to travel to in one thread, whose misses are among `misses`, in order of calls."""
     calls = session.thread_calls(thread)
     missed = {one.number: one for one in misses if one.thread == thread}
-    troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind != ASIDE}
+    troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind not in _QUIET}
+    turns = turns_of(session.tree, calls)
     found: list[CallEvent] = []
     for number, call in enumerate(calls, 1):
-        before = calls[number - 2] if number > 1 else None
-        found.extend(_at(session, before, call, number))
+        turn = turns.of_call(number - 1)
+        if turn and (number == 1 or turns.of_call(number - 2) != turn):
+            found.append(CallEvent(number, "turn", f"turn {turn}"))
+        if number > 1:
+            found.extend(_at(calls[number - 2], call, number))
         if number in missed:
             found.append(CallEvent(number, "miss", told(missed[number])))
         if call.error or call.id in troubles:
@@ -42,12 +49,7 @@ def events(session: Session, thread: str, misses: Iterable[Missed] = ()) -> list
     return found
 
 
-def _at(session: Session, before: Call | None, call: Call, number: int) -> Iterator[CallEvent]:
-    turn = session.tree[call.raw_head].turn
-    if turn and (before is None or session.tree[before.raw_head].turn != turn):
-        yield CallEvent(number, "turn", f"turn {turn}")
-    if before is None:
-        return
+def _at(before: Call, call: Call, number: int) -> Iterator[CallEvent]:
     if call.epoch.number != before.epoch.number:
         yield CallEvent(number, str(call.epoch.start), call.epoch.detail)
     elif before.usage and call.usage and call.usage.input - before.usage.input > JUMP:
@@ -76,9 +78,10 @@ _AT: Final = {
 }
 
 
-def told(missed: Missed) -> str:
-    """A miss in words: ``188k rewritten after a 52-minute pause``, ``85k rewritten: thinking stripped``."""
-    what = f"{thousands(missed.tokens)} rewritten"
+def told(missed: Missed, at: str = "") -> str:
+    """A miss in words: ``188k rewritten after a 52-minute pause``, ``85k rewritten: thinking stripped``; `at` says
+    where."""
+    what = f"{thousands(missed.tokens)} rewritten{at}"
     if missed.cause == TTL:
         if missed.pause is None:
             return f"{what} after a pause"
@@ -95,9 +98,10 @@ def sentence(session: Session, thread: str, misses: Iterable[Missed] = ()) -> st
     used = [c.usage for c in calls if c.usage]
     if not used:
         return "no usage recorded" if calls else "no call recorded"
-    largest = max((one for one in misses if one.thread == thread), key=lambda one: one.tokens, default=None)
+    mine = (one for one in misses if one.thread == thread)
+    largest = max(mine, key=lambda one: (one.usd or 0.0, one.tokens), default=None)
     if largest and largest.tokens >= JUMP:
-        return f"{told(largest)} at call {largest.number}"
+        return told(largest, f" at call {largest.number}")
     return _growing(calls) or _share(used, len(calls))
 
 

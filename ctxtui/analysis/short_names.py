@@ -22,24 +22,32 @@ class Names:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._seen = 0
-        self._tools: dict[str, str] = {}
-        self._calls: dict[str, int] = {}
+        self._calls: dict[str, list[int]] = {}
+        self._tools: dict[int, str] = {}
 
-    def call(self, call_id: str) -> BlockContent | None:
-        """What call `call_id` asked for; None where it is not in the tree."""
-        self.tool(call_id)
-        found = self._calls.get(call_id) if call_id else None
+    def call(self, call_id: str, node: int | None = None) -> BlockContent | None:
+        """What call `call_id` asked for; None where it is not in the tree. Of several calls of one id it is the last
+        before `node`, in its context."""
+        found = self._of(call_id, node)
         return None if found is None else read(self._tree[found].block)
 
-    def tool(self, call_id: str) -> str:
-        """The tool that call `call_id` called; "" where the call is not in the tree."""
-        for node in self._tree.nodes(self._seen):
-            if CATEGORIES[node.category] == "tool_call":
-                got = read(node.block)
-                self._tools[got.call_id] = got.name
-                self._calls[got.call_id] = node.id
+    def tool(self, call_id: str, node: int | None = None) -> str:
+        """The tool that call `call_id` called, as in `call`; "" where the call is not in the tree."""
+        found = self._of(call_id, node)
+        return "" if found is None else self._tools[found]
+
+    def _of(self, call_id: str, node: int | None) -> int | None:
+        for one in self._tree.nodes(self._seen):
+            if CATEGORIES[one.category] == "tool_call":
+                got = read(one.block)
+                self._tools[one.id] = got.name
+                self._calls.setdefault(got.call_id, []).append(one.id)
         self._seen = len(self._tree)
-        return self._tools.get(call_id, "")
+        known = self._calls.get(call_id, []) if call_id else []
+        if node is None or len(known) < 2:
+            return known[-1] if known else None
+        # Some agents count their calls anew in every conversation.
+        return next((one for one in reversed(known) if one < node and self._tree.holds(node, one)), known[-1])
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
         """The tool's name for definitions, calls and results; else the first words of the text."""
@@ -48,7 +56,7 @@ class Names:
         if category in _NAMED and got.name:
             return got.name
         if category == "tool_result":
-            found = got.name or self.tool(got.call_id or self.answered(node))
+            found = got.name or self.tool(got.call_id or self.answered(node), node.id)
             if found:
                 return found
         if got.media and not got.text:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.absence import NOT_SENT, Absences, Missing, explain
+from ctxtui.analysis.absence import NOT_SENT, Absences, Missing, explain, oldest_messages
 from ctxtui.analysis.read_line import ReadLine, ReadStep, left_cached, reported_input
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity
@@ -37,6 +38,8 @@ _LIFE: Final = 300.0
 """Seconds that every cache entry lives: a shorter pause explains no miss."""
 _BACK: Final = 0.25
 """Share by which a rise may differ from what was gone, to be taken for its return."""
+_EXCESS: Final = 0.02
+"""Share of a report by which blocks may exceed it: beyond that some are gone, whatever the call before says."""
 _CLEARED: Final = Features(result=9.0, returns=1.0)
 """What stands in the place of a cleared result: a short notice."""
 
@@ -73,6 +76,25 @@ class Shortfalls:
         missing = self._missing(call, base, gone, shared, fell, doubt, before)
         found = explain(self._tree, missing)
         return gone.and_(found, missing.left, number) if found else gone
+
+    def certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
+        """As `gone`, of what exceeds the report whatever the residual was before: so much is gone for certain."""
+        call, most = step.call, -_EXCESS * reported_input(step.call)
+        if rest >= most or line.events >= _MOST:
+            return gone
+        found = self.gone(line, replace(step, level=0), gone, rest, before)
+        if found is not gone and rest + self._went(call, gone, found) >= most:
+            return found
+        base = self._before(line, step)
+        shared = self._shared(base, call)
+        missing = self._missing(call, base, gone, shared, -rest, self._doubt(base, call), before)
+        oldest = None if missing.prefix_stays or missing.whole else oldest_messages(self._tree, missing)
+        return gone.and_(oldest, missing.left, len(line.calls) + 1) if oldest else found
+
+    def _went(self, call: Call, gone: Absences, found: Absences) -> int:
+        """Tokens of `call` that are gone by `found` and not by `gone`."""
+        was, now = (self._book.read_sums(call.model, call.sent_head, one) for one in (gone, found))
+        return sum(was) - sum(now)
 
     def _before(self, line: ReadLine, step: ReadStep) -> Call | None:
         """The call that a step goes on from: the one whose context is extended, else the last one."""

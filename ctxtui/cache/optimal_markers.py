@@ -72,9 +72,9 @@ def _search(
     for n, call in enumerate(calls):
         found: dict[State, _Path] = {}
         for state, path in paths.items():
-            for marks, cost, after in _choices(n, call, state, ahead):
+            for marks, cost, after in _choices(n, call, state, ahead, most - path.cost - least[n + 1]):
                 total = path.cost + cost
-                if total + least[n + 1] < most and ((kept := found.get(after)) is None or total < kept.cost):
+                if (kept := found.get(after)) is None or total < kept.cost:
                     found[after] = _Path(total, (*path.marks, marks))
         ordered = sorted(found.items(), key=lambda item: item[1].cost)[:states]
         paths = {}
@@ -91,9 +91,10 @@ def _least_ahead(calls: Sequence[Timed]) -> list[float]:
 
 
 def _choices(
-    n: int, call: Timed, state: State, ahead: CallsAhead
+    n: int, call: Timed, state: State, ahead: CallsAhead, most: float
 ) -> Iterator[tuple[tuple[CacheMark, ...], float, State]]:
-    """Every choice of markers worth making at call `n`: the markers, the call's cost, and what then is in the cache."""
+    """Every choice of markers worth making at call `n` for which it costs less than `most`: the markers, the call's
+    cost, and what then is in the cache."""
     prompt, at, rates = call
     live = {entry.key: entry for entry in state if entry.until >= at}
     held = [spot for spot in prompt.last.back() if spot.key in live] if live else []
@@ -107,6 +108,8 @@ def _choices(
         written = sum(tokens for _, tokens in charged)
         cost = rates.read * read + rates.fresh * (prompt.total - read - written)
         cost += sum(rates.writes[life] * tokens for life, tokens in charged)
+        if cost >= most:
+            continue
         for kept in _kept(held, places, new, prompt.rules.markers):
             marks = _labelled([*kept, *new])
             after = {e.key: e for e in state if e.until >= at}
@@ -274,8 +277,20 @@ class CallsAhead:
 
     def useful(self, n: int, entries: Iterable[CachedPrefix]) -> State:
         """Those of `entries` that a call after `n` can still use, less those that a deeper one stands in for."""
-        alive = [entry for entry in entries if self._used(n, entry)]
-        return frozenset(e for e in alive if not any(self._replaces(n, other, e) for other in alive))
+        alive: list[tuple[int, int, CachedPrefix]] = []
+        for entry in entries:
+            later = self._sharing.get(entry.key, 0) >> (n + 1)
+            if later and self._calls[n + (later & -later).bit_length()].at <= entry.until:
+                alive.append((self._numbers[entry.key], later, entry))
+        # As `_replaces`, with what does not change looked up once: this is asked for every choice.
+        return frozenset(
+            e
+            for number, later, e in alive
+            if not any(
+                deeper > number and o.until >= e.until and o.life >= e.life and not later & ~others
+                for deeper, others, o in alive
+            )
+        )
 
     def covers(self, n: int, state: State, other: State) -> bool:
         """Whether `state` is after call `n` at least as good as `other`: each of its entries has one that stands in."""
@@ -283,13 +298,6 @@ class CallsAhead:
             any(mine == entry or self._replaces(n, mine, entry) or _outlives(mine, entry) for mine in state)
             for entry in other
         )
-
-    def _used(self, n: int, entry: CachedPrefix) -> bool:
-        later = self._sharing.get(entry.key, 0) >> (n + 1)
-        if not later:
-            return False
-        following = n + (later & -later).bit_length()
-        return self._calls[following].at <= entry.until
 
     def _replaces(self, n: int, other: CachedPrefix, entry: CachedPrefix) -> bool:
         if other.key == entry.key or self._numbers[other.key] <= self._numbers[entry.key]:

@@ -29,16 +29,19 @@ class Mechanism:
     it here and not for an engine by its name.
 
     `writes_at_markers`: entries stand only where a marker stood, for the lifetime that the marker names. What a call
-    reports as read and written is then all that it has in the cache, and which markers a client sets is learnt where a
-    recording does not have them. `keeps_every_prefix`: all of every request is kept, unasked, until nothing has used
-    it for `retention` seconds; by how much reads fall short of it is learnt. `keeps_answers`: an answer can leave
-    entries of its own, whatever `CacheRules.answers` says. `takes_breakpoints`: the breakpoints in a body of OpenAI's
-    dialects count. `minimum_by_model`: the shortest cached prefix is the model's, where its card has one. `dialect` is
-    that of a request whose provider is not known ("": any).
+    reports as read and written is then all that it has in the cache, and which markers a client sets is learnt where
+    a recording does not have them. `keeps_every_prefix`: all of every request is kept, unasked, until nothing has
+    used it for `retention` seconds; by how much reads fall short of it is learnt. `holds_one`: a server holds the
+    last prompt as it was and nobody reports what was read of it, so that it is as much as the next prompt begins
+    with. `keeps_answers`: an answer can leave entries of its own, whatever `CacheRules.answers` says.
+    `takes_breakpoints`: the breakpoints in a body of OpenAI's dialects count. `minimum_by_model`: the shortest cached
+    prefix is the model's, where its card has one. `dialect` is that of a request whose provider is not known ("":
+    any).
     """
 
     writes_at_markers: bool = False
     keeps_every_prefix: bool = False
+    holds_one: bool = False
     keeps_answers: bool = False
     takes_breakpoints: bool = False
     minimum_by_model: bool = False

@@ -32,6 +32,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "Compare two calls or two sessions: what entered, left, changed.",
             ),
             CommandEntry(
+                "compactions",
+                "ctxtui.cli.inspect.compactions:compactions",
+                "What compactions kept and lost, and what came back at what cost.",
+            ),
+            CommandEntry(
                 "audit", "ctxtui.cli.inspect.audit:audit_", "Hold forecasts of every call's input against its report."
             ),
             CommandEntry(
@@ -41,6 +46,12 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry(
                 "preflight", "ctxtui.cli.money.preflight:preflight", "Before a long run: limits ahead, cost, what goes."
+            ),
+            CommandEntry(
+                "budget", "ctxtui.cli.money.budget:budget", "Lay out a window and a project before a run: what fits."
+            ),
+            CommandEntry(
+                "count", "ctxtui.cli.money.count:count", "Count tokens and price of files before anyone reads them."
             ),
             CommandEntry(
                 "cost", "ctxtui.cli.money.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."
@@ -73,6 +84,8 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "ctxtui.cli.manage.chat:chat",
                 "Talk to a model: the inspector with a prompt and a running agent.",
             ),
+            CommandEntry("mcp", "ctxtui.cli.agent.mcp:mcp", "MCP servers: what is configured, tokens of their tools."),
+            CommandEntry("run", "ctxtui.cli.agent.run:run", "Let an agent do a task without a screen; on record."),
             CommandEntry(
                 "offline",
                 "ctxtui.cli.manage.offline:offline",

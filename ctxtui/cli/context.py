@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from ctxtui.cli.output import note
+from ctxtui.cli.progress import Working
 from ctxtui.services.config.config import Config, hand_on, load
 from ctxtui.services.config.settings import Settings
 
@@ -24,7 +23,7 @@ _LEAST: Final = 4
 
 NAME_HELP: Final = (
     "a file, a folder or database (its newest session; DATABASE#ID names one), a session's id or the beginning of one, "
-    "or - for standard input"
+    "last for this directory's newest, or - for standard input"
 )
 
 
@@ -55,6 +54,23 @@ def config_of(context: click.Context) -> Config:
     return root.obj
 
 
+def override(context: click.Context, **given: object) -> None:
+    """Let options of a command stand for settings, as ``--set`` does; what is empty is left to the settings. Before the
+    configuration is read."""
+    root = context.find_root()
+    root.obj = (*(root.obj or ()), *(f"{name}={value}" for name, value in given.items() if value not in ("", None)))
+
+
+FILES_OPTION: Final = click.option(
+    "--files",
+    type=click.Choice(["named", "auto"]),
+    help="auto: what of the project matters for the first message goes with it; @path names a file in any case.",
+)
+MEMORY_OPTION: Final = click.option(
+    "--memory", metavar="DIR", default="", help="A folder in which the agent keeps memory from chat to chat."
+)
+
+
 def named(name: str, settings: Settings, *, say: bool = True) -> Named:
     """What `name` stands for; says on standard error which of several recordings in a folder was taken."""
     # Imported here: a command's help needs no readers.
@@ -73,37 +89,5 @@ def opened(name: str, settings: Settings) -> Loaded:
     from ctxtui.services.recordings.open_by_name import open_named
 
     found = named(name, settings)
-    meter = Meter("reading") if sys.stderr.isatty() else None
-    try:
-        return open_named(found, settings, meter.bytes if meter else None)
-    finally:
-        if meter:
-            meter.clear()
-
-
-class Meter:
-    """A line of progress on a terminal's standard error, drawn at most ten times a second and wiped at the end."""
-
-    def __init__(self, doing: str) -> None:
-        self._doing = doing
-        self._shown = 0.0
-        self._drawn = False
-
-    def bytes(self, done: int) -> None:
-        """Bytes read so far."""
-        self.say(f"{done / 1_000_000:,.0f} MB")
-
-    def say(self, how_far: str) -> None:
-        """Show how far it is, unless that was just done."""
-        now = time.monotonic()
-        self._shown = self._shown or now
-        if now - self._shown >= 0.1:
-            self._shown, self._drawn = now, True
-            sys.stderr.write(f"\r\x1b[K{self._doing} {how_far}")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Wipe the line."""
-        if self._drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+    with Working("reading") as work:
+        return open_named(found, settings, work.bytes)

@@ -35,7 +35,10 @@ NOT_FOUND: Final = ExitCode(5, "not found", "no such file, session, call, thread
 SEVERAL: Final = ExitCode(6, "several", "the name fits several sessions: they are listed", (Several,))
 REFUSED: Final = ExitCode(7, "refused", "everything was understood, but doing it would lose or break something")
 FAILED: Final = ExitCode(
-    8, "failed", "`ctxtui doctor` found something that does not work, `ctxtui check` a limit that does not hold"
+    8,
+    "failed",
+    "`ctxtui doctor` found something that does not work, `ctxtui check` a limit that does not hold; `ctxtui run` used "
+    "up its rounds",
 )
 FAULT: Final = ExitCode(70, "fault", "a fault in ctxtui while it ran `search` or `diff`, whose 1 is an answer")
 INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -40,6 +42,9 @@ class MainGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, but a first word that is no command is something to open."""
         if args and args[0] not in ENTRIES:
+            if len(args) > 1 and not any(word.startswith("-") for word in args[1:]) and not os.path.lexists(args[0]):
+                near = get_close_matches(args[0], ENTRIES, 1)
+                raise click.UsageError(f"no such command: {args[0]}{f'; did you mean {near[0]}?' if near else ''}")
             return "open", self.get_command(ctx, "open"), args
         return super().resolve_command(ctx, args)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from ctxtui.cli import progress
 from ctxtui.cli.exit_codes import ExitCode
 from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError
@@ -23,6 +24,7 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
     ASCII only: a terminal obeys nothing in it, and a lone surrogate of a recording stays what it was.
     """
+    progress.wipe()
     indent = 1 if sys.stdout.isatty() else None
     json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=indent, default=_spelled)
     sys.stdout.write("\n")
@@ -38,16 +40,25 @@ def _spelled(value: object) -> float | str:
 
 def write(text: str) -> None:
     """Print a line of plain text; what a terminal would obey in it is shown instead."""
+    progress.wipe()
     sys.stdout.write(f"{text}\n")
 
 
 def note(text: str) -> None:
     """A remark for a person, on standard error: never in the way of a pipe."""
+    progress.wipe()
     # Output that cannot be written is reported when the command ends, and a remark that nobody can read is no fault.
     with suppress(OSError):
         sys.stdout.flush()
     with suppress(OSError):
         sys.stderr.write(f"ctxtui: {shown(text)}\n")
+
+
+def tell(text: str) -> None:
+    """A line of what is going on, on standard error: as it is, for logs."""
+    with suppress(OSError):
+        sys.stderr.write(f"{shown(text)}\n")
+        sys.stderr.flush()
 
 
 def shown(text: str) -> str:

@@ -48,8 +48,8 @@ class Place(NamedTuple):
     """Where in a request a block stands: its section, the role of its message, and what the reader knows of it.
 
     `section` is ``tools``, ``system`` or ``messages``. `role` is the message's role ("" outside messages). `mark` is
-    "" or what a transcript says beyond the request: ``summary`` (a compaction's text), ``memory``, ``meta`` (put there
-    by the client, not by a person).
+    "" or what a transcript says beyond the request: ``summary`` (a compaction's text), ``memory``, ``file`` (of a
+    project), ``meta`` (put there by the client, not by a person).
     """
 
     section: str

@@ -55,7 +55,7 @@ _BY_ROLE: Final = {
     "tool": "tool_result",
     "function": "tool_result",
 }
-_BY_MARK: Final = {"summary": "summary", "memory": "memory"}
+_BY_MARK: Final = {"summary": "summary", "memory": "memory", "file": "document"}
 
 
 def _by_suffix(kind: str) -> str | None:

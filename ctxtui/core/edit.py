@@ -16,6 +16,8 @@ APPLY: Final = "apply"
 """The entry that applies staged edits; it is no edit itself."""
 WAIT: Final = "wait"
 """The entry that says until when staged edits wait; it is no edit itself."""
+LEAVE: Final = "leave"
+"""The entry that says where the context went: a command, a file; it is no edit itself and changes nothing."""
 REVERT: Final = "revert"
 """The entry that takes another one back."""
 
@@ -102,10 +104,10 @@ def _name(kind: str, targets: tuple[Target, ...], author: str, text: str) -> str
 
 def in_force(log: Iterable[Edit]) -> list[Edit]:
     """The edits of an append-only log, staged or applied, that have not been reverted, in order; a reverted revert
-    stands again. Entries that apply others, or let them wait, are left out."""
+    stands again. Entries that apply others, let them wait, or say where the context went are left out."""
     entries = list(log)
     dead: set[str] = set()
     for edit in reversed(entries):
         if edit.reverts and edit.id not in dead:
             dead.add(edit.reverts)
-    return [e for e in entries if not e.reverts and e.kind not in (APPLY, WAIT) and e.id not in dead]
+    return [e for e in entries if not e.reverts and e.kind not in (APPLY, WAIT, LEAVE) and e.id not in dead]

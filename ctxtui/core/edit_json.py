@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import APPLY, REVERT, USER, WAIT, Edit, Target, make, payload
+from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, Target, make, payload
 from ctxtui.core.edit_kinds import KINDS
 from ctxtui.core.errors import Malformed
 
@@ -70,7 +70,7 @@ def from_json(value: Json, place: str = "$") -> Edit:
     if not isinstance(value, dict):
         raise Malformed("an edit must be an object", place=place)
     kind = value.get("kind")
-    if kind not in (*KINDS, APPLY, WAIT, REVERT):
+    if kind not in (*KINDS, APPLY, WAIT, LEAVE, REVERT):
         raise Malformed(f"no edit of kind {kind!r}", place=f"{place}.kind", way_out=f"kinds: {', '.join(KINDS)}")
     given = _typed(value, "payload", dict, place) or {}
     listed = _typed(value, "targets", list, place) or []
@@ -78,7 +78,7 @@ def from_json(value: Json, place: str = "$") -> Edit:
     words = {key: _typed(value, key, str, place) or "" for key in ("id", "author", "batch", "reverts")}
     at = _typed(value, "at", (int, float), place) or 0.0
     author = words["author"] or USER
-    if kind in (APPLY, WAIT, REVERT):
+    if kind in (APPLY, WAIT, LEAVE, REVERT):
         return Edit(
             words["id"],
             kind,

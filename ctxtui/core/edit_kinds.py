@@ -32,15 +32,16 @@ class EditKind:
     """One kind of edit.
 
     `payload` names the members that its payload may have (their meaning is in `docs/json.md`). `words` is its name as
-    people read it ("": its name), `mark` the name of the sign of what it changed, `lead` the word in front of what it
-    puts in. It may do several things: `rewrites` a block in its place, `removes` blocks, `moves` them elsewhere, `adds`
-    something new (where it removes or moves as well, that stands for them), `pins` them, `marks_cache` behind them.
-    `needs_text`: it does nothing until its payload has a text.
+    people read it ("": its name), `done` what its blocks then are ("": its name), `mark` the name of the sign of what
+    it changed, `lead` the word in front of what it puts in. It may do several things: `rewrites` a block in its place,
+    `removes` blocks, `moves` them elsewhere, `adds` something new (where it removes or moves as well, that stands for
+    them), `pins` them, `marks_cache` behind them. `needs_text`: it does nothing until its payload has a text.
     """
 
     name: str
     payload: tuple[str, ...] = ()
     words: str = ""
+    done: str = ""
     mark: str = "edit"
     lead: str = ""
     rewrites: bool = False
@@ -70,10 +71,11 @@ class EditKind:
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        EditKind(name=PIN, pins=True),
-        EditKind(name=DROP, mark="dropped", removes=True),
+        EditKind(name=PIN, done="pinned", pins=True),
+        EditKind(name=DROP, done="dropped", mark="dropped", removes=True),
         EditKind(
             name=SUMMARIZE,
+            done="summarized",
             payload=("text", "by"),
             mark="summary",
             lead="summary",
@@ -81,24 +83,39 @@ KINDS: Final = {
             adds=True,
             needs_text=True,
         ),
-        EditKind(name=TRUNCATE, payload=("head", "tail"), mark="truncated", rewrites=True),
-        EditKind(name=REPLACE, payload=("text",), mark="replaced", rewrites=True),
-        EditKind(name=HOIST, payload=("text", "to"), mark="replaced", rewrites=True, adds=True, needs_text=True),
-        EditKind(name=EXTERNALIZE, payload=("name", "line", "parts"), mark="externalized", rewrites=True),
-        EditKind(name=DEDUPLICATE, payload=("text",), mark="deduplicated", rewrites=True),
-        EditKind(name=STRIP, payload=("what",), mark="dropped", rewrites=True),
+        EditKind(name=TRUNCATE, done="truncated", payload=("head", "tail"), mark="truncated", rewrites=True),
+        EditKind(name=REPLACE, done="replaced", payload=("text",), mark="replaced", rewrites=True),
+        EditKind(
+            name=HOIST,
+            done="hoisted",
+            payload=("text", "to"),
+            mark="replaced",
+            rewrites=True,
+            adds=True,
+            needs_text=True,
+        ),
+        EditKind(
+            name=EXTERNALIZE, done="put outside", payload=("name", "line", "parts"), mark="externalized", rewrites=True
+        ),
+        EditKind(name=DEDUPLICATE, done="deduplicated", payload=("text",), mark="deduplicated", rewrites=True),
+        EditKind(name=STRIP, done="stripped", payload=("what",), mark="dropped", rewrites=True),
         EditKind(
             name=COMPACT_JSON,
+            done="compacted",
             payload=("drop", "rename", "flatten"),
             words="compact JSON",
             mark="truncated",
             rewrites=True,
         ),
-        EditKind(name=MINIMISE, payload=("description", "properties"), mark="truncated", rewrites=True),
-        EditKind(name=NOTE, payload=("text", "where"), lead="note", adds=True, needs_text=True),
-        EditKind(name=MOVE, payload=("to",), mark="replaced", moves=True, adds=True),
-        EditKind(name=BREAKPOINT, payload=("on", "ttl"), mark="breakpoint", marks_cache=True),
-        EditKind(name=ANNOTATE, payload=("rating", "text", "of")),
+        EditKind(
+            name=MINIMISE, done="minimised", payload=("description", "properties"), mark="truncated", rewrites=True
+        ),
+        EditKind(name=NOTE, done="given a note", payload=("text", "where"), lead="note", adds=True, needs_text=True),
+        EditKind(name=MOVE, done="moved", payload=("to",), mark="replaced", moves=True, adds=True),
+        EditKind(
+            name=BREAKPOINT, done="given a breakpoint", payload=("on", "ttl"), mark="breakpoint", marks_cache=True
+        ),
+        EditKind(name=ANNOTATE, done="rated", payload=("rating", "text", "of")),
     )
 }
 """Every kind of edit by its name."""

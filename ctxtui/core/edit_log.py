@@ -1,8 +1,8 @@
 """The log of an overlay: what is staged, what is applied, and undo and redo, all derived from its entries.
 
-The log only grows. An edit is staged from its entry on, applied once an ``apply`` entry names it, and gone while a
-``revert`` of it stands. While it is only staged it may wait: until when, the last ``wait`` entry that names it says.
-Undo and redo are reverts that say so, so that they go on after a restart.
+The log only grows. An edit is staged from its entry on, applied once an ``apply`` entry that stands names it, and gone
+while a ``revert`` of it stands. While it is only staged it may wait: until when, the last ``wait`` entry that names it
+says. Undo and redo are reverts that say so, so that they go on after a restart; what was applied at once is one action.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import APPLY, REVERT, USER, WAIT, Edit, in_force, payload
+from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, in_force, payload
 
 UNDO: Final = "undo"
 REDO: Final = "redo"
+DISCARD: Final = "discard"
+"""Why entries take others back; "" where single ones are taken back."""
 
 EXPIRY: Final = "expiry"
 """Until the cache has expired: the first request after it leaves under the edits."""
@@ -33,9 +35,9 @@ class EditsInForce(NamedTuple):
 def standing(log: Iterable[Edit]) -> EditsInForce:
     """What of `log` is in force."""
     entries = list(log)
-    named: set[str] = set()
+    named, there = set[str](), _alive(entries)
     for entry in entries:
-        if entry.kind == APPLY:
+        if entry.kind == APPLY and entry.id in there:
             named.update(str(one) for one in entry.given.get("ids", ()))
     alive = in_force(entries)
     return EditsInForce(
@@ -80,9 +82,19 @@ def postponing(log: Sequence[Edit], until: str, stamp: Stamp) -> list[Edit]:
     return [Edit(stamp.id, WAIT, author=stamp.author, at=stamp.at, payload=said, batch=stamp.id)]
 
 
+def leaving(stamp: Stamp, command: str, place: str, without: Sequence[str], folder: str = "") -> list[Edit]:
+    """The entry that says that the context left: the `command` that goes on with it ("": none), the `folder` in which
+    it is to be typed ("": any), the file or other `place` where it is, and what it went `without`."""
+    said = payload(
+        {"command": command, "place": place, "without": list(without), **({"folder": folder} if folder else {})}
+    )
+    return [Edit(stamp.id, LEAVE, author=stamp.author, at=stamp.at, payload=said, batch=stamp.id)]
+
+
 def reverting(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = "") -> list[Edit]:
-    """The entries that take back `ids` (edits, or reverts, which then stand again); those that are gone already are
-    left alone. `why` is "" or how the entries count for undo (`UNDO`, `REDO`)."""
+    """The entries that take back `ids` (edits; reverts, which then stand again; what was applied, which is then staged
+    again); those that are gone already are left alone. `why` is "" or how the entries count (`UNDO`, `REDO`,
+    `DISCARD`)."""
     alive = _alive(log)
     said = payload({"as": why} if why else {})
     wanted = [one for one in dict.fromkeys(ids) if one in alive]
@@ -94,13 +106,24 @@ def reverting(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = 
 
 def discarding(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
     """The entries that take back everything staged."""
-    return reverting(log, [edit.id for edit in standing(log).staged], stamp)
+    return reverting(log, [edit.id for edit in standing(log).staged], stamp, DISCARD)
+
+
+def last_done(log: Sequence[Edit]) -> Sequence[Edit]:
+    """The entries of the action that undo would take back; none where there is none."""
+    done, _ = _actions(log)
+    return done[-1] if done else ()
+
+
+def last_undone(log: Sequence[Edit]) -> Sequence[Edit]:
+    """The entries of the action that redo would bring back; none where there is none, or something was done since."""
+    _, undone = _actions(log)
+    return undone[-1][0] if undone else ()
 
 
 def undoing(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
     """The entries that undo the last action that is not undone; none where there is none."""
-    done, _ = _actions(log)
-    return reverting(log, [e.id for e in done[-1]], stamp, UNDO) if done else []
+    return reverting(log, [e.id for e in last_done(log)], stamp, UNDO)
 
 
 def redoing(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
@@ -119,7 +142,7 @@ def _actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _A
     for entries in _batches(log):
         why = entries[0].given.get("as")
         if why == UNDO and done:
-            undone.append((done.pop(), entries))
+            undone.append((done.pop(_meant(done, entries)), entries))
         elif why == REDO and undone:
             done.append(undone.pop()[0])
         else:
@@ -128,10 +151,16 @@ def _actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _A
     return done, undone
 
 
+def _meant(done: Sequence[_Action], entries: _Action) -> int:
+    """Which action the entries of an undo took back: older logs never undid that something was applied."""
+    ids = {entry.reverts for entry in entries}
+    return next((at for at in range(len(done) - 1, -1, -1) if any(one.id in ids for one in done[at])), -1)
+
+
 def _batches(log: Sequence[Edit]) -> list[_Action]:
     found: list[_Action] = []
     for entry in log:
-        if entry.kind in (APPLY, WAIT):
+        if entry.kind in (WAIT, LEAVE):
             continue
         if found and entry.batch and found[-1][0].batch == entry.batch:
             found[-1].append(entry)

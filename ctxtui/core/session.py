@@ -13,6 +13,8 @@ MAIN: Final = "main"
 """The id of a session's main thread."""
 ASIDE: Final = "asked aside"
 """The kind of what happened where the client asked the model by itself and recorded no call: no trouble."""
+TOOLS_CHANGED: Final = "tools"
+"""The kind of what happened where the user offered other tools: no trouble."""
 
 
 @dataclass(frozen=True, slots=True)

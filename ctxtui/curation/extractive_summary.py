@@ -35,6 +35,9 @@ _TESTS: Final = re.compile(
     r"|^test result: .{0,80}$|^(?:ok|FAIL)\s+\S+.{0,40}$",
     re.MULTILINE,
 )
+_OF_ERRORS: Final = ("Error", "Exception", "error", "fatal", "panic", "Traceback")
+_OF_TESTS: Final = ("passed", "passing", "failed", "failing", "failure", "test result: ", "\nok", "\nFAIL")
+"""Each line that the expression finds holds one of these, or begins with the last two."""
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
 
 
@@ -121,10 +124,23 @@ def _outcomes(context: Context, at: int) -> tuple[list[str], list[str]]:
     known = context.said.outcomes.get(digest)
     if known is None:
         text = context.reading(at).text
-        tests = [_BORDER.sub("", match[0])[:120] for match in _TESTS.finditer(text[-20_000:])]
-        errors = [match[0].strip()[:160] for match in islice(_ERROR.finditer(text[:200_000]), MOST_ERRORS)]
-        known = context.said.outcomes[digest] = tests, errors
+        known = context.said.outcomes[digest] = told_of_tests(text[-20_000:]), told_of_errors(text[:200_000])
     return known
+
+
+def told_of_tests(text: str) -> list[str]:
+    """The lines of `text` that say how tests went."""
+    # Most results hold none of it; the expressions, which look at every line, take a hundred times as long as this.
+    if not any(word in text for word in _OF_TESTS) and not text.startswith(("ok", "FAIL")):
+        return []
+    return [_BORDER.sub("", match[0])[:120] for match in _TESTS.finditer(text)]
+
+
+def told_of_errors(text: str) -> list[str]:
+    """The first lines of `text` that tell of errors."""
+    if not any(word in text for word in _OF_ERRORS):
+        return []
+    return [match[0].strip()[:160] for match in islice(_ERROR.finditer(text), MOST_ERRORS)]
 
 
 def _first(text: str, most: int) -> str:

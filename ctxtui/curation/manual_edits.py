@@ -72,7 +72,7 @@ def no_json(applied: Applied, positions: Sequence[int]) -> str:
 
 
 def _with_json(applied: Applied, positions: Sequence[int]) -> list[int]:
-    return [p for p in positions if (now := _now(applied, p)) is not None and _json_in(now)]
+    return [p for p in positions if (block := standing(applied, p)) is not None and _json_in(block)]
 
 
 def _json_in(block: Block) -> bool:
@@ -95,7 +95,7 @@ def _smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEdits:
     found = []
     for edit in edits:
         at = applied.context.find(edit.targets[0])
-        before = _now(applied, at) if at is not None else None
+        before = standing(applied, at) if at is not None else None
         after = rewritten(before, edit) if before is not None else None
         if before is not None and after is not None and _size(after) < _size(before):
             found.append(edit)
@@ -106,7 +106,7 @@ def hoistable(applied: Applied, positions: Sequence[int]) -> list[str]:
     """What the blocks at `positions` say now; empty where a part of one of them cannot stand in front."""
     texts = []
     for position in positions:
-        block, place = _now(applied, position), applied.context.items[position].place
+        block, place = standing(applied, position), applied.context.items[position].place
         own = place.section == "messages" and place.role not in ASSISTANT
         if block is None or not own or not has_words(block) or not words_of(block).strip():
             return []
@@ -146,8 +146,8 @@ def moves_there(context: Context, in_force: Sequence[Edit], positions: Sequence[
     return list({edit.id: edit for edit in found.values()}.values()) if there else []
 
 
-def _now(applied: Applied, position: int) -> Block | None:
-    """What stands at a raw position under the edits."""
+def standing(applied: Applied, position: int) -> Block | None:
+    """What stands at a raw position under the edits; None where nothing does."""
     change = applied.changes.get(position)
     return applied.context.items[position].block if change is None else change.after
 

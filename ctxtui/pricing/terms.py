@@ -41,9 +41,13 @@ def terms_of(extra: Mapping[str, Json]) -> Terms:
     )
 
 
+_MOST: Final = 1 << 53
+"""No figure is as large."""
+
+
 def searches_of(extra: Mapping[str, Json]) -> int:
     """Web searches that the provider made for the call and bills one by one."""
     usage = extra.get("usage")
     used = extra.get("server_tool_use") or (usage.get("server_tool_use") if isinstance(usage, Mapping) else None)
     count = used.get("web_search_requests") if isinstance(used, Mapping) else None
-    return count if isinstance(count, int) and count > 0 else 0
+    return count if isinstance(count, int) and 0 < count < _MOST else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from importlib import import_module
 from ipaddress import ip_address
 from typing import Final
@@ -30,7 +30,7 @@ class Endpoint:
     `name` is what people call it, `dialect` the API it is spoken to in, `base_url` as that API's SDK takes it ("" for
     the SDK's own). `key` goes out in a header and nowhere else. `local` says that the server runs on a port of this
     machine or network and charges nothing; `kind` which sort it is (``ollama``, ``lm studio``, ``llama.cpp``,
-    ``vllm``, ``offline``, else "").
+    ``vllm``, ``offline``, else ""). `headers` are further ones that the user's environment adds to every request.
     """
 
     name: str
@@ -38,7 +38,9 @@ class Endpoint:
     base_url: str = ""
     key: str = field(default="", repr=False)
     kind: str = ""
+    _: KW_ONLY
     local: bool = False
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         return f"{self.name} ({self.base_url})" if self.base_url else self.name
@@ -57,8 +59,18 @@ KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "O
 """The environment variable of each hosted provider's key."""
 ADDRESSES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 """The environment variable by which each provider's SDK is sent elsewhere."""
+HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS"}
+"""The environment variable by which a provider's SDK adds headers of its own accord, wherever it sends."""
 SERVICE: Final = "ctxtui"
 """The name under which a keyring keeps our keys; the user name is the provider's."""
+
+
+def headers_for(provider: str, env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The headers that the environment adds for a provider, a line each, as its SDK reads them."""
+    lines = env.get(HEADERS.get(provider, ""), "").split("\n")
+    return tuple(
+        (name.strip(), value.strip()) for name, colon, value in (line.partition(":") for line in lines) if colon
+    )
 
 
 def key_for(provider: str, env: Mapping[str, str]) -> str:

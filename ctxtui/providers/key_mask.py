@@ -10,16 +10,24 @@ MASK: Final = "[key]"
 """What stands for the key, or for half of it."""
 _SHORTEST: Final = 8
 """Characters that a key, or half of one, needs to be looked for: "none" and the like are words."""
+_KEY: Final = 16
+"""Characters from which a header's value with a digit in it is taken for a key."""
 
 
 class KeyMask:
-    """Masks `key` in texts and streams, whole, its first or its last half; a short one hides nothing."""
+    """Masks `key` in texts and streams, whole, its first or its last half; a short one hides nothing. `further` ones
+    (values of headers) are masked where they look like keys."""
 
-    def __init__(self, key: str) -> None:
-        self._key = key.encode() if len(key) >= _SHORTEST else b""
-        half = len(self._key) // 2
-        self._parts = [self._key, *((self._key[:half], self._key[half:]) if half >= _SHORTEST else ())]
-        self._pattern = re.compile(b"|".join(map(re.escape, self._parts))) if self._key else None
+    def __init__(self, key: str, *further: str) -> None:
+        keys = [key.encode()] if len(key) >= _SHORTEST else []
+        keys += [one.encode() for one in further if len(one) >= _KEY and any(char.isdigit() for char in one)]
+        self._parts: list[bytes] = []
+        for one in keys:
+            half = len(one) // 2
+            self._parts += [one, *((one[:half], one[half:]) if half >= _SHORTEST else ())]
+        # The whole one before its halves.
+        self._pattern = re.compile(b"|".join(map(re.escape, self._parts))) if keys else None
+        self._longest = max(map(len, keys), default=0)
 
     def text(self, words: str) -> str:
         """`words` without the key."""
@@ -41,7 +49,7 @@ class KeyMask:
         """Up to where `data` will stay as it is: its end may be the beginning of the key or of half of it."""
         if self._pattern is None:
             return len(data)
-        most = min(len(self._key) - 1, len(data))
+        most = min(self._longest - 1, len(data))
         begun = (n for n in range(most, 0, -1) if any(one.startswith(data[-n:]) for one in self._parts))
         cut = len(data) - next(begun, 0)
         # A half that is there already may end in what begins the key once more.

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from importlib import import_module
@@ -15,7 +16,7 @@ from typing import Any, Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
-from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, is_loopback
+from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, headers_for, is_loopback
 from ctxtui.providers.key_mask import KeyMask
 from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
 from ctxtui.wire.stream import error_words
@@ -24,6 +25,8 @@ _RAW: Final = {"X-Stainless-Raw-Response": "stream"}
 """How both SDKs are asked for the raw response; they take it for themselves."""
 _NO_KEY: Final = "none"
 """What a server without keys is given: the SDKs insist on one."""
+_OF_THE_ACCOUNT: Final = ("OpenAI-Organization", "OpenAI-Project")
+"""Headers that name the user's account, which are no other server's business."""
 _SCHEMES: Final = ("http://", "https://", "all://")
 """Ways for which a client of the SDKs would take a proxy from the environment."""
 _AGAIN: Final = frozenset({408, 409, 429})
@@ -40,7 +43,7 @@ class SdkLine:
         self.endpoint = endpoint
         self.headroom: tuple[Headroom, ...] = ()
         """What the last answer's headers left."""
-        self._mask = KeyMask(endpoint.key)
+        self._mask = KeyMask(endpoint.key, *(value.rpartition(" ")[2] for _, value in endpoint.headers))
         self._clock = clock
         self._client: Any = None
         self._sdk: Any = None
@@ -64,7 +67,15 @@ class SdkLine:
         # the screen says or nowhere.
         near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
         http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, **near)
-        return made(api_key=self.endpoint.key or _NO_KEY, max_retries=0, http_client=http, **given)
+        headers = {**dict.fromkeys(self._unasked(), self._sdk.Omit()), **dict(self.endpoint.headers)}
+        key = self.endpoint.key or _NO_KEY
+        return made(api_key=key, max_retries=0, http_client=http, default_headers=headers, **given)
+
+    def _unasked(self) -> list[str]:
+        """The headers that the SDK would take from the environment, wherever it sends."""
+        if self.endpoint.dialect == ANTHROPIC:
+            return [name for name, _ in headers_for("anthropic", os.environ)]
+        return [] if self.endpoint.name == "openai" else list(_OF_THE_ACCOUNT)
 
     async def close(self) -> None:
         """Close the connections."""

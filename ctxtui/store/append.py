@@ -39,6 +39,8 @@ class Appender:
         self._packer = packer
         self._at: dict[int, tuple[int | None, int]] = {ROOT: (None, 0)}
         self._pairs: dict[int, list[tuple[int, int]]] = {}
+        self._names: dict[str, str] = {}
+        """Calls by their own ids that have another one here."""
         self._blocks: dict[str, int] = {}
         self._places: dict[Place, int] = {}
         for run, nodes in nodes_by_run(conn, key, tree).items():
@@ -51,13 +53,16 @@ class Appender:
         if kind in SLOTS:
             gone = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
             self._conn.execute(gone, (self.key, self.host, kind))
-        values = (self.key, self.host, sql_text(call), at, kind, sql_text(data) if isinstance(data, str) else data)
+        name = sql_text(self._names.get(call, call))
+        values = (self.key, self.host, name, at, kind, sql_text(data) if isinstance(data, str) else data)
         self._conn.execute("INSERT INTO events (session, host, call, at, kind, data) VALUES (?, ?, ?, ?, ?, ?)", values)
 
-    def call(self, call: Call, tip: int, cost: Priced | None) -> None:
-        """Write a call that ended; the thread's record now ends at `tip`. What was in flight until here is in it."""
+    def call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
+        """Write a call that ended; the thread's record now ends at `tip`. What was in flight until here is in it, or
+        all that the host `left` had in flight."""
         conn = self._conn
-        call = replace(call, id=self._free(call))
+        self._names[call.id] = self._free(call)
+        call = replace(call, id=self._names[call.id])
         heads = [self._hold(head) for head in (call.raw_head, call.sent_head, call.response_head)]
         self._tip(call.thread, tip)
         thread = self._thread(call.thread)
@@ -65,7 +70,10 @@ class Appender:
         nth = conn.execute("SELECT coalesce(max(nth), -1) + 1 FROM calls WHERE session = ?", ours).fetchone()[0]
         number = conn.execute("SELECT coalesce(max(number), 0) + 1 FROM calls WHERE thread = ?", (thread,)).fetchone()
         call_rows.add(conn, (self.key, nth, thread, number[0]), call, heads, cost, self._packer)
-        self.landed()
+        if left is None:
+            self.landed()
+        else:
+            conn.execute("DELETE FROM events WHERE session = ? AND host = ?", (self.key, left))
         conn.execute(call_rows.SUMS, {"session": self.key})
 
     def _free(self, call: Call) -> str:
@@ -83,6 +91,11 @@ class Appender:
         marks = ", ".join("?" * len(SLOTS))
         gone = f"DELETE FROM events WHERE session = ? AND host = ? AND kind NOT IN ({marks})"
         self._conn.execute(gone, (self.key, self.host, *SLOTS))
+
+    def take_up(self, left: str) -> None:
+        """What the host `left` had in flight is this one's now."""
+        mine = "UPDATE events SET host = ? WHERE session = ? AND host = ?"
+        self._conn.execute(mine, (self.host, self.key, left))
 
     def described(self, about: Described) -> None:
         """More is known of the session."""

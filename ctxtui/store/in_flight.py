@@ -18,12 +18,13 @@ from ctxtui.store.rows import py_text
 
 @dataclass(frozen=True, slots=True)
 class InFlightEvent:
-    """One event as the writer took it: text, or the raw bytes of an answer."""
+    """One event as the writer took it: text, or the raw bytes of an answer; `host` is the token of who wrote it."""
 
     call: str
     at: float
     kind: str
     data: str | bytes
+    host: str = ""
 
 
 def in_flight(path: Path, session_id: str) -> list[InFlightEvent]:
@@ -41,5 +42,5 @@ def left_over(path: Path, session_id: str, host: HostProcess | None = None) -> l
 
 def _events(conn: sqlite3.Connection, key: int, but: Sequence[str]) -> list[InFlightEvent]:
     marks = ", ".join("?" * len(but))
-    query = f"SELECT call, at, kind, data FROM events WHERE session = ? AND host NOT IN ({marks}) ORDER BY key"
-    return [InFlightEvent(py_text(call), at, kind, data) for call, at, kind, data in conn.execute(query, (key, *but))]
+    query = f"SELECT call, at, kind, data, host FROM events WHERE session = ? AND host NOT IN ({marks}) ORDER BY key"
+    return [InFlightEvent(py_text(call), *rest) for call, *rest in conn.execute(query, (key, *but))]

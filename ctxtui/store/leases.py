@@ -1,6 +1,6 @@
 """Leases: which process hosts a session. While its host lives no other process hosts, deletes or rewrites the session.
 
-A row of a host that was killed binds nobody: whoever comes next takes the session, and what was in flight with it.
+A row of a host that was killed binds nobody: whoever comes next takes the session, and takes up what was in flight.
 A row counts only in the file in which it was written: a copy of a database has no hosts.
 """
 
@@ -24,8 +24,8 @@ _COLUMNS = "token, machine, pid, born, since, beat"
 
 
 def take(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of the session; what a host that is gone left in flight is its own now. Within the
-    caller's transaction. Raises `InUse` where another one lives."""
+    """Make `host` the one host of the session. Within the caller's transaction. Raises `InUse` where another one
+    lives."""
     found = living(conn, session_id, host)
     if found:
         raise in_use(conn, session_id, found[0])
@@ -36,8 +36,6 @@ def _claim(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None
     name = sql_text(session_id)
     conn.execute("DELETE FROM leases WHERE session = ? AND token != ?", (name, host.token))
     _put(conn, session_id, host)
-    heir = "UPDATE events SET host = ? WHERE session = (SELECT key FROM sessions WHERE id = ?)"
-    conn.execute(heir, (host.token, name))
 
 
 def keep(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:

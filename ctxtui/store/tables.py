@@ -30,7 +30,7 @@ CREATE TABLE places (        -- where in a request a block stands
   key INTEGER PRIMARY KEY,
   section TEXT NOT NULL,     -- tools, system, messages
   role TEXT NOT NULL,
-  mark TEXT NOT NULL,        -- what a transcript says beyond the request: summary, memory, meta
+  mark TEXT NOT NULL,        -- what a transcript says beyond the request: summary, memory, file, meta
   UNIQUE (section, role, mark)
 );
 CREATE TABLE skeletons (     -- what is left of a request's body without its blocks

@@ -60,13 +60,21 @@ class InFlight(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A call ended; the record now ends at the context `tip`."""
+    """A call ended; the record now ends at the context `tip`. It holds what this host had in flight; where a `left` is
+    named, all that the host with that token left, who is gone."""
 
     call: Call
     tip: int
+    left: str | None = None
 
 
-Work = SessionBegun | SessionResumed | InFlight | Ended | Described | ThreadSeen | Happened
+class TakenUp(NamedTuple):
+    """What a host that is gone left in flight goes on here; `left` is its token."""
+
+    left: str
+
+
+Work = SessionBegun | SessionResumed | InFlight | Ended | TakenUp | Described | ThreadSeen | Happened
 Connect = Callable[[Path], sqlite3.Connection]
 
 
@@ -265,8 +273,10 @@ def _append(to: Appender, work: Work, price: Price) -> None:
     match work:
         case InFlight(call, at, kind, data):
             to.event(call, at, kind, data)
-        case Ended(call, tip):
-            to.call(call, tip, price(call))
+        case Ended(call, tip, left):
+            to.call(call, tip, price(call), left)
+        case TakenUp(left):
+            to.take_up(left)
         case Described():
             to.described(work)
         case ThreadSeen():

@@ -13,8 +13,8 @@ from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.image import ImageRule, parse_image_rule
 from ctxtui.tokens.vocab import ENCODINGS
 
-SETTING: Final = "setting windows"
-"""The source of a window that the user set."""
+SETTING: Final = "setting windows or models"
+"""The source of a window that the user set, and of what of it is usable."""
 Counting = tuple[str, str, int, str, int]
 """A way of counting: encoding, image rule, tokens per page, tool rule, hidden envelope."""
 
@@ -25,8 +25,9 @@ class ModelCard:
 
     `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a stand-in, `plain`
     that an estimator counts, which nothing is learnt for. `window` and `max_output` are tokens, `long_window` a longer
-    window that could be asked for, `unasked_window` what Claude Code takes for granted where it asks for none,
-    `cache_minimum` the shortest prefix that is cached (tokens), each None where not known.
+    window that could be asked for, `usable` what of the window the user means to fill, `unasked_window` what Claude
+    Code takes for granted where it asks for none, `cache_minimum` the shortest prefix that is cached (tokens), each
+    None where not known.
     `strips_thinking`: the provider takes thinking of earlier turns out; `binds_thinking`: a thinking block is refused
     when anything before it was changed; `prefill`: a request may end with the assistant's message. `tool_prompt` and
     `tool_prompt_forced` are hidden tokens added once when there are tools (auto or none, any or a named one).
@@ -46,6 +47,7 @@ class ModelCard:
     plain: bool = False
     window: int | None = None
     long_window: int | None = None
+    usable: int | None = None
     unasked_window: int | None = None
     max_output: int | None = None
     strips_thinking: bool = False
@@ -83,6 +85,7 @@ _FIGURES: Final = {
     "plain": bool,
     "window": int,
     "long_window": int,
+    "usable": int,
     "unasked_window": int,
     "max_output": int,
     "strips_thinking": bool,

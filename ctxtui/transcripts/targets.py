@@ -6,22 +6,23 @@ from importlib import import_module
 from typing import Final
 
 from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, ResumeTarget
+from ctxtui.transcripts.kit.translated import Translation
 
 
-def _target(name: str, source: str, module: str, command: str, *, beside: bool = True) -> ResumeTarget:
+def _target(name: str, source: str, module: str, command: str, *, beside: bool = True, key: str = "") -> ResumeTarget:
     def write(order: ResumeOrder) -> ResumedFile:
         # A writer costs nothing until a file is wanted of it.
         made: ResumedFile = import_module(f"ctxtui.transcripts.formats.{module}").resume(order)
         return made
 
-    return ResumeTarget(name, source, write, command, beside)
+    return ResumeTarget(name, source, write, command, beside, key)
 
 
 TARGETS: Final[dict[str, ResumeTarget]] = {
     target.name: target
     for target in (
-        _target("claude-code", "claude code", "claude_code.resume", "claude --resume {id}"),
-        _target("codex", "codex", "codex.resume", "codex resume {id}"),
+        _target("claude-code", "claude code", "claude_code.resume", "claude --resume {id}", key="l"),
+        _target("codex", "codex", "codex.resume", "codex resume {id}", key="x"),
         _target(
             "opencode",
             "opencode",
@@ -40,6 +41,13 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
     )
 }
 """By the name of the form."""
+
+
+def translation_of(form: str) -> Translation:
+    """How any recording's context becomes a session of the tool of `form`, a target that has a key."""
+    module = TARGETS[form].source.replace(" ", "_")
+    made: Translation = import_module(f"ctxtui.transcripts.formats.{module}.translated").TRANSLATION
+    return made
 
 
 def target_of(source: str) -> ResumeTarget | None:

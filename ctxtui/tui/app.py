@@ -6,18 +6,23 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
+from textual import events
 from textual.app import App
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
-from ctxtui.tui.messages import Aim, GoHome, Open, Refused, TalkFrom
+from ctxtui.tui.dialogs.hover import Hover
+from ctxtui.tui.messages import Aim, GoHome, Open, Opened, Refused, TalkFrom
 from ctxtui.tui.theme.theme import dress, native_colours
+from ctxtui.tui.widgets.keyline import KeyLine
 
 MakeScreen = Callable[[], Screen[Any]]
 
@@ -36,8 +41,16 @@ class Background(Protocol):
 class MayStay(Protocol):
     """A screen that may not be left at once."""
 
-    def may_quit(self) -> bool:
-        """Whether the program may end now; asks the user otherwise."""
+    def may_quit(self, leave: Callable[[], None]) -> bool:
+        """Whether the program may end now; asks the user otherwise, and calls `leave` where that is the answer."""
+
+
+@runtime_checkable
+class MayHold(Protocol):
+    """A screen on which something would be lost if it was closed."""
+
+    def may_close(self, close: Callable[[], None]) -> bool:
+        """Whether it may be closed now; asks the user otherwise, and calls `close` where that is the answer."""
 
 
 @runtime_checkable
@@ -45,6 +58,14 @@ class Aims(Protocol):
     """A screen that can be told where to stand."""
 
     aim: Aim | None
+
+
+@runtime_checkable
+class TakesEdits(Protocol):
+    """A screen that can be given edits of its context."""
+
+    def bring(self, edits: Sequence[Edit]) -> None:
+        """Apply these, as soon as the context is there."""
 
 
 _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -68,7 +89,8 @@ class CtxtuiApp(App[None]):
     `home` makes the list of sessions, `inspector` the screen for one session (given its path or stored id). With
     `target` the app opens on that session, with `first` on the screen that it makes, else on Home; `chat` makes the
     screen that goes on from a call (session, thread, number). `theme` and `glyphs` are the settings of that name;
-    `background` makes what is done beside.
+    `background` makes what is done beside. `first_look` says, once, that no
+    session was opened before: then tips come. `other_commands` are those of all screens, by name, for the help.
     """
 
     TITLE = "ctxtui"
@@ -86,6 +108,8 @@ class CtxtuiApp(App[None]):
         background: Callable[[], Background] | None = None,
         chat: Callable[[str, str, int], Screen[Any]] | None = None,
         first: MakeScreen | None = None,
+        first_look: Callable[[], bool] | None = None,
+        other_commands: Callable[[], Mapping[str, Sequence[type[Command]]]] = dict,
     ) -> None:
         super().__init__(ansi_color=native_colours(os.environ))
         self._make_home = home
@@ -93,9 +117,14 @@ class CtxtuiApp(App[None]):
         self._target = target
         self._make_chat = chat
         self._make_first = first
+        self._first_look = first_look
+        self._other_commands = other_commands
+        self._home_below = target is None and first is None
+        """Whether Home is the first screen: else it is made when it is asked for."""
         self._make_background = background
         self._background: Background | None = None
         self._left = False
+        self._hover = Hover(self)
         self.crash: BaseException | None = None
         """What ended the app, if it broke."""
         self.refused: CtxtuiError | None = None
@@ -160,16 +189,51 @@ class CtxtuiApp(App[None]):
             screen.aim = message.aim
         self.push_screen(screen)
 
+    def on_opened(self, message: Opened) -> None:
+        """The first session that a user ever opens begins with tips, where it is still in view."""
+        if message.screen is self.screen and self._first_look is not None and self._first_look():
+            self.action_tips()
+
+    def action_tips(self) -> None:
+        """Tips at the panes of a session."""
+        from ctxtui.tui.dialogs.tips import TipsScreen
+
+        self.push_screen(TipsScreen(self.screen))
+
     def on_talk_from(self, message: TalkFrom) -> None:
         """Go on from a recorded call."""
         if self._make_chat is not None:
-            self.push_screen(self._make_chat(message.target, message.thread, message.number))
+            screen = self._make_chat(message.target, message.thread, message.number)
+            if message.edits and isinstance(screen, TakesEdits):
+                screen.bring(message.edits)
+            self.push_screen(screen)
 
     async def action_quit(self) -> None:
         """Leave, unless a screen has something to ask first."""
+        for place, screen in reversed(list(enumerate(self.screen_stack))):
+            if isinstance(screen, MayStay) and not screen.may_quit(self.exit):
+                # What it asks stands on its own line: nothing may cover that.
+                while len(self.screen_stack) > place + 1:
+                    self.pop_screen()
+                return
+        self.exit()
+
+    async def action_back(self) -> None:
+        """One level back; from the first screen out of the program."""
+        if len(self.screen_stack) == 1:
+            await self.action_quit()
+        else:
+            self._leave(self.pop_screen)
+
+    def _leave(self, close: Callable[[], object]) -> None:
+        """Close the screen on top with `close`, unless it has something to ask first."""
         screen = self.screen
-        if not isinstance(screen, MayStay) or screen.may_quit():
-            self.exit()
+
+        def leave() -> None:
+            close()
+
+        if not isinstance(screen, MayHold) or screen.may_close(leave):
+            leave()
 
     def on_refused(self, message: Refused) -> None:
         """What the user named cannot be opened: there is nothing to look at, so it is said where it was named. A chat
@@ -182,9 +246,13 @@ class CtxtuiApp(App[None]):
 
     def on_go_home(self, message: GoHome) -> None:
         """Back to the list; it is made anew where the app began with a session."""
-        if len(self.screen_stack) > 1:
+        self._leave(self._to_home)
+
+    def _to_home(self) -> None:
+        while len(self.screen_stack) > 1:
             self.pop_screen()
-        else:
+        if not self._home_below:
+            self._home_below = True
             self._replace(self._make_home())
 
     def _replace(self, screen: Screen[Any]) -> None:
@@ -208,12 +276,42 @@ class CtxtuiApp(App[None]):
 
         self.push_screen(PaletteScreen([each for each in now() if each is not OpenPalette]), run)
 
+    async def on_key_line_pressed(self, message: KeyLine.Pressed) -> None:
+        """A key of the key line was clicked: it does what the key does."""
+        await self.screen.run_action(message.action)
+
     def action_help(self) -> None:
         """Every key of the screen."""
-        from ctxtui.tui.dialogs.help import HelpScreen
+        self._help("")
 
-        if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(getattr(self.screen, "commands", EVERYWHERE)))
+    def _help(self, words: str) -> None:
+        from ctxtui.tui.dialogs.help import Help, HelpScreen
+
+        screen = self.screen
+        if isinstance(screen, HelpScreen):
+            return
+        now = getattr(screen, "commands_now", None)
+        what = Help(
+            tuple(dict.fromkeys([*getattr(screen, "commands", ()), *EVERYWHERE])),
+            frozenset(now()) if now is not None else frozenset(),
+            getattr(screen, "doing", ()),
+            self._other_commands,
+        )
+        self.push_screen(HelpScreen(what, words))
+
+    def action_explain(self) -> None:
+        """What the words, signs and figures of the screen mean."""
+        from ctxtui.tui.dialogs.explain import ExplainScreen
+
+        def then(word: str | None) -> None:
+            if word:
+                self._help(word)
+
+        self.push_screen(ExplainScreen(self.screen), then)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Where the mouse rests, what is under it is explained."""
+        self._hover.moved(event)
 
     def action_switch_theme(self) -> None:
         """From dark to light and back."""
@@ -222,7 +320,8 @@ class CtxtuiApp(App[None]):
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print a page of locals, a recording's content among them: the caller writes a log instead.
         if self.crash is None:
-            self.crash, self.crashed_in = error, self.session
+            # Of a worker that broke, what broke it: the log is to hold its traceback.
+            self.crash, self.crashed_in = error.error if isinstance(error, WorkerFailed) else error, self.session
         self._return_code = 1
         if self._exception is None:
             self._exception = error

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from textual.message import Message
+from textual.screen import Screen
 
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 
 
@@ -31,12 +35,22 @@ class Open(Message):
 
 
 class TalkFrom(Message):
-    """Go on from call `number` (0: the end) of `thread` in the session `target` (a path or a stored id)."""
+    """Go on from call `number` (0: the end) of `thread` in the session `target` (a path or a stored id), under
+    `edits`, which the new chat has from the first request on."""
 
-    def __init__(self, target: str, thread: str, number: int) -> None:
+    def __init__(self, target: str, thread: str, number: int, edits: Sequence[Edit] = ()) -> None:
         self.target = target
+        self.edits = edits
         self.thread = thread
         self.number = number
+        super().__init__()
+
+
+class Opened(Message):
+    """A session is open on `screen` and can be looked at."""
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self.screen = screen
         super().__init__()
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.session_actions import first_look
 from ctxtui.tui.app import Background, CtxtuiApp
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.config.config import Config
+    from ctxtui.tui.commands import Command
 
 
-def make_app(name: str | None, settings: Settings) -> CtxtuiApp:
-    """The app on what `name` stands for, or on the list of sessions."""
-    return _app(name, settings, Path.cwd(), None)
+def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
+    """The app on what `name` stands for, or on the list of sessions. With `tips` the first session that was ever opened
+    begins with them."""
+    return _app(name, settings, Path.cwd(), None, tips=tips)
 
 
 def make_chat(wish: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> CtxtuiApp:
@@ -35,7 +40,9 @@ def _chat(wish: ModelChoice, config: Config, cwd: Path, clock: Callable[[], floa
     return ChatScreen(ChatSource(Host(wish, config, cwd, clock)), pager=config.settings.pager)
 
 
-def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Screen[Any]] | None) -> CtxtuiApp:
+def _app(
+    name: str | None, settings: Settings, cwd: Path, first: Callable[[], Screen[Any]] | None, *, tips: bool = False
+) -> CtxtuiApp:
 
     def home() -> Screen[Any]:
         from ctxtui.tui.home.screen import home_screen
@@ -60,5 +67,35 @@ def _app(name: str | None, settings: Settings, cwd: Path, first: Callable[[], Sc
         return _chat(ModelChoice(name=target, thread=thread, call=number), Config(settings, {}), cwd, time.time)
 
     return CtxtuiApp(
-        home, inspector, name, theme=settings.theme, glyphs=settings.glyphs, background=filler, chat=chat, first=first
+        home,
+        inspector,
+        name,
+        theme=settings.theme,
+        glyphs=settings.glyphs,
+        background=filler,
+        chat=chat,
+        first=first,
+        first_look=(lambda: first_look(settings)) if tips else None,
+        other_commands=_commands,
     )
+
+
+def _commands() -> dict[str, tuple[type[Command], ...]]:
+    """The commands of every screen, by the name of the screen."""
+    from ctxtui.tui import lists
+    from ctxtui.tui.chat.commands import CHAT
+    from ctxtui.tui.home.screen import HOME
+    from ctxtui.tui.inspector.commands import INSPECTOR
+    from ctxtui.tui.lists.list_screen import PageScreen
+
+    for module in iter_modules(lists.__path__):
+        import_module(f"{lists.__name__}.{module.name}")
+    found = {"Home": HOME, "the inspector": INSPECTOR, "a chat": CHAT}
+    pages: list[Any] = [PageScreen]
+    while pages:
+        page = pages.pop()
+        pages += page.__subclasses__()
+        if page.commands:
+            name = getattr(page, "heading", "") or page.__name__.removesuffix("Screen").lower()
+            found.setdefault(name, page.commands)
+    return found

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.block import Item
+from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.translate import encode
 
 
 class Result(NamedTuple):
@@ -59,9 +61,49 @@ _VOICES: Final[dict[str, _Voice]] = {
 }
 
 
-def user_message(dialect: str, text: str) -> tuple[Item, ...]:
-    """The items of a user message. Raises `KeyError` for a dialect that cannot be spoken."""
-    return _items(dialect, [_VOICES[dialect].user(text)])
+class Attached(NamedTuple):
+    """A block (in Anthropic's form: text, image, document) that stands in front of a user's words, and its mark (see
+    `Place`)."""
+
+    block: Block
+    mark: str = ""
+
+
+def user_message(dialect: str, text: str, attached: Sequence[Attached] = ()) -> tuple[Item, ...]:
+    """The items of a user message: what is `attached`, then the words ("": none). What the dialect cannot hold is left
+    out. Raises `KeyError` for a dialect that cannot be spoken."""
+    if not attached:
+        return _items(dialect, [_VOICES[dialect].user(text)])
+    if dialect == OLLAMA and any(one.block.kind == "text" for one in attached):
+        # Its messages hold one text: each has its own.
+        apart = [(one,) for one in attached if one.block.kind == "text"]
+        rest = [one for one in attached if one.block.kind != "text"]
+        said = [item for one in apart for item in _with_parts(dialect, "", one)]
+        return (*said, *(_with_parts(dialect, text, rest) if text or rest else ()))
+    return _with_parts(dialect, text, attached)
+
+
+def _with_parts(dialect: str, text: str, attached: Sequence[Attached]) -> tuple[Item, ...]:
+    words: list[Json] = [{"type": "text", "text": text}] if text else []
+    message = {"role": "user", "content": [*(one.block.value() for one in attached), *words]}
+    items = _items(ANTHROPIC, [message])
+    if dialect != ANTHROPIC:
+        body, _ = encode.build(dialect, items, model="")
+        decoded = DIALECTS[dialect].decode_request(body, None).items
+        items = tuple(item for item in decoded if item.place.section == "messages")
+    return marked_items(items, {read(one.block).text: one.mark for one in attached if one.mark}, only=not text)
+
+
+def marked_items(items: Sequence[Item], marks: Mapping[str, str], *, only: bool = False) -> tuple[Item, ...]:
+    """`items` with the mark of each text that `marks` names; where there is nothing else (`only`), headers have the
+    mark of what follows."""
+    found: list[Item] = []
+    for item in reversed(items):
+        mark = marks.get(read(item.block).text, "") if item.block.kind != HEADER else ""
+        if only and item.block.kind == HEADER and found:
+            mark = found[-1].place.mark
+        found.append(item._replace(place=item.place._replace(mark=mark)) if mark else item)
+    return tuple(reversed(found))
 
 
 def tool_results(dialect: str, results: Sequence[Result]) -> tuple[Item, ...]:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.agent.conversation import Conversation, ConversationStart, begin, go_on
+from ctxtui.agent.conversation import Conversation, ConversationStart, begin, go_on, with_tools
 from ctxtui.agent.tools.registry import TOOLS
-from ctxtui.core.tree import Tree
+from ctxtui.core.canonical import dumps, loads
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request, Response
@@ -206,3 +207,28 @@ def test_going_on_in_the_same_dialect_changes_nothing(dialect: str) -> None:
     assert talk.open_calls() == []
     again = go_on(talk.tree, talk.head, dialect, PARAMS[dialect])
     assert again.draft() == talk.draft()
+
+
+def test_other_tools_leave_out_thinking_that_is_bound_to_them() -> None:
+    say = [
+        {"role": "user", "content": "hi"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s" * 24},
+                {"type": "text", "text": "hello"},
+            ],
+        },
+    ]
+    tools = [{"name": "a", "description": "A", "input_schema": {"type": "object"}}]
+    body = {"model": "m", "max_tokens": 9, "tools": tools, "system": "be brief", "messages": say}
+    request = DIALECTS["anthropic"].decode_request(dumps(body), None)
+    tree = Tree()
+    talk = go_on(tree, tree.extend(ROOT, request.items), "anthropic", {"model": "m", "max_tokens": 9})
+    other = with_tools(talk, [*tools, {"name": "b", "description": "B", "input_schema": {"type": "object"}}])
+    other.say("go on")
+    sent = loads(other.draft().body)
+    assert [tool["name"] for tool in sent["tools"]] == ["a", "b"] and "be brief" in dumps(sent["system"]).decode()
+    assert [one["role"] for one in sent["messages"]] == ["user", "assistant", "user"]
+    assert [part["type"] for part in sent["messages"][1]["content"]] == ["text"]
+    assert with_tools(other, tools).draft().body != talk.draft().body, "the thinking is gone"

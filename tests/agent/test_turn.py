@@ -143,10 +143,10 @@ def test_hold_and_release() -> None:
     play = Play()
     play(ev.HoldNext())
     play(ev.UserSaid("x"))
-    assert play(ev.Prepared()) == [ev.HoldRequest("asked for")]
+    assert play(ev.Prepared()) == [ev.HoldRequest("you asked for it")]
     assert play(ev.UserSaid("more")) == [ev.AddUser("more"), ev.Prepare()]
     play(ev.HoldNext())
-    assert play(ev.Prepared()) == [ev.HoldRequest("asked for")]
+    assert play(ev.Prepared()) == [ev.HoldRequest("you asked for it")]
     assert play(ev.Released()) == [ev.Prepare()], "edits may have been applied meanwhile"
     assert play(ev.Prepared("over 100k tokens")) == [ev.Send(1)], "it was let go"
     play(ev.Answered())

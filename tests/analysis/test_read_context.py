@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from ctxtui.analysis import absence
 from ctxtui.analysis.figures import block_figures, figures
+from ctxtui.analysis.money.block_costs import thread_costs
+from ctxtui.analysis.money.spending import by_category
 from ctxtui.analysis.residual import residual
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
+from ctxtui.core.block import Item
 from ctxtui.core.call import EpochStart
+from ctxtui.core.session import CallSeen
+from ctxtui.core.tree import ROOT
+from ctxtui.pricing.price import Cost
 from tests.analysis.audits import counted, speech
 from tests.analysis.sessions import said
-from tests.cases.unsaid import FRONT, Unsaid, cleared, failed_answer, old_messages_left_out, thinking_left_out
+from tests.cases.unsaid import (
+    FRONT,
+    Unsaid,
+    cleared,
+    failed_answer,
+    old_messages_left_out,
+    summarised_without_a_word,
+    thinking_left_out,
+)
 
 Case = Callable[[int], tuple[Unsaid, set[int]]]
 CASES: list[tuple[Case, str]] = [
@@ -45,6 +60,35 @@ def test_no_composition_exceeds_its_report(case: Case, why: str, seed: int) -> N
     for call in made.calls:
         got = figures(book, call)
         assert got.reported is not None and got.residual >= -0.02 * got.reported.input
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_what_exceeds_a_report_is_gone_also_where_more_left_than_is_on_record(seed: int) -> None:
+    made, lost = summarised_without_a_word(seed)
+    book = counted(made.script)
+    got = figures(book, made.calls[-1])
+    assert got.reported is not None and got.residual >= -0.02 * got.reported.input
+    found = book.contexts.at(made.calls[-1].sent_head)
+    assert {one.why for one in found.of.values()} == {absence.MESSAGES_LEFT_OUT}
+    wrong = set(found.of) ^ lost
+    assert sum(book.own(made.model, n) for n in wrong) <= 0.3 * sum(book.own(made.model, n) for n in lost)
+
+
+def test_what_was_gone_stays_gone_where_a_block_behind_the_front_was_replaced() -> None:
+    made, _ = cleared()
+    session, last = made.script.session, made.calls[-1]
+    path = session.tree.path(last.sent_head)
+    items = [Item(session.tree[n].block, session.tree[n].place) for n in path]
+    spoken = next(n for n, item in enumerate(items) if item.block.kind == "text")
+    items[spoken] = Item(block.text("Something else was asked."), items[spoken].place)
+    head = session.tree.extend(ROOT, items)
+    again = replace(
+        last, id="again", sent_head=head, raw_head=head, response_head=head, started=(last.started or 0) + 9
+    )
+    session.apply(CallSeen(again))
+    book = counted(made.script)
+    before, now = book.contexts.at(last.sent_head), book.contexts.at(head)
+    assert len(now.of) == len(before.of) > 0 and set(now.of).isdisjoint(before.of)
 
 
 def test_cleared_results_stay_gone_and_say_since_when_and_why() -> None:
@@ -121,6 +165,12 @@ def test_what_a_client_attaches_again_after_a_compaction_is_no_system_prompt() -
     assert abs(after.attached - 9_000) < 300
     row = next(row for row in block_figures(book, made.calls[4]) if row.category == "reattached")
     assert row.tokens == after.attached and row.method == "inferred"
+    costs = {call.id: Cost(1.0, fresh=0.5, read=0.25, write=0.25, output=0.0, version="t") for call in made.calls}
+    ledger = thread_costs(book, costs)[0].ledger
+    *_, lacking, again = (b - a for a, b in zip(ledger.categories(4), ledger.categories(5), strict=True))
+    assert again > 0 and lacking > 0
+    rows = {one.name: one.usd for one in by_category(thread_costs(book, costs), costs)}
+    assert rows["re-attached"] == pytest.approx(ledger.categories(len(made.calls))[-1])
 
 
 def test_a_client_that_comes_back_may_have_other_tools_but_not_none() -> None:
@@ -219,3 +269,16 @@ def test_a_recording_that_begins_in_the_middle_does_not_exceed_its_first_report(
     made.call(block.text("ok"))
     got = figures(counted(made.script), made.calls[0])
     assert got.residual >= -0.02 * got.context_tokens
+
+
+def test_a_call_that_comes_while_the_rest_is_gone_through_waits_for_its_count() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(3)
+    book = counted(made.script)
+    before = len(made.calls)
+    made.work(2)  # as another thread folds it in
+    book.contexts.advance()
+    assert book.contexts.of(made.calls[before - 1]) is not None and book.contexts.of(made.calls[-1]) is None
+    book.advance()
+    assert book.contexts.of(made.calls[-1]) is not None

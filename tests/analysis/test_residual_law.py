@@ -21,11 +21,10 @@ from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.recordings.open import load
 from tests.cases import claude_code, codex, growing, sessions
 from tests.cases.unsaid import cleared, failed_answer, old_messages_left_out, thinking_left_out
-from tests.corpus import CORPUS, need_corpus
+from tests.corpus import every_recording, need_corpus
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sessions").glob("*.jsonl"))
 MOST = 0.02
-FOLDERS = ("claude_code", "codex", "pi", "gemini_cli", "copilot_cli", "mini_swe_agent", "openhands", "inspect")
 MADE_UP = ("off-gpt",)
 """Models of ctxtui's own offline provider: llm's database does not say how tools were written into its requests."""
 
@@ -80,36 +79,14 @@ def test_no_composition_of_a_generated_session_exceeds_its_report(tmp_path: Path
         assert list(exceeding(counted(load(path).session))) == []
 
 
-def _holds(paths: list[Path]) -> None:
-    wrong = {}
-    for path in paths:
-        try:
-            session = load(path).session
-        except CtxtuiError:
-            continue  # holds no context
-        found = [one for one in exceeding(counted(session)) if not any(model in one for model in MADE_UP)]
-        if found:
-            wrong[path.name] = found
-    assert wrong == {}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_no_composition_of_a_recording_exceeds_its_report(folder: str) -> None:
-    _holds(need_corpus(folder))
-
-
-@pytest.mark.slow
-def test_no_composition_of_recorded_traffic_exceeds_its_report() -> None:
-    _holds(need_corpus("vcr"))
-
-
-@pytest.mark.slow
-def test_no_composition_of_a_client_of_today_exceeds_its_report() -> None:
-    found = sorted(p for p in (CORPUS / "clients").rglob("*") if p.is_file() and "tools" not in p.parts)
-    if not found:
-        pytest.skip("corpus absent: clients")
-    _holds(found)
+@pytest.mark.parametrize("path", every_recording())
+def test_no_composition_of_a_recording_exceeds_its_report(path: Path) -> None:
+    try:
+        session = load(path).session
+    except CtxtuiError:
+        pytest.skip("holds no context")
+    assert [one for one in exceeding(counted(session)) if not any(model in one for model in MADE_UP)] == []
 
 
 def _unsaid(path: Path) -> tuple[bytes, set[str]]:

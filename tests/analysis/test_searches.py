@@ -131,3 +131,13 @@ def test_recorded_passes_of_the_provider_say_what_they_are() -> None:
         for call in session.calls.values():
             got = figures(counted, call)
             assert got.residual == 0 and got.not_recorded == row_of(counted, call).tokens, path.name
+
+
+def test_what_was_put_in_is_no_more_than_a_request_that_is_on_record_leaves_room_for() -> None:
+    """The last pass read the answer's own beginning, too; in the next request that is on record."""
+    script = Script("gpt-5", Fidelity.WIRE, "openai")
+    said_ = block.text("What was found, told at length. " * 40)
+    script.hear(block.text("what is new")).call(block.of(SEARCH), said_, usage=Usage(fresh=3_000))
+    call = script.hear(block.text("and now")).call(block.text("ok"), usage=Usage(fresh=3_020))
+    got = figures(book(script.session, model_table()), call)
+    assert got.residual == 0 and got.context_tokens == 3_020 and (got.not_recorded or 0) > 2_000

@@ -14,6 +14,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cached_by
 from tests.analysis.sessions import Script, book
+from tests.cases.sessions import Story, use
 
 OPUS, SONNET = "claude-opus-4-20250514", "claude-sonnet-4-20250514"
 
@@ -40,7 +41,7 @@ def test_a_read_below_half_of_what_the_cache_held_is_a_miss_and_a_long_pause_its
     (found,) = misses(made)
     assert (found.number, found.tokens, found.read, found.cause) == (3, 188_000, 0, TTL)
     assert told(found) == "188k rewritten after a 52-minute pause"
-    assert sentence(made.session, MAIN, misses(made)) == "188k rewritten after a 52-minute pause at call 3"
+    assert sentence(made.session, MAIN, misses(made)) == "188k rewritten at call 3 after a 52-minute pause"
 
 
 def test_an_entry_of_one_hour_survives_a_pause_of_half_an_hour_so_the_pause_is_not_blamed() -> None:
@@ -140,3 +141,15 @@ def test_results_are_called_by_their_tool_in_every_dialect() -> None:
     )
     assert Names(tree).label(tree[head]) == "ls"
     assert replace(tree[head]) == tree[head]
+
+
+def test_of_calls_with_one_id_a_result_answers_the_last_before_it() -> None:
+    story = Story()
+    story.user("go").call(use("1", "Read", file_path="a.py")).results(("1", "text of a"))
+    first = story.head
+    story.call("done").user("on").call(use("1", "Bash", command="ls")).results(("1", "a.py"))
+    names, tree = Names(story.session.tree), story.session.tree
+    assert names.tool("1", first) == names.label(tree[first]) == "Read"
+    assert names.tool("1", story.head) == names.label(tree[story.head]) == "Bash" == names.tool("1")
+    found = names.call("1", first)
+    assert found is not None and "a.py" in found.arguments

@@ -164,3 +164,20 @@ def old_messages_left_out(seed: int = 1) -> tuple[Unsaid, set[int]]:
     made.hear()
     made.call(block.text("done"), after=4_000)
     return made, lost
+
+
+def summarised_without_a_word(seed: int = 1) -> tuple[Unsaid, set[int]]:
+    """The client sends files along that no record names, then leaves them out at once with half of what was said."""
+    made = Unsaid(seed)
+    made.hear(300, 900)
+    made.call(block.text(speech(made.dice, 300, 900)))
+    made.added = 9_000
+    for _ in range(10):
+        made.hear(300, 900)
+        made.call(block.text(speech(made.dice, 300, 900)))
+    said = made.nodes(lambda one: one.kind == "text")
+    lost = made.lose(said[:14])
+    made.added, made.front = 0, 0
+    made.hear()
+    made.call(block.text("done"), after=4_000)
+    return made, lost

@@ -21,6 +21,7 @@ class Terminal:
 
     def __init__(self, command: str, arguments: list[str]) -> None:
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "TEXTUAL_ANIMATIONS": "none"}
+        env["CTXTUI_TIPS"] = "false"
         env.pop("NO_COLOR", None)
         self.child = pexpect.spawn(
             command, arguments, env=env, dimensions=(40, 120), encoding="utf-8", timeout=20, codec_errors="replace"

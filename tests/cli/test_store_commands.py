@@ -111,7 +111,24 @@ def test_the_gravest_reason_is_the_exit_code_of_an_import(
 
 def test_import_takes_every_recording_of_a_folder(ctxtui: Run, project: Path) -> None:
     assert len(ctxtui("import", project, "--json").json["imported"]) == 2
-    assert ctxtui("import", project).out.count(" known ") == 2
+    assert ctxtui("import", project).out.count("already in the database, nothing new") == 2
+
+
+def test_an_import_says_what_it_did(ctxtui: Run, tmp_path: Path) -> None:
+    session = ClaudeCode()
+    path = tmp_path / f"{session.session}.jsonl"
+    path.write_bytes(lines(session.turns(1)))
+    assert "  imported, " in ctxtui("import", path).out
+    path.write_bytes(path.read_bytes() + lines(session.turns(1)))
+    assert "  brought up to date, " in ctxtui("import", path).out
+
+
+@pytest.mark.parametrize("command", [["show"], ["repair"], ["pins"], ["curate", "--dry-run"], ["cache"]])
+def test_last_is_this_directorys_newest_session(ctxtui: Run, project: Path, command: list[str]) -> None:
+    ran = ctxtui(*command, "last")
+    assert ran.code == 0, ran.err
+    newest = ctxtui("last", "--json").json["session"]["path"]
+    assert (ran.out, ran.err) == ((same := ctxtui(*command, newest)).out, same.err)
 
 
 def test_stored_sessions_are_edited(ctxtui: Run, project: Path) -> None:

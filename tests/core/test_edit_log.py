@@ -14,6 +14,7 @@ from ctxtui.core.edit_log import (
     Stamp,
     applying,
     discarding,
+    last_done,
     postponing,
     redoing,
     reverting,
@@ -120,3 +121,23 @@ def test_nothing_staged_makes_no_entry() -> None:
     assert postponing([], EXPIRY, Stamp("w", 3.0)) == []
     odd = [edit("a"), Edit("w", WAIT, payload='{"ids": ["a", 7], "until": "later"}')]
     assert waiting(odd) == {}
+
+
+def test_what_was_applied_at_once_is_undone_at_once_and_is_staged_again() -> None:
+    log = [edit("a"), edit("b"), edit("c")]
+    log += applying(log, Stamp("x", 5.0))
+    assert len(standing(log).applied) == 3
+    log += undoing(log, Stamp("u", 6.0))
+    assert not standing(log).applied and [one.id for one in standing(log).staged] == ["a", "b", "c"]
+    log += redoing(log, Stamp("r", 7.0))
+    assert len(standing(log).applied) == 3
+    log += undoing(log, Stamp("u2", 8.0))
+    log += undoing(log, Stamp("u3", 9.0))
+    assert [one.id for one in standing(log).staged] == ["a", "b"]
+
+
+def test_an_undo_of_an_older_log_is_that_of_the_edit_it_names() -> None:
+    log = [edit("a"), edit("b")]
+    log += applying(log, Stamp("x", 5.0))
+    log += [*reverting(log, ["b"], Stamp("u", 6.0), "undo")]
+    assert [one.id for one in standing(log).applied] == ["a"] and [one.id for one in last_done(log)] == ["x"]

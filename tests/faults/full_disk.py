@@ -181,8 +181,15 @@ async def chat_run(disk: Disk, chance: random.Random) -> tuple[bool, int, int]:
     whole = await host.close()
     with Store.open(disk.folder / "home" / "ctxtui.db") as store:
         back = store.load(id_)
-    here, there = (one.tree.items(one.threads[MAIN].tip) for one in (host.session, back))
-    lost = sum(one not in back.calls for one in host.session.calls) + (here != there) + (not (written and whole))
+    here = host.session.tree.items(host.session.threads[MAIN].tip)
+    lost = sum(one not in back.calls for one in host.session.calls) + (not (written and whole))
+    # What was said behind the last call is on record as what was in flight: the chat that goes on has it.
+    again = FakeHost(ModelChoice(name=id_), settings(disk.folder), disk.folder, random.Random(0))
+    fold_again = again.open().fold
+    await again.begin(lambda news: fold_again(news.events) and None, lambda call: None, lambda: None)
+    assert again.runner is not None
+    lost += again.session.tree.items(again.runner.conversation.head)[: len(here)] != here
+    await again.close()
     wrong, _ = await invalid(disk.folder, id_)
     return bool(seen), lost, wrong
 

@@ -3,7 +3,8 @@
 A recording is damaged as files are (bits, cuts, lines lost, doubled or swapped) or written as a program of another mind
 would (any value in any place); then a command is run on it in this process. It must end with a known exit code, say
 nothing of a fault of ours, print no character that a terminal would obey, print JSON that is JSON, and leave the
-recording as it was. What failed is kept in the folder ``--keep`` and printed.
+recording as it was. What failed is kept in the folder ``--keep`` and printed. ``--inputs FOLDER`` takes files that are
+there as they are, each through every command.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import json
 import os
 import random
 import re
+import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -261,6 +264,28 @@ def _no_constant(word: str) -> None:
     raise ValueError(f"{word} is no JSON")
 
 
+def alone(folder: Path) -> dict[str, str]:
+    """The environment of a user who has nothing but what is in `folder`."""
+    home = str(folder)
+    return {
+        "HOME": home,
+        "CTXTUI_HOME": f"{home}/ctxtui",
+        "CLAUDE_CONFIG_DIR": f"{home}/.claude",
+        "CODEX_HOME": f"{home}/.codex",
+    }
+
+
+def tried(path: Path, command: tuple[str, ...], folder: Path) -> tuple[int, str]:
+    """`command` on the recording `path`, writing into `folder`: its exit code, and what was wrong ("": nothing)."""
+    before = hashlib.sha256(path.read_bytes()).digest()
+    paths = [str(path)] * 2 if command[0] == "diff" else [str(path)]
+    rest = [str(folder / "out") if word == "OUT" else word for word in command[1:]]
+    faulthandler.dump_traceback_later(3 * _LONGEST, exit=True)
+    ended = ran([command[0], *paths, *rest])
+    faulthandler.cancel_dump_traceback_later()
+    return ended.code, wrong(command, ended, changed=hashlib.sha256(path.read_bytes()).digest() != before)
+
+
 def fuzz(runs: int, seed: int, folder: Path, keep: Path | None = None) -> Iterator[str]:
     """What was wrong, a line each; nothing where nothing was. Files are written below `folder`. The last line says
     what the exit codes were."""
@@ -274,24 +299,62 @@ def fuzz(runs: int, seed: int, folder: Path, keep: Path | None = None) -> Iterat
         path = folder / f"{number}" / one.name
         path.parent.mkdir()
         path.write_bytes(data)
-        before = hashlib.sha256(data).digest()
-        paths = [str(path)] * 2 if command[0] == "diff" else [str(path)]
-        rest = [str(path.parent / "out") if word == "OUT" else word for word in command[1:]]
-        arguments = [command[0], *paths, *rest]
-        faulthandler.dump_traceback_later(3 * _LONGEST, exit=True)
-        ended = ran(arguments)
-        faulthandler.cancel_dump_traceback_later()
-        codes[ended.code] += 1
-        trouble = wrong(command, ended, changed=hashlib.sha256(path.read_bytes()).digest() != before)
+        code, trouble = tried(path, command, path.parent)
+        codes[code] += 1
         if trouble:
             kept = (keep or folder) / f"{seed}-{number}-{one.name}"
             kept.write_bytes(data)
-            yield f"{' '.join(command)} {kept}: {trouble}"
+            yield f"{' '.join(command)} {kept}: {' '.join(trouble.split())}"
         for left in path.parent.iterdir():
             left.unlink()
         path.parent.rmdir()
-    told = ", ".join(f"{count:,} x {code}" for code, count in sorted(codes.items()))
-    yield f"{CODES}{told}"
+    yield _told(codes)
+
+
+def every_command(inputs: Path, folder: Path) -> Iterator[str]:
+    """As `fuzz`, of the files in `inputs` as they are, each through every command."""
+    codes: Counter[int] = Counter()
+    for number, path in enumerate(sorted(inputs.iterdir())):
+        for command in COMMANDS:
+            place = folder / f"{number}-{'-'.join(command[:3])}"
+            place.mkdir(exist_ok=True)
+            code, trouble = tried(path, command, place)
+            codes[code] += 1
+            if trouble:
+                yield f"{' '.join(command)} {path}: {' '.join(trouble.split())}"
+    yield _told(codes)
+
+
+def _told(codes: Counter[int]) -> str:
+    return CODES + ", ".join(f"{count:,} x {code}" for code, count in sorted(codes.items()))
+
+
+BLOCK: Final = 1000
+"""Mutations of one process: more than that are done by several, at once where there are processors."""
+
+
+def in_blocks(runs: int, seed: int, keep: Path | None) -> Iterator[str]:
+    """As `fuzz`, in blocks that are each a run of this program with a seed made of `seed`."""
+    sizes = [min(BLOCK, runs - done) for done in range(0, runs, BLOCK)]
+    kept = ["--keep", str(keep)] if keep is not None else []
+    codes: Counter[int] = Counter()
+
+    def block(number: int) -> subprocess.CompletedProcess[str]:
+        asked = ["--runs", str(sizes[number]), "--seed", str(seed * BLOCK + number), *kept]
+        command = [sys.executable, "-m", "tests.faults.fuzzing", *asked]
+        return subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)
+
+    with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        for number, done in enumerate(pool.map(block, range(len(sizes)))):
+            *found, told, _ = done.stdout.splitlines() or ["", ""]
+            if not told.startswith(CODES):
+                found = [*found, f"block {number}: ended with {done.returncode}: {done.stderr[-300:]}"]
+                told = CODES
+            yield from found
+            for one in filter(None, told.removeprefix(CODES).split(", ")):
+                count, _, code = one.partition(" x ")
+                codes[int(code)] += int(count.replace(",", ""))
+    yield _told(codes)
 
 
 def main() -> None:
@@ -300,19 +363,26 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--inputs", type=Path, help="a folder of files that are taken as they are instead")
     asked = parser.parse_args()
+    inputs = asked.inputs and asked.inputs.resolve()
+    keep = asked.keep and asked.keep.resolve()
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+    found = 0
     with tempfile.TemporaryDirectory() as name:
-        os.environ.update(
-            HOME=name, CTXTUI_HOME=f"{name}/ctxtui", CLAUDE_CONFIG_DIR=f"{name}/.claude", CODEX_HOME=f"{name}/.codex"
-        )
-        os.chdir(name)
-        if asked.keep is not None:
-            asked.keep.mkdir(parents=True, exist_ok=True)
-        found = 0
-        for trouble in fuzz(asked.runs, asked.seed, Path(name), asked.keep):
+        if inputs is None and asked.runs > BLOCK:
+            told = in_blocks(asked.runs, asked.seed, keep)
+        else:
+            os.environ.update(alone(Path(name)))
+            os.chdir(name)
+            folder = Path(name)
+            told = every_command(inputs, folder) if inputs else fuzz(asked.runs, asked.seed, folder, keep)
+        for trouble in told:
             found += not trouble.startswith(CODES)
             print(trouble, flush=True)
-    print(f"{asked.runs:,} runs, {found:,} wrong")
+    tries = len(list(inputs.iterdir())) * len(COMMANDS) if inputs else asked.runs
+    print(f"{tries:,} runs, {found:,} wrong")
     sys.exit(1 if found else 0)
 
 

@@ -98,7 +98,7 @@ ROWS: Final = (
     Row("faults", "faults of the disk while a chat is written", "disk_faults", 1000, _counted("--faults"), _faults),
     Row("disk", "commands on a full disk", "full_disk", 60, lambda n: ["--runs", str(n), "--chats", "0"], _commands),
     Row("chats", "chats on a full disk", "full_disk", 12, lambda n: ["--runs", "0", "--chats", str(n)], _chats),
-    Row("fuzz", "mutated recordings through every command", "fuzzing", 2000, _counted("--runs"), _fuzz),
+    Row("fuzz", "mutated recordings through every command", "fuzzing", 20_000, _counted("--runs"), _fuzz),
 )
 
 

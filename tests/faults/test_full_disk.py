@@ -51,7 +51,7 @@ def test_a_chat_that_ends_on_a_full_disk_says_so_in_the_terminal_it_gives_back(t
     env = environment(tmp_path / "home") | {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": "", "CTXTUI_HOME": str(folder)}
     with Terminal([*wrap, *CTXTUI, "chat", "--provider", "offline"], env=env, size=(100, 30)) as terminal:
         screen = Screen(terminal, (100, 30))
-        seen(screen, "offline provider, no model")
+        seen(screen, "the offline provider answers")
         disk = Path(f"/proc/{terminal.pid}/root{folder}")
         with (disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError, match="space"):
             while True:
@@ -93,7 +93,7 @@ def test_a_screen_on_a_full_disk_shows_what_there_is_and_says_what_it_cannot_kee
         else:
             seen(screen, "sessions")
             seen(screen, "composition at peak")
-            os.write(terminal.fd, b"i")
+            os.write(terminal.fd, b"I")
             seen(screen, "✗ refused: ")
             seen(screen, "full")
         os.write(terminal.fd, b"q")

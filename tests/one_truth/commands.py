@@ -38,13 +38,20 @@ def readings(path: Path) -> Iterator[Reading]:
     yield Reading(CALLS, COUNT, "cost", cost["calls"])
     yield Reading(CALLS, COUNT, "why", why["calls"])
     yield Reading(CALLS, COUNT, "show", show["session"]["calls"])
-    yield Reading(COST, USD, "cost", cost["total_usd"])
+    lacks, main_lacks = cost["unpriced_calls"] > 0, cost["totals"]["main"]["unpriced_calls"] > 0
+    yield Reading(COST, USD, "cost", cost["total_usd"], partial=lacks)
+    yield Reading("calls without a price", COUNT, "cost", cost["unpriced_calls"])
+    yield Reading("calls without a price", COUNT, "why", sum(why["unpriced_calls"].values()))
+    yield Reading("calls without a price", COUNT, "cache", cache["unpriced_calls"])
     yield Reading(COST, USD, "why", why["total_usd"])
     yield Reading(COST, USD, "cache", cache["cost_usd"])
     if why["total_usd"] is not None and not any(why["unpriced_calls"].values()):
         yield Reading(COST, USD, "why.threads", sum(why["threads"].values()))
         yield Reading(COST, USD, "why.parts", sum(part["usd"] for part in why["parts"]))
-        yield Reading(MAIN_COST, USD, "why", why["threads"].get("main", 0.0))
+        if "main" in why["threads"]:
+            yield Reading(MAIN_COST, USD, "why", why["threads"]["main"])
+    main = cost["totals"]["main"]
+    yield Reading(MAIN_COST, USD, "cost", main["cost_usd_at_least"], partial=main_lacks)
     yield Reading(NOW, TOKENS, "show", show["context_tokens"])
     if show["growth"]:
         yield Reading(NOW, TOKENS, "show.growth", show["growth"][-1]["context_tokens"])
@@ -60,13 +67,14 @@ def readings(path: Path) -> Iterator[Reading]:
     yield Reading(MAIN_MISSES, COUNT, "cache", len(here))
     yield Reading(MAIN_MISSES, COUNT, "why", sum(one["thread"] == "main" for one in why["rewrites"]))
     yield from heaviest(ran(["show", name, "--heaviest"]).out, "show --heaviest")
-    yield Reading(LOST, USD, "cache", cache["lost_usd"])
+    lost = any(one["lost_usd"] is None for one in cache["misses"])
+    yield Reading(LOST, USD, "cache", cache["lost_usd"], partial=lost)
     yield Reading(SENT, TOKENS, "cost", cost["tokens"])
     yield Reading(NOW, TOKENS, "preflight", said("preflight", name)["context_tokens"])
     checked = said("check", name, "--max-context", "999M")["files"][0]["figures"]
     yield Reading(CALLS, COUNT, "check", checked["calls"])
     yield Reading(MISSES, COUNT, "check", checked["rewrites"])
-    yield Reading(COST, USD, "check", checked["cost_usd"])
+    yield Reading(COST, USD, "check", checked["cost_usd_at_least"])
     yield Reading("residual", SIGNED, "show", show["residual"])
     for category, tokens in show["categories"].items():
         if tokens:

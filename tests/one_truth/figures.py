@@ -27,13 +27,15 @@ KINDS: Final[dict[str, Callable[[Value], set[str]]]] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """`place` gives the figure `name` the value `exact`, or paints it as `shown`."""
+    """`place` gives the figure `name` the value `exact`, or paints it as `shown`. `partial`: a price is missing, so
+    that the value is the least that it can be; who paints it must say so."""
 
     name: str
     kind: str
     place: str
     exact: Value = None
     shown: str | None = None
+    partial: bool = False
 
 
 def differences(readings: Iterable[Reading]) -> list[str]:
@@ -52,6 +54,8 @@ def _of_one(name: str, readings: list[Reading]) -> list[str]:
         return [f"{name}: {said}"]
     if exact:
         right = KINDS[exact[0].kind](exact[0].exact)
+        if any(one.partial for one in exact):
+            right = {numbers.least(exact[0].exact, True)}
         wrong = any(one.shown not in right for one in painted)
     else:
         wrong = len({one.shown for one in painted}) > 1

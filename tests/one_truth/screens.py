@@ -16,14 +16,16 @@ from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from tests.one_truth.figures import COUNT, SIGNED, TOKENS, USD, WORDS, Reading
-from tests.tui.inspector.test_inspector import settled
 
 SIZE: Final = (170, 50)
 """Wide enough that no screen leaves a figure out for want of room."""
-PATIENCE: Final = 90.0
+PATIENCE: Final = 150.0
 """Seconds that a screen may take until nothing on it changes any more."""
 _QUIET: Final = 0.6
-_BUSY: Final = ("running every call", "adding up", " reading ", "NOT_YET")
+_BUSY: Final = re.compile(
+    r"\A.*  reading | reading \d+ of \d+ ─|^[━ ].{0,40}· (?:running every call|adding up)", re.MULTILINE
+)
+"""What the header and the rules of lists say while something is worked out; rows may hold any words."""
 LISTS: Final = {"misses": "c", "bill": "dollar_sign", "threads": "T", "heaviest": "W"}
 
 
@@ -45,13 +47,27 @@ async def painted(path: Path, home: bool) -> Painted:
             await pilot.press("enter")
         screen = app.screen
         assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+        await worked_out(screen, pilot)
         text["inspector"] = await steady(app, pilot)
         for name, key in LISTS.items():
             await pilot.press(key)
             text[name] = await steady(app, pilot)
             await pilot.press("escape")
     return Painted(text)
+
+
+async def worked_out(screen: InspectorScreen, pilot: Pilot[None]) -> None:
+    """Wait until all is read, counted and priced."""
+    begun = time.monotonic()
+    while True:
+        study, scene = screen.state.study, screen.panels.scene
+        if study and scene and scene.counted and screen.state.complete:
+            known = study.thread(screen.state.thread)
+            if known.priced == len(known.calls) and known.looked:
+                return
+        await pilot.pause(0.1)
+        facts = (study, scene and (scene.counted, len(scene.calls)), screen.state.complete, screen.state.thread)
+        assert time.monotonic() - begun < PATIENCE, f"never worked out: {facts}"
 
 
 async def steady(app: CtxtuiApp, pilot: Pilot[None]) -> str:
@@ -63,7 +79,7 @@ async def steady(app: CtxtuiApp, pilot: Pilot[None]) -> str:
         now = "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
         if now != last:
             last, since = now, time.monotonic()
-        elif time.monotonic() - since > _QUIET and not any(word in now for word in _BUSY):
+        elif time.monotonic() - since > _QUIET and not _BUSY.search(now):
             return now
         assert time.monotonic() - begun < PATIENCE, f"never at rest:\n{now}"
 
@@ -113,7 +129,8 @@ SPOTS: Final = (
     Spot("home", "row", COST, USD, _home_row("cost")),
     Spot("home", "growth", CALLS, COUNT, r"growth ─+ ([\d,]+) calls"),
     Spot("home", "growth", MISSES, COUNT, r"growth ─.* ▼ ([\d,]+) miss"),
-    Spot("inspector", "header", MAIN_COST, USD, rf"\A.*?({_MONEY})(?: \+ .*)?\s*$"),
+    Spot("inspector", "header", MAIN_COST, USD, rf"\A.*?({_MONEY})(?: of (?:{_MONEY})(?: with .*)?)?\s*$"),
+    Spot("inspector", "header, all", COST, USD, rf"\A.* of ({_MONEY})(?: with .*)?\s*$"),
     Spot("inspector", "header", NOW, TOKENS, r"\A.*? (\S+) of \S+\s+\d+ %"),
     Spot("inspector", "composition", NOW, TOKENS, r"context ─+ ([\d,]+) reported"),
     Spot("inspector", "strip", MAIN_MISSES, COUNT, r"─ calls .*▼ miss ([\d,]+)"),
@@ -130,7 +147,7 @@ SPOTS: Final = (
     Spot("misses", "rule", COST, USD, rf"lost of ({_MONEY})"),
     Spot("bill", "heading", COST, USD, rf"({_MONEY}) list price · [\d,]+ call"),
     Spot("bill", "heading", CALLS, COUNT, r"list price · ([\d,]+) call"),
-    Spot("bill", "part", AGAIN, TOKENS, r"^  rewrites\s+(\S+)\s"),
+    Spot("bill", "part", AGAIN, TOKENS, r"^  rewrites\s+([\d.]+[kM]?)\s"),
     Spot("bill", "sentence", MISSES, COUNT, r"rewrites \(([\d,]+)[;)]"),
 )
 
@@ -152,18 +169,24 @@ def readings(screens: Painted) -> Iterator[Reading]:
         yield Reading("residual", SIGNED, "inspector, composition", shown=residual[1])
 
 
-_HEAVY: Final = (
-    r"^[▸ ](.) (.{12}).*?\s([\d.kM]+)\s+([\d,]+)\s+([\d.kM]+)\s+(?:([\d,]+|–)\s+(\S+)\s+)?(high|medium|low|\?)$"
-)
+_COLUMNS: Final = {
+    "tokens": r"([\d.kM]+)",
+    "calls": r"([\d,]+)",
+    "carry": r"([\d.kM]+)",
+    "since": r"([\d,]+|[–·])",
+    "cost": rf"({_MONEY}|[–·])",
+    "cacheable": r"(high|medium|low|\?)",
+}
 ROWS: Final = 12
 """Rows of the list that are compared."""
 
 
 def heaviest(text: str, place: str) -> Iterator[Reading]:
-    """The first rows of a list of heaviest blocks."""
-    for number, row in enumerate(re.findall(_HEAVY, text, re.MULTILINE)[:ROWS], 1):
-        sign, words, tokens, calls, carry, since, cost, cacheable = row
-        yield Reading(f"heavy {number}", WORDS, place, shown=f"{sign} {words} {tokens} {calls} {carry} {cacheable}")
-        if since:
-            yield Reading(f"heavy {number} since", WORDS, place, shown=since)
-            yield Reading(f"heavy {number} cost", WORDS, place, shown=cost)
+    """The first rows of a list of heaviest blocks, each column that the list has."""
+    head = re.search(r"^ +block +tokens .*$", text, re.MULTILINE)
+    names = [name for name in _COLUMNS if head is not None and name in head[0]]
+    row = r"^[▸ ](?:[■ ][✗ ])?(.) (.{12}).*?\s" + r"\s+".join(_COLUMNS[name] for name in names) + "$"
+    for number, found in enumerate(re.findall(row, text, re.MULTILINE)[:ROWS], 1):
+        yield Reading(f"heavy {number}", WORDS, place, shown=" ".join(found[:2]))
+        for name, shown in zip(names, found[2:], strict=True):
+            yield Reading(f"heavy {number} {name}", WORDS, place, shown=shown)

@@ -18,7 +18,7 @@ from ctxtui.services.study.study import Study
 from ctxtui.views.inspector.this_call import this_call
 from ctxtui.views.text import numbers
 from tests.cases import claude_code, claude_code_requests, codex, dated_system
-from tests.corpus import CORPUS, corpus_files
+from tests.corpus import every_recording
 from tests.faults.fuzzing import ran
 from tests.one_truth.commands import said
 
@@ -174,17 +174,8 @@ def test_the_misses_of_look_alikes_are_the_same_everywhere(name: str, alone: Pat
         assert count == dated_system.CALLS - 1
 
 
-def sessions() -> list[object]:
-    if not CORPUS.is_dir():
-        return [pytest.param(None, marks=pytest.mark.skip(reason="corpus absent"))]
-    folders = sorted(path.name for path in CORPUS.iterdir() if path.is_dir() and path.name not in ("clients", "errors"))
-    found = [path for name in folders for path in corpus_files(name)]
-    found += sorted(path for path in (CORPUS / "clients").rglob("*.jsonl"))
-    return [pytest.param(path, id=path.name) for path in found]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sessions())
+@pytest.mark.parametrize("path", every_recording())
 def test_a_recorded_sessions_misses_are_the_same_everywhere(path: Path) -> None:
     if ran(["show", str(path)]).code != 0:
         pytest.skip("not a session")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ctxtui.core.errors import ProviderError
@@ -79,6 +81,21 @@ async def test_a_proxy_of_the_environment_is_not_asked_on_this_machine(
             monkeypatch.setenv(name, proxy.root)
         assert await answer(line_to(server, dialect)) == b"data: {}\n\n"
         assert proxy.bodies == [] and server.bodies == [BODY.encode()]
+
+
+async def test_headers_of_the_environment_go_only_where_they_are_said_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    token = "gateway-token-0123456789"
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"X-Gateway: Bearer {token}\nX-Team: red")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    for dialect, named in (("anthropic", False), ("anthropic", True), ("openai_chat", False)):
+        async with served({route(dialect): streaming(f'data: "{token}"\n\n'.encode())}) as server:
+            line = line_to(server, dialect)
+            headers = (("X-Gateway", f"Bearer {token}"),) if named else ()
+            line = SdkLine(replace(line.endpoint, name="elsewhere", headers=headers), lambda: 1000.0)
+            said = await answer(line)
+        assert server.headers[0].get("X-Gateway") == (f"Bearer {token}" if named else None)
+        assert "X-Team" not in server.headers[0] and "OpenAI-Organization" not in server.headers[0]
+        assert (b"[key]" in said and token.encode() not in said) is named
 
 
 @DIALECTS

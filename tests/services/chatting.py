@@ -17,7 +17,8 @@ from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.legality.legality import check
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.services.chat.host import ChatNews, Host
+from ctxtui.services.chat.chat_news import ChatNews
+from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import Config, load
 from tests.providers.served import Served, served
 

@@ -38,6 +38,8 @@ def test_undo_goes_on_after_a_restart(store: Store) -> None:
     store.add_edits(session, applying(store.edits(session), Stamp("a", 2.0)))
     assert standing(store.edits(session)) == ((ONE,), ())
     store.add_edits(session, undoing(store.edits(session), Stamp("u", 3.0)))
+    assert standing(store.edits(session)) == ((), (ONE,)), "what was applied is staged again"
+    store.add_edits(session, undoing(store.edits(session), Stamp("v", 4.0)))
     assert standing(store.edits(session)) == ((), ())
 
 

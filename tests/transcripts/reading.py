@@ -125,13 +125,13 @@ def survives_values(value: object, name: str, write: Callable[[object], bytes] |
     """A value of any type anywhere in the file stops no reader."""
     written = write or as_bytes
     form = form_of(written(value), name)
-    places = list(_places(value))
-    for n, place in enumerate(places[:: max(1, len(places) // most)]):
+    every = list(places(value))
+    for n, place in enumerate(every[:: max(1, len(every) // most)]):
         for odd in (ODD[n % len(ODD)], ODD[(n * 7 + 3) % len(ODD)]):
-            read_with(form, written(_changed(value, place, odd)))
+            read_with(form, written(changed(value, place, odd)))
 
 
-def _places(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+def places(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
     if path:
         yield path
     members: Iterable[tuple[object, object]] = ()
@@ -140,13 +140,13 @@ def _places(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[obje
     elif isinstance(value, list):
         members = enumerate(value)
     for key, item in members:
-        yield from _places(item, (*path, key))
+        yield from places(item, (*path, key))
 
 
-def _changed(value: object, path: tuple[object, ...], odd: object) -> object:
+def changed(value: object, path: tuple[object, ...], odd: object) -> object:
     if not path:
         return odd
     key, *rest = path
     copy: Any = value.copy()  # type: ignore[attr-defined]
-    copy[key] = _changed(copy[key], tuple(rest), odd)
+    copy[key] = changed(copy[key], tuple(rest), odd)
     return copy

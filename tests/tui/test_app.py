@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
+from textual.app import ComposeResult
 from textual.screen import Screen
 
 from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.messages import GoHome, Open
+from ctxtui.tui.widgets.keyline import Key, KeyLine
 
 
 class Beside:
@@ -36,3 +40,65 @@ async def test_nothing_is_begun_beside_a_screen_that_is_gone(monkeypatch: pytest
     app._begin_background()
     await asyncio.sleep(0.1)
     assert Beside.begun == 0 and app._background is None
+
+
+class Asking(Screen[None]):
+    """A screen on which something would be lost."""
+
+    asked: int = 0
+
+    def may_close(self, close: Callable[[], None]) -> bool:
+        self.asked += 1
+        return False
+
+    may_quit = may_close
+
+
+async def test_q_goes_one_level_back_and_leaves_from_the_first() -> None:
+    app = CtxtuiApp(Screen, lambda _: Screen())
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.post_message(Open("one"))
+        await pilot.pause()
+        assert len(app.screen_stack) == 2
+        await pilot.press("q")
+        assert len(app.screen_stack) == 1 and app.is_running
+        await pilot.press("q")
+        assert not app.is_running or app._exit
+
+
+async def test_where_something_would_be_lost_it_is_asked_on_every_way_out() -> None:
+    app = CtxtuiApp(Screen, lambda _: Asking())
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.post_message(Open("one"))
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, Asking)
+        await pilot.press("q")
+        app.post_message(GoHome())
+        await pilot.pause()
+        app.push_screen(Screen())
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+        assert screen.asked == 3 and app.screen is screen, "its question is seen"
+
+
+class Line(Screen[None]):
+    """A screen with a key line."""
+
+    done: ClassVar[list[str]] = []
+
+    def compose(self) -> ComposeResult:
+        yield KeyLine([Key("[ ]", "call", "", ("did('back')", "did('on')")), Key("x", "nothing")])
+
+    def action_did(self, what: str) -> None:
+        self.done.append(what)
+
+
+async def test_a_click_on_the_key_line_does_what_the_key_does() -> None:
+    app = CtxtuiApp(Line, lambda _: Line())
+    async with app.run_test(size=(80, 24)) as pilot:
+        for x in (1, 3, 6, 12):
+            await pilot.click(KeyLine, offset=(x, 0))
+        await pilot.click(KeyLine, offset=(77, 0))
+        await pilot.pause()
+        assert Line.done == ["back", "on", "on"] and len(app.screen_stack) == 2, "the last one opened the help"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Paste
 from textual.pilot import Pilot
 
 from ctxtui.offline.http.hosting import serving
@@ -25,6 +26,7 @@ from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.start import make_chat
 from ctxtui.views.text.span import Spans
+from tests.cli.money.test_count import png
 from tests.providers.served import Served, served, streaming
 from tests.services.chat.test_host import PART, hanging
 from tests.services.chatting import MODEL, answer, config, provider, text, use
@@ -92,7 +94,8 @@ async def test_without_a_key_the_offline_provider_answers_and_says_so(tmp_path: 
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "notes.txt").write_text("forty-two is the answer\n")
     async with chatting(tmp_path, None) as (screen, pilot):
-        assert "offline provider, no model" in shown(screen)
+        assert "offline provider answers; it is no model" in shown(screen)
+        assert "nothing leaves this machine" in shown(screen) and "costs nothing" in shown(screen)
         await say(screen, pilot, "read notes.txt")
         await until(pilot, lambda: len(screen.state.host.session.calls) == 2)
         await until(pilot, lambda: "forty-two" in shown(screen))
@@ -128,10 +131,38 @@ async def test_hold_and_release(tmp_path: Path) -> None:
         await pilot.press("ctrl+o")
         await say(screen, pilot, "hi", wait=False)
         await until(pilot, lambda: "‖ held" in shown(screen))
-        assert not asked(server) and "held: asked for" in shown(screen)
+        assert not asked(server) and "held before sending: you asked for it" in shown(screen)
+        assert "⏎ send as it is  x take it back" in shown(screen) and "esc edit it first" in shown(screen)
+        await until(pilot, lambda: screen.prompt.ready)
+        await pilot.press("escape")
+        await until(pilot, lambda: "edit it in the panes" in shown(screen) and not screen.line.asking)
+        assert "send held" in shown(screen), shown(screen)[-400:]
         await pilot.press("ctrl+o")
         await until(pilot, lambda: "m1" in screen.state.host.session.calls and not screen.state.running)
         assert len(asked(server)) == 1
+
+
+async def test_what_is_held_is_sent_or_taken_back_with_a_key(tmp_path: Path) -> None:
+    async with provider([answer("m1", text("ok"))]) as server, chatting(tmp_path, server) as (screen, pilot):
+        for key, status in (("x", "taken back"), ("enter", "sent")):
+            await pilot.press("ctrl+o")
+            await say(screen, pilot, "hi", wait=False)
+            await until(pilot, lambda: "take it back" in shown(screen) and screen.prompt.ready)
+            await pilot.press(key)
+            await until(pilot, lambda: not screen.state.running)
+            assert len(asked(server)) == (status == "sent"), status
+            assert screen.talk.talking, "the prompt takes what is said next"
+
+
+async def test_before_the_first_word_it_says_who_answers_and_what_leaves_the_machine(tmp_path: Path) -> None:
+    async with provider([answer("m1", text("ok"))]) as server, chatting(tmp_path, server) as (screen, pilot):
+        await until(pilot, lambda: f"{MODEL} of anthropic answers" in shown(screen) and "list price" in shown(screen))
+        there = shown(screen)
+        assert "on this machine; what that sends on is not known" in there and "nothing leaves" not in there
+        await until(pilot, lambda: "new chat" in shown(screen) and "$0.000" in shown(screen))
+        assert "counting tokens" not in there and "transcript" not in there
+        await say(screen, pilot, "hi")
+        await until(pilot, lambda: "transcript" in shown(screen))
 
 
 async def test_a_rule_holds_what_is_too_large(tmp_path: Path) -> None:
@@ -308,13 +339,14 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
 
 
 async def test_thresholds_warn_and_then_raise_an_alarm(tmp_path: Path) -> None:
-    script = [answer("m1", text("ok"), tokens=1000), answer("m2", text("ok"), tokens=2100)]
-    flags = {"windows": "{'claude-opus-5-5' = 2000}", "answer_tokens": 100, "warn_share": 0.3, "critical_share": 0.9}
+    # What a chat begins with is below the first threshold.
+    script = [answer("m1", text("ok"), tokens=2500), answer("m2", text("ok"), tokens=5800)]
+    flags = {"windows": "{'claude-opus-5-5' = 8000}", "answer_tokens": 100, "warn_share": 0.3, "critical_share": 0.9}
     async with provider(script) as server, chatting(tmp_path, server, **flags) as (screen, pilot):
         await say(screen, pilot, "hi")
         await until(pilot, lambda: "that are meant to be used" in shown(screen) and not screen.alarm.words)
         await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 90)
-        await until(pilot, lambda: "% of the 1,500 tokens" in screen.alarm.words)
+        await until(pilot, lambda: "% of the 6,000 tokens" in screen.alarm.words)
 
 
 async def test_a_search_in_a_chat_finds_what_was_said_and_says_how_often(tmp_path: Path) -> None:
@@ -441,3 +473,21 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
         await reply(screen, pilot, "n")
         await until(pilot, lambda: not screen.state.running)
         assert not (tmp_path / "work" / "new.txt").exists()
+
+
+async def test_the_cost_of_a_picture_stands_there_before_it_is_sent(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "shot.png").write_bytes(png(1000, 1000))
+    (work / "a.bin").write_bytes(b"\0\1")
+    async with provider([answer("m1", text("a cat"))]) as server, chatting(tmp_path, server) as (screen, pilot):
+        screen.prompt.set_text("what is")
+        screen.prompt.post_message(Paste(f"'{work / 'shot.png'}'"))
+        await until(pilot, lambda: "shot.png 1,296 tokens" in shown(screen))
+        assert "@/" in screen.prompt.text
+        await say(screen, pilot, "look at @a.bin", wait=False)
+        await until(pilot, lambda: "is a binary file: no model reads it" in shown(screen))
+        assert screen.prompt.text == "look at @a.bin" and asked(server) == []
+        await say(screen, pilot, "what is @shot.png?")
+        await until(pilot, lambda: "a cat" in shown(screen))
+        assert b'"media_type":"image/png"' in asked(server)[0] and "1,296 tokens" not in words(screen.prompt.right)

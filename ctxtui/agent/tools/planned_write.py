@@ -1,8 +1,10 @@
-"""A write that is worked out and not done: what the user is shown is what will be written."""
+"""What a tool is about to do and has not done: what the user is shown is what will be done."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from ctxtui.core.canonical import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,3 +19,17 @@ class PlannedWrite:
     after: bytes
     guard: str = ""
     told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """What a call would run outside of the workspace's rules: `what` is run, `told` says how and with what reach, and
+    `given` is the input that it gets. `guard` says why it is asked for each time ("": it is not)."""
+
+    what: str
+    told: str
+    given: Json
+    guard: str = ""
+
+
+Planned = PlannedWrite | PlannedCall

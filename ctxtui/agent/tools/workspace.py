@@ -120,6 +120,14 @@ class Workspace:
                 raise
         return True
 
+    def delete(self, path: str) -> None:
+        """Take a file away. Raises `Outside`, `CtxtuiError` for what is no regular file, `OSError`."""
+        place = self.inside(path)
+        with self._folder(place.parent.parts) as folder:
+            if not place.name or not stat.S_ISREG(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise CtxtuiError("not a file", place=path)
+            os.unlink(place.name, dir_fd=folder)
+
     def entries(self, path: str) -> list[str]:
         """The names in a folder, folders first and with a slash at their end; symlinks count as files."""
         place = self.inside(path)

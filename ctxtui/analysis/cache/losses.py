@@ -47,6 +47,7 @@ class CacheDemand:
     cache; `expected` of them were sent again, and would have been read. `promised`: the client writes its entries
     itself, so that each must be there. `cause` is what the recording holds about why they are not. `pause` is the time
     in seconds since the call before began (None: not recorded), `life` how long what its thread had left lives.
+    `inferred` is what was read where no report tells it (None: a report does).
     """
 
     resent: Resent
@@ -57,6 +58,11 @@ class CacheDemand:
     cause: Cause = NO_CAUSE
     pause: float | None = None
     life: float = 0.0
+    inferred: int | None = None
+
+    def read(self, usage: Usage) -> int:
+        """Tokens that were read from the cache, as `usage` reports or else as they are inferred."""
+        return usage.cache_read if self.inferred is None else self.inferred
 
     def lost(self, read: int) -> int:
         """Tokens that the cache held, that were sent again, and that are missing from `read`; 0 for a hit.
@@ -95,7 +101,8 @@ class CacheDemands:
         found = CacheDemand(resent=resent)
         if last is not None:
             life = self._life[call.thread] = max(self._life.get(call.thread, 0.0), lifetime(last))
-            if before is not None and call.usage is not None and call.usage.has_cache:
+            told = call.usage is not None and (call.usage.has_cache or self._rules(call).mechanism.holds_one)
+            if before is not None and told:
                 found = self._demand(call, resent, last, before, life)
         self._last[call.thread] = call
         if call.usage is not None:
@@ -108,7 +115,8 @@ class CacheDemands:
         rules, was = self._rules(call), before.usage
         assert was is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
-        held = self._held(was, call, resent, rules) if was.has_cache else 0
+        inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
+        held = was.input if inferred is not None else self._held(was, call, resent, rules) if was.has_cache else 0
         expected, lives = min(held, resent.tokens), lived(rules, life)
         if rules.mechanism.keeps_every_prefix:
             expected = rules.counted(expected, call.usage.input if call.usage else expected)
@@ -122,6 +130,7 @@ class CacheDemands:
             cause=in_record(self._book.session.tree, before, call, resent, late, rules),
             pause=pause,
             life=lives,
+            inferred=inferred,
         )
 
     def _held(self, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:

@@ -56,13 +56,18 @@ class Placing:
 
 
 def placing(
-    book: Book, rules: Callable[[Call], CacheRules], rates: Callable[[Call], MarkerRates | None], thread: str
+    book: Book,
+    rules: Callable[[Call], CacheRules],
+    rates: Callable[[Call], MarkerRates | None],
+    thread: str,
+    prompts: CachePrompts | None = None,
 ) -> Placing | None:
     """The calls of `thread` under every strategy; None where its provider takes no markers or too little is known.
 
-    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted.
+    `rates` prices a call's tokens (None: no price is known), `prompts` is what `taught` gave, where it was asked
+    before. Everything in `book` must be counted.
     """
-    prompts = taught(book, rules)
+    prompts = prompts or taught(book, rules)
     calls = comparable(book, rules, thread)
     if len(calls) < FEWEST:
         return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from ctxtui.analysis.cache.forecast import CacheForecast
+from ctxtui.analysis.cache.losses import lifetime
 from ctxtui.analysis.cache.miss_cause import Cause
 from ctxtui.cache.explain import agrees
 from ctxtui.cache.outcome import LOOKBACK, NOT_YET
@@ -12,6 +14,9 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
+
+_NEAR: Final = 0.05
+"""Share of a lifetime that is near its end."""
 
 
 class Evidence:
@@ -82,10 +87,11 @@ class Evidence:
     def _unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
         found = self._what_was_read(forecast, usage)
         more = usage.input - forecast.input
-        size = f"the input is {abs(more)} tokens {'more' if more > 0 else 'less'} than foretold"
+        size = f"the input is {abs(more):,} tokens {'more' if more > 0 else 'less'} than foretold"
         early = next((r.by for r in forecast.outcome.reasons if r.kind == NOT_YET), None)
         if early is not None:
             size += f"; the call before had begun {_span(early)} later"
+        size += _nearly(forecast)
         return f"{found}; {size}"
 
     def _what_was_read(self, forecast: CacheForecast, usage: Usage) -> str:
@@ -94,12 +100,21 @@ class Evidence:
             return "nothing was read, not even system prompt and tools"
         left = self._left.get((call.thread, read))
         if left is not None:
-            return f"only what call {self._numbers[left.id]} had left was read: {read} tokens"
+            return f"only what call {self._numbers[left.id]} had left was read: {read:,} tokens"
         same = self._reads.get((call.model, read))
         if same is not None:
             where = "" if same.thread == call.thread else " of another thread"
-            return f"only {read} tokens were read, as at call {self._numbers[same.id]}{where}"
-        return f"{read} tokens were read, and no recorded call ended there"
+            return f"only {read:,} tokens were read, as at call {self._numbers[same.id]}{where}"
+        return f"{read:,} tokens were read, and no recorded call ended there"
+
+
+def _nearly(forecast: CacheForecast) -> str:
+    """How soon the lifetime of what the call before had left would have ended, where that is near."""
+    base, call = forecast.base, forecast.call
+    if base.started is None or call.started is None:
+        return ""
+    left = lifetime(base) - (call.started - base.started)
+    return f"; its lifetime would have ended {_span(left)} later" if 0 <= left <= _NEAR * lifetime(base) else ""
 
 
 def diagnosis(call: Call) -> str:

@@ -104,12 +104,13 @@ class Missed:
 class Misses:
     """All misses of a session, dearest first: what every screen and command says of them. `calls` are those that were
     foretold and held against their reports, of which `false_alarms` were foretold to miss and did not; `usd` is what
-    the session cost in all (None: unknown)."""
+    the session cost in all (None: unknown) without the `unpriced` calls, which have a report and no price."""
 
     found: tuple[Missed, ...]
     calls: int = 0
     false_alarms: int = 0
     usd: float | None = None
+    unpriced: int = 0
 
     @property
     def count(self) -> int:
@@ -133,9 +134,14 @@ class Misses:
 
     @property
     def lost(self) -> float | None:
-        """USD that the misses cost more than reads; None where no price is known."""
+        """USD that the misses cost more than reads, as far as prices are known; None where none is."""
         known = [one.usd for one in self.found if one.usd is not None]
         return sum(known) if known or not self.found else None
+
+    @property
+    def partly_lost(self) -> bool:
+        """Whether a price is missing in `lost`."""
+        return any(one.usd is None for one in self.found)
 
     def of(self, thread: str) -> list[Missed]:
         """The misses of one thread, in order of calls."""
@@ -179,7 +185,7 @@ class MissFinder:
         row = self._auditor.take(call, demand)
         if row is not None:
             self.rows.append(row)
-        tokens = demand.lost(call.usage.cache_read) if call.usage is not None else 0
+        tokens = demand.lost(demand.read(call.usage)) if call.usage is not None else 0
         if not tokens or demand.before is None:
             return None
         found = self._missed(call, demand, row, tokens)
@@ -208,7 +214,7 @@ class MissFinder:
             between=base.started,
             tokens=tokens,
             usd=more,
-            read=usage.cache_read,
+            read=demand.read(usage),
             shared=min(token, usage.input),
             sizes=(base.usage.input, usage.input),
             cause=cause,
@@ -257,14 +263,15 @@ def misses_of(
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
     """The misses of a session, whose book must be counted whole; `costs` holds every call's price by id."""
-    calls = list(book.session.calls.values())
+    calls = [call for call in book.session.calls.values() if call.usage]
     finder = finder_of(book, rules, costs, rates)
-    known = [usd for call in calls if call.usage and (usd := known_usd(call, (costs or {}).get(call.id))) is not None]
+    known = [usd for call in calls if (usd := known_usd(call, (costs or {}).get(call.id))) is not None]
     return Misses(
         tuple(dearest(finder.found)),
         len(finder.rows),
         sum(row.alarm and not row.missed for row in finder.rows),
         sum(known) if known else None,
+        len(calls) - len(known),
     )
 
 

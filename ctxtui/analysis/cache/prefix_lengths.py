@@ -11,16 +11,19 @@ from ctxtui.tokens.features import NOTHING, Features, plus
 class Lengths:
     """Tokens of contexts by node. What is known by report is pinned; between two pins blocks are counted.
 
-    `measure` gives one node's own features, `tokens` what features come to.
+    `measure` gives one node's own features, always the same for one node; `tokens` what features come to.
     """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._pins: dict[int, int] = {}
+        # The pin below a node and the features between the two: a prompt asks for every place of a long context.
+        self._since: dict[int, tuple[int, Features]] = {}
 
     def pin(self, node: int, tokens: int) -> None:
         """A report says that the context `node` has `tokens` tokens."""
         self._pins[node] = tokens
+        self._since.clear()
 
     def start(self, tokens: int) -> None:
         """What stands before everything that is recorded, as far as it is not known yet: system prompt and tools."""
@@ -35,10 +38,19 @@ class Lengths:
         """A function from node to tokens, for one model at one moment."""
 
         def length(node: int) -> int:
-            features = NOTHING
-            while node not in self._pins and node != ROOT:
-                features = plus(features, measure(node))
-                node = self._tree[node].parent
-            return self._pins.get(node, 0) + (round(tokens(features)) if features is not NOTHING else 0)
+            pinned, features = self._from_pin(node, measure)
+            return self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
 
         return length
+
+    def _from_pin(self, node: int, measure: Callable[[int], Features]) -> tuple[int, Features]:
+        """The last node at or above `node` whose length is known, and the features of what stands between them."""
+        above = []
+        while node not in self._pins and node != ROOT and node not in self._since:
+            above.append(node)
+            node = self._tree[node].parent
+        pinned, features = self._since.get(node, (node, NOTHING))
+        for node in reversed(above):
+            features = plus(features, measure(node))
+            self._since[node] = pinned, features
+        return pinned, features

@@ -13,6 +13,7 @@ from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
+from ctxtui.core.turns import Turns, turns_of
 
 VERSION: Final = 1
 """Raised when `words_of` gives other words: what was indexed before is then indexed anew."""
@@ -67,18 +68,25 @@ def places(session: Session) -> dict[str, FirstPlace]:
     """The first place of every block by digest, in order of the calls."""
     found: dict[str, FirstPlace] = {}
     seen = {ROOT}
+    turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}
     for thread, ids in session.order.items():
         for number, id_ in enumerate(ids, 1):
             call = session.calls[id_]
             for head in (call.sent_head, call.raw_head, call.response_head):
-                _place(session, head, thread, number, seen, found)
+                _place(session, head, turns[thread], thread, number, seen, found)
     for thread, known in session.threads.items():
-        _place(session, known.tip, thread, None, seen, found)
+        _place(session, known.tip, turns.get(thread) or Turns(session.tree), thread, None, seen, found)
     return found
 
 
 def _place(
-    session: Session, head: int, thread: str, call: int | None, seen: set[int], found: dict[str, FirstPlace]
+    session: Session,
+    head: int,
+    turns: Turns,
+    thread: str,
+    call: int | None,
+    seen: set[int],
+    found: dict[str, FirstPlace],
 ) -> None:
     tree, fresh = session.tree, []
     while head not in seen:
@@ -87,7 +95,9 @@ def _place(
         head = tree[head].parent
     for node in reversed(fresh):
         here = tree[node]
-        found.setdefault(here.block.digest, FirstPlace(node, thread, call, here.turn, CATEGORIES[here.category]))
+        if here.block.digest not in found:
+            place = FirstPlace(node, thread, call, turns.of(node), CATEGORIES[here.category])
+            found[here.block.digest] = place
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.turns import turns_of
 
 TURN, EPOCH, CALL = "turn", "epoch", "call"
 """Rules that need no expression: a phase for each turn, each epoch, each call."""
@@ -72,7 +73,8 @@ def starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None =
     if rule == CALL:
         return [Start(n, f"call {n}") for n in range(1, len(calls) + 1)]
     if rule in (TURN, EPOCH):
-        values = [tree[c.sent_head].turn if rule == TURN else c.epoch.number for c in calls]
+        turns = turns_of(tree, calls)
+        values = [turns.of_call(n) if rule == TURN else call.epoch.number for n, call in enumerate(calls)]
         return [Start(n, f"{rule} {value}") for n, value in enumerate(values, 1) if n == 1 or value != values[n - 2]]
     found: list[Start] = []
     if search is None:

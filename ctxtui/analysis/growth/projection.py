@@ -19,6 +19,7 @@ from ctxtui.analysis.growth.units_ahead import Range, Typical, units_ahead
 from ctxtui.analysis.window_signs import by_hand
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree
+from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
 
 TURN: Final = "turn"
@@ -89,27 +90,27 @@ Usd = Callable[[Usage], float | None]
 
 def unit_of(tree: Tree, calls: Sequence[Call]) -> str:
     """What the calls of a thread are counted in: rounds where a person opened it at most, turns elsewhere."""
-    return ROUND if len({tree[call.raw_head].turn for call in calls}) <= 1 else TURN
+    return ROUND if turns_of(tree, calls).called <= 1 else TURN
 
 
-def turns_of(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGrowth]:
+def grown_turns(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGrowth]:
     """The turns of `thread`, or its rounds, in order; everything in `book` must be counted."""
     calls = book.session.thread_calls(thread)
     return grown(book.session.tree, calls, lambda call: figures(book, call).context_tokens, usd)
 
 
 def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: Usd | None = None) -> list[TurnGrowth]:
-    """As `turns_of`, for `calls` of a thread whose contexts have the `size` (tokens)."""
-    alone = unit_of(tree, calls) == ROUND
+    """As `grown_turns`, for `calls` of a thread whose contexts have the `size` (tokens)."""
+    turns = turns_of(tree, calls)
+    alone = turns.called <= 1
     groups: list[list[Call]] = []
-    for call in calls:
-        same = groups and not alone and tree[groups[-1][0].raw_head].turn == tree[call.raw_head].turn
-        if same and not _breaks(groups[-1], call):
+    for n, call in enumerate(calls):
+        if n and not alone and turns.of_call(n - 1) == turns.of_call(n):
             groups[-1].append(call)
         else:
             groups.append([call])
     sizes = [size(group[-1]) for group in groups]
-    growth = [None, *(None if _breaks(a, b[0]) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
+    growth = [None, *(None if _broken(a, b) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
     return [
         TurnGrowth(
             n,
@@ -140,8 +141,12 @@ def _steps(
     return list(zip(pairwise(groups), pairwise(sizes), strict=True))
 
 
-def _breaks(before: Sequence[Call], call: Call) -> bool:
-    return call.epoch.number != before[-1].epoch.number and call.epoch.start in _BREAKS
+def _broken(before: Sequence[Call], group: Sequence[Call]) -> bool:
+    """Whether the context was made smaller between the end of one group and that of the next."""
+    return any(
+        call.epoch.number != was.epoch.number and call.epoch.start in _BREAKS
+        for was, call in pairwise((before[-1], *group))
+    )
 
 
 def compacts_at(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
@@ -149,7 +154,7 @@ def compacts_at(book: Book, thread: str, window: ContextWindow) -> tuple[int, st
     `window` is the one in force for the thread's last call."""
     if window.origin == COMPACTION:
         return window.limit, "observed"
-    folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if _breaks([a], b)]
+    folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if _broken((a,), (b,))]
     seen = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not by_hand(b)]
     if seen:
         return max(seen), "observed"
@@ -177,7 +182,7 @@ def outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd, missed: 
     client takes, in tokens (0: not known)."""
     calls = book.session.thread_calls(thread)
     unit = unit_of(book.session.tree, calls)
-    found = turns_of(book, thread, usd)
+    found = grown_turns(book, thread, usd)
     context = figures(book, calls[-1]).context_tokens if calls else 0
     growth = after = money = None
     steps = [turn.growth for turn in found if turn.growth is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,11 +18,10 @@ _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 class Kin:
     """One thread: `depth` below the main one, `last` of those that its parent started.
 
-    `tokens` is the input of its last call with a report, `peak` the largest, `sent` all input and `answered` all output
-    together (None: no report). `usd` is what its calls cost: None where a price is not known, or not known yet (then
-    `priced` is False); `least` is what is known of it. `since` is the parent's call (from 1) after which it began, 0
-    where times do not tell;
-    `folds` counts its compactions.
+    `tokens` is the context of its last call, `peak` its largest (None: not known yet), `sent` all reported
+    input and `answered` all output together (None: no report). `usd` is what its calls cost: None where a price is not
+    known, or not known yet (then `priced` is False); `least` is what is known of it. `since` is the parent's call (from
+    1) after which it began, 0 where times do not tell; `folds` counts its compactions.
     """
 
     id: str
@@ -72,13 +71,18 @@ def parent_of(session: Session, thread: Thread) -> str:
     return thread.parent if thread.parent in session.threads and thread.parent != thread.id else MAIN
 
 
-def family(session: Session, costs: Mapping[str, Cost | None]) -> list[Kin]:
+Size = Callable[[Call], int | None]
+"""Gives a call's context in tokens (`analysis.figures.context_size`), None while it is not known."""
+
+
+def family(session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[Kin]:
     """Every thread with its figures. `costs` holds a price for each call that was asked for, None without one."""
-    return [_kin(session, thread, depth, last, costs) for thread, depth, last in ordered(session)]
+    return [_kin(session, thread, depth, last, costs, size) for thread, depth, last in ordered(session)]
 
 
-def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mapping[str, Cost | None]) -> Kin:
+def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mapping[str, Cost | None], size: Size) -> Kin:
     calls = session.thread_calls(thread.id)
+    sizes = [size(call) for call in calls]
     used = [call.usage for call in calls if call.usage is not None]
     parent = parent_of(session, thread) if thread.id != MAIN else ""
     least, whole, priced = _spent(calls, costs)
@@ -90,8 +94,8 @@ def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mappin
         last=last,
         calls=len(calls),
         model=calls[-1].model if calls else "",
-        tokens=used[-1].input if used else None,
-        peak=max((usage.input for usage in used), default=None),
+        tokens=sizes[-1] if sizes else None,
+        peak=max((tokens for tokens in sizes if tokens is not None), default=None),
         sent=sum(usage.input for usage in used) if used else None,
         answered=sum(usage.output for usage in used) if used else None,
         usd=least if whole else None,

@@ -91,7 +91,8 @@ def heaviest(threads: list[ThreadCosts], most: int) -> list[DearBlock]:
     # Money follows tokens x calls but for the rates: far more candidates than are wanted are priced.
     likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES]
     found = [_heavy(where[digest]) for digest in likely if carried[digest]]
-    return sorted(found, key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
+    # What cost nothing, or nobody knows how much, is not dear.
+    return sorted((one for one in found if one.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
 
 
 def _heavy(places: list[tuple[ThreadCosts, int]]) -> DearBlock:

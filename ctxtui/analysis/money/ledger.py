@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Stays, Stretch
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.figures import attached, lacking
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES, INDEX
@@ -53,7 +53,7 @@ class CostLedger:
         self._charged: list[Charged] = []
         self._sums: list[float] = [0.0]
         self._least: list[int] = []
-        self._by_category: list[tuple[float, ...]] = [(0.0,) * (len(CATEGORIES) + 1)]
+        self._by_category: list[tuple[float, ...]] = [(0.0,) * (len(CATEGORIES) + 2)]
         self._turns: list[int] = []
         self._path: list[int] = []
 
@@ -92,7 +92,7 @@ class CostLedger:
         missing = lacking(self._book, call)
         total = missing + running.read(call.sent_head, call.sent_head)
         if usage is None or cost is None or not usage.input or not total:
-            return _FREE, (0.0,) * (len(CATEGORIES) + 1)
+            return _FREE, (0.0,) * (len(CATEGORIES) + 2)
         scale = total / usage.input
         counts = (usage.cache_read * scale, usage.cache_write * scale, usage.fresh * scale)
         ends = (counts[0], counts[0] + counts[1], float(total))
@@ -100,7 +100,8 @@ class CostLedger:
         answer = cost.output / usage.output if usage.output else 0.0
         read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
         charged = Charged(read, write, (rates[0], rates[1], rates[2]), answer)
-        return charged, self._categories(call.sent_head, charged, missing, ends)
+        front = missing - attached(self._book, call)
+        return charged, self._categories(call.sent_head, charged, (front, missing), ends)
 
     def _blocks_until(self, head: int, token: float) -> int:
         """How many blocks of the path lie more than half before `token`."""
@@ -110,15 +111,21 @@ class CostLedger:
         )
 
     def _categories(
-        self, head: int, charged: Charged, missing: int, ends: tuple[float, float, float]
+        self, head: int, charged: Charged, lacks: tuple[int, int], ends: tuple[float, float, float]
     ) -> tuple[float, ...]:
-        parts, before, lacking, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0, 0.0
+        """USD by category, then of what is not recorded and of what was attached again: `lacks` are the tokens in front
+        of the blocks up to the end of the one and of the other."""
+        parts, before, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0
+        front, missing = lacks
+        lacking = again = 0.0
         for end, rate in zip(ends, charged.rates, strict=True):
             sums = self._sums_until(head, end - missing)
             parts = [p + (s - b) * rate for p, s, b in zip(parts, sums, before, strict=True)]
-            lacking += (min(missing, end) - min(missing, start)) * rate
+            own = min(front, end) - min(front, start)
+            lacking += own * rate
+            again += (min(missing, end) - min(missing, start) - own) * rate
             before, start = sums, end
-        return (*parts, lacking)
+        return (*parts, lacking, again)
 
     def _sums_until(self, head: int, token: float) -> list[float]:
         """Tokens by category of the context `head` up to `token`, which may stand inside a block."""
@@ -147,7 +154,8 @@ class CostLedger:
             self._least[-1] = min(charged.read for charged in self._charged[calls - calls % _CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
-        """USD by category index over the first `calls` calls (at most `done`); last what is not recorded."""
+        """USD by category index over the first `calls` calls (at most `done`); then what is not recorded, last what was
+        attached again."""
         return self._by_category[calls]
 
     def block(self, node: int, tokens: int, calls: int) -> float | None:

@@ -25,7 +25,8 @@ class Figures:
     call whose provider reports cache figures (None where there is but one: it had nothing to hit);
     `cache_read_of_unwritten` is the other common definition, read / (read +
     fresh), which leaves writes out. `rewrites` counts calls that paid again for what the cache had held (see
-    `analysis.money.bill`), `cost_usd` is the list price.
+    `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one it is not known, but that it
+    is `cost_usd_at_least`.
     """
 
     calls: int = 0
@@ -35,6 +36,7 @@ class Figures:
     cache_read_of_unwritten: float | None = None
     rewrites: int = 0
     cost_usd: float | None = None
+    cost_usd_at_least: float | None = None
     unpriced_calls: int = 0
 
 
@@ -101,6 +103,7 @@ def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
         cache_read_of_unwritten=read_ / (read_ + fresh) if whole and read_ + fresh else None,
         rewrites=len(bill.rewrites),
         cost_usd=bill.usd if not unpriced else None,
+        cost_usd_at_least=bill.usd,
         unpriced_calls=unpriced,
     )
 
@@ -134,7 +137,7 @@ def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
         figure = getattr(found, _FIGURE[field.name])
         alone = field.name == "min_cache_read" and figure is None and found.calls == 1
         passed = alone or (figure is not None and _within(field.name, figure, allowed))
-        out.append(LimitVerdict(field.name, allowed, figure, passed, _told(field.name, figure, allowed, passed)))
+        out.append(LimitVerdict(field.name, allowed, figure, passed, _told(field.name, found, allowed, passed)))
     return out
 
 
@@ -150,7 +153,7 @@ def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLE
             continue
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
         passed = now is not None and _within(name, now, allowed)
-        told = _told(name, now, allowed, passed) + f"; baseline {_shown(name, before)}"
+        told = _told(name, found, allowed, passed) + f"; baseline {_shown(name, before)}"
         out.append(LimitVerdict(f"baseline {key}", allowed, now, passed, told))
     return out
 
@@ -159,9 +162,13 @@ def _within(limit: str, figure: float, allowed: float) -> bool:
     return figure >= allowed if limit.startswith("min") else figure <= allowed
 
 
-def _told(limit: str, figure: float | None, allowed: float, passed: bool) -> str:
+def _told(limit: str, found: Figures, allowed: float, passed: bool) -> str:
+    figure, known = getattr(found, _FIGURE[limit]), found.cost_usd_at_least
+    said = _shown(limit, figure)
+    if limit == "max_cost" and figure is None and known:
+        said = f"≥ {_shown(limit, known)}"
     than = "at least" if limit.startswith("min") else "at most"
-    return f"{_WORDS[limit]}: {_shown(limit, figure)}, {than} {_shown(limit, allowed)}" + ("" if passed else " allowed")
+    return f"{_WORDS[limit]}: {said}, {than} {_shown(limit, allowed)}" + ("" if passed else " allowed")
 
 
 def _shown(limit: str, value: float | None) -> str:

@@ -11,7 +11,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.pricing.price import Cost, known_usd
 
-NOT_RECORDED, OUTPUT, OTHER, RECORDED = "not recorded", "output", "other", "recorded"
+NOT_RECORDED, ATTACHED = "not recorded", "re-attached"
+OUTPUT, OTHER, RECORDED = "output", "other", "recorded"
 CONVERSATION = "no tool"
 _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
@@ -67,7 +68,8 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
 def by_category(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own: frozenset[str] | None = None
 ) -> list[SpendingRow]:
-    """What each category of block cost as input; then what is not recorded, output, and what no block stands for.
+    """What each category of block cost as input; then what was attached again, what is not recorded, output, and
+    what no block stands for.
 
     With `own`, recorded figures of other calls are left out; list prices of calls are left out by a cost of None.
     """
@@ -75,7 +77,8 @@ def by_category(
     for thread in threads:
         sums = thread.ledger.categories(thread.ledger.done)
         rows += [SpendingRow(name.replace("_", " "), usd) for name, usd in zip(CATEGORIES, sums, strict=False) if usd]
-        rows += _rest(thread, costs, own, sum(sums[:-1]), NOT_RECORDED)
+        rows += [SpendingRow(ATTACHED, sums[-1])] if sums[-1] else []
+        rows += _rest(thread, costs, own, sum(sums[: len(CATEGORIES)]) + sums[-1], NOT_RECORDED)
     return merged(rows)
 
 

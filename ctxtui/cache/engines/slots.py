@@ -20,7 +20,7 @@ _FREE: Final = -1
 class Slots:
     """What the slots hold: numbers of requests on the trail, the slot used last at the end."""
 
-    mechanism: ClassVar[Mechanism] = Mechanism()
+    mechanism: ClassVar[Mechanism] = Mechanism(holds_one=True)
 
     def __init__(self, trail: PrefixHistory | None = None, slots: tuple[int, ...] = ()) -> None:
         self.trail = trail or PrefixHistory()

@@ -13,7 +13,8 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import note, write, write_json
+from ctxtui.cli.paint import width
 from ctxtui.core import canonical
 from ctxtui.core.edit_json import to_json
 from ctxtui.core.errors import BadConfig, NotFound
@@ -24,7 +25,7 @@ from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
 from ctxtui.transcripts.targets import TARGETS
-from ctxtui.views.text import numbers
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ AWAITING = (
 
 @click.command(
     "curate",
-    help="Put one call's context under edits and policies and print the request that leaves, ready to be sent; what it "
-    "costs and breaks goes to standard error. Without a policy the request is the recorded one.\n\n"
+    help="Put one call's context under edits and policies: what that frees, breaks and costs, and the request that "
+    "leaves, ready to be sent. On a terminal the price is printed; -o FILE or a pipe takes the request, and the price "
+    "goes to standard error. Without a policy the request is the recorded one.\n\n"
     f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
     "[[policy]] tables; --edits a file of edits, one JSON object a line; --applied takes those that you applied on the "
     "screen.\n\n"
     "--to claude-code, codex, opencode, pi or aider writes a recording of that tool again, as a new session that it "
-    "resumes behind an answer; the command to type is said.\n\n\b\n"
+    "resumes behind an answer; for claude-code and codex any tool's recording is translated. The command to type is "
+    "said.\n\n\b\n"
     "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json",
 )
 @click.argument("name", metavar="PATH", type=SessionName())
@@ -101,10 +104,29 @@ def curate(
     if flags["as_json"]:
         told = fields(found, out.lost, out.violations, out.data, form or found.form)
         write_json({**told, "resume": resume_of(form or "", out, output)})
-    elif out.data:
+    elif out.data and not _on_screen(output):
         emit(out.data, output)
+    on_screen = _on_screen(output) and not flags["as_json"]
     for line in lines(found, out.lost, out.violations):
-        note(line)
+        if on_screen:
+            _shown(line)
+        else:
+            note(line)
+    if on_screen and out.data:
+        note(f"the request has {len(out.data):,} bytes: -o FILE writes it, a pipe takes it")
+
+
+def _on_screen(output: Path | None) -> bool:
+    """Whether what is printed is read by a person: nobody wants to see a request there."""
+    return output is None and sys.stdout.isatty()
+
+
+def _shown(line: str) -> None:
+    """A line of the price tag on a terminal, its words below each other where it is too long."""
+    first, *more = safe_text.wrap(safe_text.line(line), width() - _INDENT) or [""]
+    write(first)
+    for words in more:
+        write(" " * _INDENT + words.lstrip())
 
 
 def curated_from(
@@ -119,13 +141,13 @@ def curated_from(
 ) -> Curation:
     """A call's context, counted, under `edits` and `steps`; `which` is its thread and number, `resumed` says that a
     tool is to go on from it."""
+    from ctxtui.cli.progress import counting
     from ctxtui.services.counting.books import book_for
-    from ctxtui.services.counting.count_cache import counter_with_memory
     from ctxtui.services.counting.counting import count_all
     from ctxtui.services.counting.pricing import prices_for
 
     chosen = choose(loaded.session, *which)
-    with counter_with_memory(settings) as counter:
+    with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
         return curated(
@@ -221,6 +243,7 @@ def emit(data: bytes, output: Path | None) -> None:
     note(f"{len(data):,} bytes written to {output}")
 
 
+_INDENT = 9
 SHOWN = 3
 """Quoted and lost literals that are named."""
 

@@ -18,7 +18,8 @@ from ctxtui.services.editing.exporting import FORMS, Exported, exported, placed,
 @click.command(
     "export",
     help="Write one call's context as a request body, the whole session in ctxtui's own format, or a new session that "
-    "its tool resumes behind the call's answer (claude-code, codex, opencode, pi, aider).\n\n"
+    "its tool resumes behind the call's answer (claude-code, codex: translated where another tool recorded it; "
+    "opencode, pi, aider).\n\n"
     f"NAME is {NAME_HELP}. What the target cannot carry is named on standard error. A file made with -o is for you "
     "alone (mode 0600).\n\n\b\n"
     "Example: ctxtui export session.jsonl --to anthropic --call 12 -o request.json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,8 @@ def repair(
         note(line)
     if flags["as_json"]:
         write_json(_fields(found, loaded))
+    elif found.mended.edits and not flags["dry_run"] and output is None and sys.stdout.isatty():
+        note("nothing is written yet: -o . writes the mended session here, a pipe takes it")
     elif found.mended.edits and not flags["dry_run"]:
         _write(found, loaded, form, output, settings)
 
@@ -111,11 +114,12 @@ def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
 
 def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
     from ctxtui.cli.edit.curate import curated_from, emit, made
+    from ctxtui.services.editing.edited_context import resumed_by
 
     curation = curated_from(
         loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), settings, True
     )
-    out, place = made(curation, loaded, form or (curation.resumed if loaded.path is not None else ""), output, False)
+    out, place = made(curation, loaded, form or resumed_by(curation, loaded.path), output, False)
     emit(out.data, place)
     for line in out.lost:
         note(f"not carried over: {line}")

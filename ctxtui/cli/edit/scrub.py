@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.progress import Working
 
 _LEVELS = ("secrets", "personal", "text")
+
+
+MASKED: Final = "masked"
+"""The tag by which lists tell a masked copy from what it is a copy of."""
 
 
 @click.command(
@@ -41,9 +48,10 @@ def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool)
     settings = config_of(context).settings
     session = opened(name, settings).session
     masker = Masker(mask_rules(), Level(mask))
-    copy = scrubbed(session, new or f"{session.about.id or 'session'}-scrubbed", masker)
-    with Store.open(database(settings.data_dir)) as store:
+    with Working("masking"), Store.open(database(settings.data_dir)) as store:
+        copy = scrubbed(session, new or f"{session.about.id or 'session'}-scrubbed", masker)
         id_ = store.import_session(copy, SourceInfo(format=copy.about.source), price=price_of(prices_for(settings)))
+        store.tag(id_, (MASKED,))
     if as_json:
         write_json({"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)})
     else:

@@ -10,8 +10,8 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
+from ctxtui.cli.progress import counting
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.exporting import write_private
 
@@ -65,7 +65,7 @@ def share(
     settings = config_of(context).settings
     loaded = opened(name, settings)
     chosen = choose(loaded.session, thread, number or 0)
-    with counter_with_memory(settings) as counter:
+    with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
     masker = Masker(mask_rules(), Level(mask))

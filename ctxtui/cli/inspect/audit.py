@@ -14,22 +14,22 @@ from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_bands
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
+from ctxtui.cli.progress import counting
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import Audit, audit
-from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.tokens.estimators import ESTIMATORS
 
 Rows = dict[str, Audit]
 
 _COLUMNS: Final = (
-    ("median_abs_error_pct", "median"),
-    ("p95_abs_error_pct", "p95"),
-    ("new_median_abs_error_pct", "new median"),
-    ("new_p90_abs_error_pct", "new p90"),
-    ("interval_coverage_pct", "inside"),
-    ("median_interval_width_pct", "±"),
+    ("median_abs_error_pct", "median %"),
+    ("p95_abs_error_pct", "p95 %"),
+    ("new_median_abs_error_pct", "median %"),
+    ("new_p90_abs_error_pct", "p90 %"),
+    ("interval_coverage_pct", "held %"),
+    ("median_interval_width_pct", "± %"),
 )
 _NAME: Final = 38
 
@@ -66,7 +66,7 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
 def _all(names: list[str], settings: Settings, estimator: str) -> tuple[Rows, list[tuple[str, CtxtuiError]]]:
     rows: Rows = {}
     failed = []
-    with counter_with_memory(settings) as counter:
+    with counting(settings, "foretelling") as counter:
         for name in names:
             try:
                 rows[name] = audit(opened(name, settings).session, counter, settings, estimator)
@@ -99,11 +99,12 @@ def _call(name: str, row: Audited) -> dict[str, Any]:
 
 def as_text(rows: Rows) -> str:
     """A table with one line per file and one over all, in percent; then the cache reads."""
+    above = f"{'':{_NAME}} {'':>6} {'error of the input':>21} {'error of what is new':>21} {'90 % interval':>21}"
     head = f"{'':{_NAME}} {'calls':>6} " + " ".join(f"{title:>10}" for _, title in _COLUMNS)
     lines = [_line(name, one.inputs) for name, one in rows.items()]
     if len(rows) > 1:
         lines.append(_line("all", [row for one in rows.values() for row in one.inputs]))
-    return "\n".join([head, *lines, *cache_text(rows)])
+    return "\n".join([above, head, *lines, *cache_text(rows)])
 
 
 def _line(name: str, rows: list[Audited]) -> str:

@@ -9,7 +9,7 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write, write_json
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.cli.progress import counting
 
 
 @click.command(
@@ -32,7 +32,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
     if markers:
         _markers(loaded, settings, as_json)
         return
-    with counter_with_memory(settings) as counter:
+    with counting(settings) as counter:
         found = missed(loaded.session, counter, settings)
         coming = _next(loaded, counter, settings)
     if as_json:
@@ -57,12 +57,13 @@ def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
     from ctxtui.cli.inspect.cache_markers import markers_fields, markers_text
     from ctxtui.services.library.preflight import placings
 
-    with counter_with_memory(settings) as counter:
+    with counting(settings, "trying other cache markers") as counter:
         found = placings(loaded.session, counter, settings)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_fields(found)})
         return
-    for line in markers_text(found):
+    labels = {id_: thread.label for id_, thread in loaded.session.threads.items()}
+    for line in markers_text(found, labels):
         write(line)
 
 
@@ -87,6 +88,7 @@ def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
         "calls": found.calls,
         "cost_usd": found.usd,
         "lost_usd": found.lost,
+        "unpriced_calls": found.unpriced,
         "written_again_tokens": found.tokens,
         "reported": found.tested,
         "tested": found.tested,

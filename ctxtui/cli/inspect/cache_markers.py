@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import Worth
-from ctxtui.views.text import numbers
+from ctxtui.views.text import cells, numbers, safe_text
 
 _NAME = 18
+_THREAD = 40
+"""Cells of a thread's name."""
 _MOST = 5
 """Markers listed one by one."""
 
@@ -42,12 +44,36 @@ def markers_fields(found: Sequence[Placing]) -> list[dict[str, Any]]:
     ]
 
 
-def markers_text(found: Sequence[Placing]) -> Iterator[str]:
-    """A table per thread, and the markers that did not pay."""
+def markers_text(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
+    """The first thread's table and the markers that did not pay; the other threads with a line each."""
     if not found:
         yield "Other markers cannot be tried: no thread with several timed calls to a provider that takes markers."
-    for one in found:
-        yield from _table(one, several=len(found) > 1)
+    first, rest = found[:1], found[1:]
+    for one in first:
+        yield from _table(one, several=bool(rest))
+    if rest:
+        yield from _folded(rest, labels)
+
+
+def _folded(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
+    """A line for each thread: their tables are nearly equal, and --json has them whole."""
+    own, least = sum(one.own for one in found), sum(one.plan.cost for one in found)
+    unit = found[0]
+    many = f"{len(found):,} further thread{'' if len(found) == 1 else 's'}"
+    sums = f": {_cost(unit, own)} as recorded, {_cost(unit, least)} at the least" if _same_unit(found) else ""
+    yield f"{many}{sums}"
+    yield f"  {'thread':{_THREAD}} {'calls':>6} {'recorded':>10} {'least':>10}  cheapest strategy"
+    for one in sorted(found, key=lambda one: one.plan.cost - one.own):
+        name = cells.left(safe_text.one_line(labels.get(one.thread) or one.thread), _THREAD)
+        best = f"{one.tried[0].name} {_cost(one, one.tried[0].cost)}" if one.tried else ""
+        costs = f"{_cost(one, one.own):>10} {_cost(one, one.plan.cost):>10}"
+        yield f"  {name} {len(one.calls):>6} {costs}  {best}".rstrip()
+    if any(one.own < one.plan.cost for one in found):
+        yield "  less recorded than at the least: what other threads had written was read"
+
+
+def _same_unit(found: Sequence[Placing]) -> bool:
+    return len({one.relative for one in found}) == 1
 
 
 def _table(one: Placing, several: bool) -> Iterator[str]:

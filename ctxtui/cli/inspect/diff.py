@@ -17,9 +17,9 @@ from ctxtui.analysis.content.volatile import Unsteady, unsteady
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
+from ctxtui.cli.progress import counting
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.recordings.recording import Loaded
 
@@ -84,7 +84,7 @@ def _sides(
     recordings = {name: opened(name, settings) for name in dict.fromkeys((one.name, other.name))}
     chosen = [choose(recordings[each.name].session, each.thread, each.number) for each in (one, other)]
     books: dict[str, Book] = {}
-    with counter_with_memory(settings) as counter:
+    with counting(settings) as counter:
         for name, loaded in recordings.items():
             books[name] = book_for(loaded.session, counter, settings)
             count_all(books[name], counter)

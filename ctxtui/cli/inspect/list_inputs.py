@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
@@ -10,9 +11,11 @@ from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
 from ctxtui.analysis.content.duplicates import Repeat
 from ctxtui.analysis.content.tools import ToolServer, ToolUse, used
-from ctxtui.analysis.figures import figures
+from ctxtui.analysis.figures import context_size, figures
 from ctxtui.analysis.growth.phases import Phase, phases
 from ctxtui.analysis.growth.thread_tree import Kin, family
+from ctxtui.analysis.money.block_costs import thread_costs
+from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.call import Call
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.settings import Settings
@@ -39,7 +42,8 @@ class ListInputs:
         """The session's threads with their figures."""
         price = price_of(prices_for(self.settings))
         session = self.book.session
-        return family(session, {id_: price(call) for id_, call in session.calls.items()})
+        costs = {id_: price(call) for id_, call in session.calls.items()}
+        return family(session, costs, partial(context_size, self.book))
 
     @property
     def servers(self) -> list[ToolServer]:
@@ -59,6 +63,19 @@ class ListInputs:
         number = max(1, self.chosen.number)
         found = weights(tree, call.sent_head, self.own, stays, number, strips_thinking=strips)
         return sorted(found, key=lambda one: -one.carry)
+
+    @cached_property
+    def _ledger(self) -> CostLedger | None:
+        """What the blocks of the thread cost, call by call; None for a thread without a call or price."""
+        price, session = price_of(prices_for(self.settings)), self.book.session
+        costs = {id_: price(call) for id_, call in session.calls.items()}
+        threads = thread_costs(self.book, costs) if any(costs.values()) else []
+        found = (one for one in threads if one.thread == self.chosen.thread)
+        return next((one.ledger for one in found), None)
+
+    def paid(self, one: Weight) -> float | None:
+        """USD that a block has cost since it entered, up to the call; None where that is not known."""
+        return self._ledger.block(one.node, one.tokens, max(1, self.chosen.number)) if self._ledger else None
 
     @property
     def repeats(self) -> list[Repeat]:

@@ -12,6 +12,7 @@ from ctxtui.cli.inspect.list_inputs import ListInputs
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
+from ctxtui.core.turns import turns_of
 from ctxtui.views.inspector import threads as thread_view
 from ctxtui.views.inspector import toolset
 from ctxtui.views.lists import duplicates as repeat_view
@@ -36,6 +37,7 @@ def heaviest(asked: ListInputs) -> list[dict[str, Any]]:
             "calls": one.calls,
             "carry": one.carry,
             "since_call": one.since or None,
+            "cost_usd": asked.paid(one),
             "cacheable": one.stability or None,
             "held": [one.held, one.further],
         }
@@ -55,10 +57,11 @@ def _block(asked: ListInputs, node: int) -> dict[str, Any]:
 
 def heaviest_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The heaviest blocks for people."""
-    rows = [weight_view.HeavyBlock(one, asked.book.session.tree[one.node].category, None) for one in asked.weighed]
+    tree = asked.book.session.tree
+    rows = [weight_view.HeavyBlock(one, tree[one.node].category, asked.paid(one)) for one in asked.weighed]
     yield rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
     side = DiffSide(asked.book, asked.chosen)
-    yield from _lines(weight_view.table(lambda node: said(side, node)), rows[:_MOST], "carry")
+    yield from _lines(weight_view.table(lambda node: said(side, node), rows), rows[:_MOST], "carry")
 
 
 def _lines(table: Table[Row], rows: Iterable[Row], order: str = "") -> Iterator[list[Span]]:
@@ -91,14 +94,8 @@ def repeats(asked: ListInputs) -> dict[str, Any]:
 def repeat_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The repeats for people."""
     tree, side = asked.book.session.tree, DiffSide(asked.book, asked.chosen)
-    rows = repeat_view.ordered(
-        [
-            repeat_view.Repeated(
-                one, asked.own(one.node), tree[one.node].category, tree[one.other].turn, tree[one.other].depth
-            )
-            for one in asked.repeats
-        ]
-    )
+    turns = turns_of(tree, asked.book.session.thread_calls(asked.chosen.thread))
+    rows = repeat_view.ordered([repeat_view.repeated(tree, turns, one, asked.own(one.node)) for one in asked.repeats])
     yield rule("repeats", "".join(span.text for span in repeat_view.total(rows)))
     if not rows:
         yield [Span(" Nothing in this context stands there twice.", "dim")]

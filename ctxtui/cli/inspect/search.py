@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.context import Meter, SessionName, config_of, named
+from ctxtui.cli.context import SessionName, config_of, named
 from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
+from ctxtui.cli.progress import Working
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
@@ -62,17 +63,13 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
         raise click.UsageError("an empty text is in every block")
     config = config_of(context)
     searcher, sessions = _prepared(query, chosen, config)
-    meter = Meter("searching") if sys.stderr.isatty() and sys.stdout.isatty() else None
     found: list[Hit] = []
     painter = None if as_json else Painter(config.settings.glyphs)
-    for hit in islice(searcher.hits(sessions, _telling(meter, len(sessions))), limit + 1):
-        if meter:
-            meter.clear()
-        if painter and len(found) < limit:
-            _print(painter, hit, first=not found or found[-1].summary.key != hit.summary.key)
-        found.append(hit)
-    if meter:
-        meter.clear()
+    with Working("searching") as work:
+        for hit in islice(searcher.hits(sessions, _telling(work, len(sessions))), limit + 1):
+            if painter and len(found) < limit:
+                _print(painter, hit, first=not found or found[-1].summary.key != hit.summary.key)
+            found.append(hit)
     more, found = len(found) > limit, found[:limit]
     if as_json:
         write_json(_fields(query, bool(chosen["regex"]), found, more, searcher))
@@ -126,10 +123,9 @@ def _named(name: str, config: Config) -> list[SessionSummary]:
     return [glimpse(one, time.time(), config.settings.live_seconds) for one in seen if one is not None]
 
 
-def _telling(meter: Meter | None, total: int) -> Callable[[int], bool]:
+def _telling(work: Working, total: int) -> Callable[[int], bool]:
     def told(done: int) -> bool:
-        if meter:
-            meter.say(f"{done:,} of {total:,} sessions")
+        work.say(f"{done:,} of {total:,} sessions")
         return True
 
     return told

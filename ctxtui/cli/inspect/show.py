@@ -10,9 +10,9 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
+from ctxtui.cli.progress import counting
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tokens.estimators import ESTIMATORS
@@ -60,7 +60,7 @@ def show(
     config = config_of(context)
     loaded = opened(name, config.settings)
     chosen = choose(loaded.session, thread, number or 0)
-    with counter_with_memory(config.settings) as counter:
+    with counting(config.settings) as counter:
         book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
     asked = {name for name, wanted in lists.items() if wanted} | ({"phases"} if phase_rule else set())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import (
@@ -20,18 +19,21 @@ from ctxtui.analysis.figures import (
     growth,
 )
 from ctxtui.analysis.residual import residual
-from ctxtui.analysis.session_events import sentence
+from ctxtui.analysis.session_events import sentence, told
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.inspect import show_labels
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.block_content import read
+from ctxtui.core.turns import Turns, turns_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.accounts import priced
 from ctxtui.services.counting.pricing import totals_of
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.views.blocks import one_line
 from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
 from ctxtui.views.lists.bill import spent_words
+from ctxtui.views.model.block_cache import preview_of
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -56,7 +58,7 @@ def print_text(
         _total(book, chosen, got, settings),
         show_labels.table(book, chosen.call, got, blocks) if by_label else _composition(book, chosen, got),
         () if by_label else show_labels.counts(book, chosen.call.model, blocks),
-        _blocks(book, blocks, got.context_tokens, every_block),
+        _blocks(book, chosen, blocks, every_block),
         _growth(book, chosen),
         _skipped(loaded),
     ):
@@ -64,8 +66,13 @@ def print_text(
             painter.line(line)
 
 
-def _sentence(book: Book, thread: str) -> str:
-    return sentence(book.session, thread, misses_of(book, cached_by(book)).found)
+def _sentence(book: Book, chosen: ChosenCall, settings: Settings) -> str:
+    """What is most to be said of the thread, whose last call is asked for; of an earlier one its own miss, or ""."""
+    found = priced(book.session, book, settings).misses()
+    if chosen.number == len(book.session.thread_calls(chosen.thread)):
+        return sentence(book.session, chosen.thread, found.found)
+    own = next((one for one in found.of(chosen.thread) if one.number == chosen.number), None)
+    return told(own) if own is not None else ""
 
 
 def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
@@ -80,7 +87,8 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     yield [Span(cells.fit(title, room), "bold")]
     yield [Span(cells.fit(facts, room), "dim")]
     if chosen.number:
-        yield [Span(cells.fit(safe_text.one_line(_sentence(book, chosen.thread)), room), "ink")]
+        if words := _sentence(book, chosen, settings):
+            yield [Span(cells.fit(safe_text.one_line(words), room), "ink")]
         yield [Span(cells.fit(spent_words(totals_of(session, settings)), room), "dim")]
     yield []
 
@@ -145,28 +153,31 @@ def _category_table(got: CallFigures) -> Table[tuple[str, int]]:
     )
 
 
-def _blocks(book: Book, blocks: list[BlockFigure], total: int, every: bool) -> Iterator[list[Span]]:
+def _blocks(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], every: bool) -> Iterator[list[Span]]:
     if not blocks:
         return
     shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:HEAVIEST]
     title = "blocks" if every else "heaviest blocks"
     yield rule(title, f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else "")
-    table = _block_table(book)
+    table = _block_table(book, turns_of(book.session.tree, book.session.thread_calls(chosen.thread)))
     for figure in shown:
         yield table.draw(figure, width())
 
 
-def _block_table(book: Book) -> Table[BlockFigure]:
+def _block_table(book: Book, turns: Turns) -> Table[BlockFigure]:
     def turn(figure: BlockFigure, room: int) -> Span:
         node = book.session.tree[figure.node]
-        return Span(str(node.turn) if node.opens_turn and figure.node else "", "dim")
+        return Span(str(turns.of(node.id)) if node.opens_turn and figure.node else "", "dim")
 
-    def words(figure: BlockFigure, room: int) -> Span:
+    def words(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:
             told = read(figure.block).text
-            return Span(_UNSEEN[figure.category] if told in (WHAT, AGAIN) else told, "ink")
+            return [Span(_UNSEEN[figure.category] if told in (WHAT, AGAIN) else told, "ink")]
+        says = preview_of(book, figure.node)
+        if figure.gone is None and figure.read:
+            return one_line.words(says, signs.category(figure.category).style)
         gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.says} · " if figure.gone else ""
-        return Span(gone + _words(book, figure), "ink" if figure.read and not gone else "faint")
+        return [Span(gone, "faint"), *one_line.words(says, "faint", "faint")]
 
     return Table(
         (
@@ -184,13 +195,6 @@ def _tokens(figure: BlockFigure, room: int) -> Span:
     weight = "bold" if figure.tokens >= 1000 else "dim" if figure.tokens < 100 else "ink"
     tokens = numbers.tokens(figure.tokens) if figure.read else numbers.unread(figure.tokens)
     return Span(numbers.guessed(figure.tokens) if figure.method == "inferred" else tokens, weight)
-
-
-def _words(book: Book, figure: BlockFigure) -> str:
-    got = read(figure.block)
-    label = safe_text.one_line(book.names.label(book.session.tree[figure.node], got))
-    rest = safe_text.one_line(got.arguments or got.text)
-    return rest if not label or rest.startswith(label) else f"{label}  {rest}"
 
 
 def _growth(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:

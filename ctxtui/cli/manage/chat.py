@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.cli.context import SessionName, config_of
+from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, SessionName, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -26,10 +26,20 @@ from ctxtui.services.config.config import Config
     default="",
     help="Go on from a recorded session, at its end or after one of its calls.",
 )
+@FILES_OPTION
+@MEMORY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print whom it would talk to (schema_version 1), open nothing.")
 @click.pass_context
 def chat(
-    context: click.Context, model: str, provider: str | None, base_url: str, name: str, as_json: bool
+    context: click.Context,
+    /,
+    model: str,
+    provider: str | None,
+    base_url: str,
+    name: str,
+    files: str | None,
+    memory: str,
+    as_json: bool,
 ) -> int | None:
     """Talk to a model and see what it reads.
 
@@ -42,6 +52,7 @@ def chat(
     session, _, number = name.rpartition("@") if "@" in name else (name, "", "")
     if number and not number.isdecimal():
         raise WrongUse(f"no call number: {number}", place="--continue", way_out="write ID@12")
+    override(context, files=files, memory=memory)
     wish = ModelChoice(provider or "", model, base_url, session, int(number or 0))
     if as_json:
         _told(wish, config_of(context))
@@ -49,7 +60,7 @@ def chat(
     from ctxtui.cli.manage.start_screen import need_terminal, run_app
     from ctxtui.tui.start import make_chat
 
-    need_terminal(None)
+    need_terminal(None, config_of(context).settings)
     return run_app(lambda: make_chat(wish, config_of(context), Path.cwd()))
 
 

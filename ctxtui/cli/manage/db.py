@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.context import Meter, config_of
+from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import REFUSED
 from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.progress import Working
 from ctxtui.core.errors import InUse, NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
@@ -235,17 +236,14 @@ def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
         if anew:
             store.texts.clear()
     units = lacking(settings, sessions, live=True)
-    meter = Meter("indexing") if sys.stderr.isatty() else None
     failed: dict[str, str] = {}
-    for number, done in enumerate(fill(settings, units, lambda: False), 1):
-        if meter:
-            meter.say(f"{number:,} of {len(units):,} sessions")
-        if done.error:
-            failed[done.name] = done.error
-    if units:
-        settle(settings)
-    if meter:
-        meter.clear()
+    with Working("indexing") as work:
+        for number, done in enumerate(fill(settings, units, lambda: False), 1):
+            work.say(f"{number:,} of {len(units):,} sessions")
+            if done.error:
+                failed[done.name] = done.error
+        if units:
+            settle(settings)
     with Store.open(database(settings.data_dir)) as store:
         size = store.texts.size()
     known = len(sessions) - len(units)

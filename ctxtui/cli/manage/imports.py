@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxtui.cli.context import Meter, SessionName, config_of, named
+from ctxtui.cli.context import SessionName, config_of, named
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.progress import Working
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.paths import database
@@ -43,7 +43,7 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
     done: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     with Store.open(database(config.settings.data_dir)) as store:
-        known = {row.id for archived in (False, True) for row in store.sessions(archived)}
+        known = {row.id: row.calls for archived in (False, True) for row in store.sessions(archived)}
         for name, path in _each(names, config):
             try:
                 done.append(_one(store, path, config, known))
@@ -70,20 +70,18 @@ def _each(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | 
             yield str(path), path
 
 
-def _one(store: Store, path: Path | None, config: Config, known: set[str]) -> dict[str, Any]:
-    meter = Meter(f"importing {path.name if path else 'standard input'}") if sys.stderr.isatty() else None
-    loaded = load_stream() if path is None else load(path, meter.bytes if meter else None)
-    id_ = store.import_session(
-        loaded.session,
-        source_info(loaded),
-        price=price_of(prices_for(config.settings)),
-        progress=(lambda done, whole: meter.say(f"{done:,} of {whole:,} blocks")) if meter else None,
-    )
-    if meter:
-        meter.clear()
-    new = id_ not in known
-    known.add(id_)
+def _one(store: Store, path: Path | None, config: Config, known: dict[str, int]) -> dict[str, Any]:
+    with Working(f"importing {shown(path.name) if path else 'standard input'}") as work:
+        loaded = load_stream() if path is None else load(path, work.bytes)
+        id_ = store.import_session(
+            loaded.session,
+            source_info(loaded),
+            price=price_of(prices_for(config.settings)),
+            progress=lambda done, whole: work.say(f"{done:,} of {whole:,} blocks"),
+        )
     session = loaded.session
+    before = known.get(id_)
+    known[id_] = len(session.calls)
     title = session.about.title or loaded.name
     return {
         "id": id_,
@@ -92,7 +90,8 @@ def _one(store: Store, path: Path | None, config: Config, known: set[str]) -> di
         "source": loaded.source,
         "calls": len(session.calls),
         "skipped": len(loaded.skipped),
-        "new": new,
+        "new": before is None,
+        "calls_before": before or 0,
     }
 
 
@@ -109,6 +108,13 @@ def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
 
 
 def _told(one: dict[str, Any]) -> str:
-    state = "new" if one["new"] else "known"
-    skipped = f", {one['skipped']} lines skipped" if one["skipped"] else ""
-    return f"{one['id']}  {state}  {one['calls']:,} calls{skipped}  {shown(one['title'])}"
+    calls = f"{one['calls']:,} call{'' if one['calls'] == 1 else 's'}"
+    more = one["calls"] - one["calls_before"]
+    if one["new"]:
+        state = f"imported, {calls}"
+    elif more > 0:
+        state = f"brought up to date, {calls}, {more:,} of them new"
+    else:
+        state = f"already in the database, nothing new, {calls}"
+    skipped = f", {one['skipped']:,} lines skipped" if one["skipped"] else ""
+    return f"{one['id']}  {state}{skipped}  {shown(one['title'])}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of
 from ctxtui.cli.manage.start_screen import need_terminal, start
 from ctxtui.cli.output import write_json
-from ctxtui.core.errors import NotFound
 
 
 @click.command(
@@ -24,7 +22,7 @@ from ctxtui.core.errors import NotFound
 def open_(context: click.Context, name: str | None) -> int:
     """Open a recording on the screen."""
     settings = config_of(context).settings
-    need_terminal(name)
+    need_terminal(name, settings)
     return start(name, settings)
 
 
@@ -37,14 +35,9 @@ def last(context: click.Context, as_json: bool) -> Any:
     \b
     Example: cd my-project && ctxtui last
     """
-    from ctxtui.services.config.projects import related
-    from ctxtui.services.recordings.discover import find
-    from ctxtui.services.recordings.open import newest_here
+    from ctxtui.services.recordings.open_by_name import last_here
 
-    cwd = Path.cwd()
-    here = newest_here(find(cwd, clients=config_of(context).settings.clients), related(cwd, os.environ))
-    if here is None:
-        raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
+    here = last_here(Path.cwd(), config_of(context).settings.clients)
     if as_json:
         return write_json({"session": {"id": here.id, "source": here.source, "path": str(here.path)}})
     return context.invoke(open_, name=str(here.path))

@@ -6,14 +6,15 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
 from typing import Any, Final
 
 import click
 
-from ctxtui.cli.context import Meter, config_of
+from ctxtui.cli.context import config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
+from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
@@ -25,6 +26,8 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
 
+FIGURES_SECONDS: Final = 3.0
+"""Seconds for which a list on a terminal reads sessions of which nothing is remembered."""
 HEADS_SECONDS: Final = 1.0
 """Seconds for which the heads of files are read of which nothing is remembered."""
 
@@ -61,7 +64,12 @@ def sessions(
         found = _with_figures(shelf, found)
     else:
         found, left = shelf.looked_into(found, HEADS_SECONDS)
-        if left:
+        if not as_json and sys.stdout.isatty():
+            found = _with_figures(shelf, found, FIGURES_SECONDS)
+            left = sum(not one.known for one in found)
+            if left:
+                note(f"{left:,} sessions are not read yet: --figures reads all")
+        elif left:
             on = "the next run reads on, " if database(settings.data_dir).exists() else ""
             note(f"{left:,} sessions have no title yet: {on}--figures reads all")
     ids = {one.key: one.path for one in found} if folder else ids_of(found)
@@ -79,15 +87,21 @@ def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[Se
     return sorted((s for s in found if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
 
 
-def _with_figures(shelf: SessionLibrary, found: list[SessionSummary]) -> list[SessionSummary]:
-    meter = Meter("reading") if sys.stderr.isatty() else None
+def _with_figures(
+    shelf: SessionLibrary, found: list[SessionSummary], seconds: float | None = None
+) -> list[SessionSummary]:
+    """With what Home shows of each, as far as `seconds` reach (None: of all)."""
+    stop = Event()
+    timer = Timer(seconds or 0.0, stop.set)
+    timer.daemon = True
+    if seconds is not None:
+        timer.start()
     read: dict[str, SessionSummary] = {}
-    for one in shelf.figures(found, Event()):
-        read[one.key] = one
-        if meter:
-            meter.say(f"{len(read)} of {len(found)} sessions")
-    if meter:
-        meter.clear()
+    with Working("reading") as work:
+        for one in shelf.figures(found, stop):
+            read[one.key] = one
+            work.say(f"{len(read)} of {len(found)} sessions")
+    timer.cancel()
     return [read.get(one.key, one) for one in found]
 
 
@@ -136,7 +150,10 @@ def _figures(one: SessionSummary) -> dict[str, Any]:
 
 
 def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -> None:
-    table = _table(ids, time.time(), figures=any(one.known for one in found))
+    table = _table(ids, time.time())
+    if found:
+        head: list[Span] = [*table.heads(0), Span("  title, folder", "faint")]
+        painter.line(cropped(head, width()) if sys.stdout.isatty() else head)
     for one in found:
         place = (
             ""
@@ -151,16 +168,16 @@ def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -
         painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
 
 
-def _table(ids: dict[str, str], now: float, *, figures: bool) -> Table[SessionSummary]:
-    """What stands before a session's words; with `figures` those of Home's columns that are printed."""
-    longest = max(map(cells.width, ids.values()), default=0)
-    printed = [_figure(column) for column in home_columns() if column.printed] if figures else []
+def _table(ids: dict[str, str], now: float) -> Table[SessionSummary]:
+    """What stands before a session's words: whose it is, and those of Home's columns that are printed."""
+    longest = max((*map(cells.width, ids.values()), len("session")))
+    printed = [_figure(column) for column in home_columns() if column.printed]
     return Table(
         (
             Column("", 2, lambda one, _: Span("● " if one.live else "", "ok"), "left"),
-            Column("", longest, lambda one, _: Span(ids[one.key]), "left"),
-            Column("", 5, lambda one, _: Span(numbers.ago(now - one.mtime), "dim"), gap=2),
-            Column("", 11, lambda one, _: Span(one.source or "sample" * (one.group == SAMPLES), "dim"), "left", gap=2),
+            Column("session", longest, lambda one, _: Span(ids[one.key]), "left"),
+            Column("age", 5, lambda one, _: Span(numbers.ago(now - one.mtime), "dim"), gap=2),
+            Column("client", 11, _client, "left", gap=2),
             *printed,
         ),
         mark=0,
@@ -168,8 +185,14 @@ def _table(ids: dict[str, str], now: float, *, figures: bool) -> Table[SessionSu
     )
 
 
+def _client(one: SessionSummary, room: int) -> Span:
+    return Span(one.source or "sample" * (one.group == SAMPLES), "dim")
+
+
 def _figure(column: HomeColumn) -> Column[SessionSummary]:
     def text(one: SessionSummary, room: int) -> Span:
-        return Span(column.text(one) if column.text is not None and one.known and not one.error else "")
+        if column.text is None or not one.known or one.error:
+            return Span(numbers.NONE, "faint")
+        return Span(column.text(one), "ink")
 
-    return Column("", column.printed, text)
+    return Column(column.name, column.printed, text)

@@ -21,13 +21,17 @@ def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
 
     config = load(flags)
     hand_on(config)
-    need_terminal(name)
+    need_terminal(name, config.settings)
     return start(name, config.settings)
 
 
-def need_terminal(name: str | None) -> None:
-    """Raise `WrongUse` where there is no screen; it says what does without."""
+def need_terminal(name: str | None, settings: Settings) -> None:
+    """Raise `WrongUse` where there is no screen; it says what does without. What does not exist is said first."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        if name is not None:
+            from ctxtui.cli.context import named
+
+            named(name, settings, say=False)
         what = "ctxtui sessions" if name is None else f"ctxtui show {name}"
         raise WrongUse("the screen needs a terminal", way_out=f"in a pipe or script use `{what}`")
 
@@ -42,7 +46,7 @@ def start(name: str | None, settings: Settings) -> int:
     def make() -> CtxtuiApp:
         from ctxtui.tui.start import make_app
 
-        return make_app(name, settings)
+        return make_app(name, settings, tips=True)
 
     return run_app(make)
 

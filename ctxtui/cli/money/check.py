@@ -13,9 +13,9 @@ from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, as_fields
 from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import FAILED, WrongUse
 from ctxtui.cli.output import shown, write, write_json
+from ctxtui.cli.progress import counting
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.library.limit_checks import CheckedRecording, amount, baseline_for, check, read_baseline, share
 from ctxtui.services.recordings.folder_scan import expanded
 
@@ -77,7 +77,7 @@ def _limits(given: dict[str, Any]) -> Limits:
 def _checked(
     names: list[str], settings: Settings, limits: Limits, known: dict[str, dict[str, Any]] | None, tolerance: float
 ) -> Iterator[CheckedRecording]:
-    with counter_with_memory(settings) as counter:
+    with counting(settings) as counter:
         for name in names:
             session = opened(name, settings).session
             before = None if known is None else baseline_for(name, known, len(names) == 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
@@ -13,10 +12,11 @@ import click
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_call, by_category, by_tool, merged, summed
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
-from ctxtui.cli.context import Meter, SessionName, config_of, opened
+from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
+from ctxtui.cli.progress import Working
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
@@ -80,8 +80,8 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
 
 def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
     """Read now: nothing is remembered of files that are merely named."""
+    from ctxtui.cli.progress import counting
     from ctxtui.services.counting.accounts import once
-    from ctxtui.services.counting.count_cache import counter_with_memory
     from ctxtui.services.recordings.folder_scan import expanded
 
     rows: list[SpendingRow] = []
@@ -89,7 +89,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
     both: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
-    with counter_with_memory(settings) as counter:
+    with counting(settings) as counter:
         read = _accounts(expanded(names, settings.clients), settings, counter, failed, counts=by in (CATEGORY, TOOL))
         for _, account, own in once(read):
             calls = [account.session.calls[id_] for id_ in account.session.calls if id_ in own]
@@ -149,14 +149,11 @@ def _all(settings: Settings, by: str) -> Spent:
     found = [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
-    meter = Meter("reading") if sys.stderr.isatty() else None
-    known = [from_store(one, settings) for one in found if one.stored and not one.path]
-    for one in shelf.figures(found, Event()):
-        known.append(one)
-        if meter:
-            meter.say(f"{len(known)} of {len(found)} sessions")
-    if meter:
-        meter.clear()
+    with Working("reading") as work:
+        known = [from_store(one, settings) for one in found if one.stored and not one.path]
+        for one in shelf.figures(found, Event()):
+            known.append(one)
+            work.say(f"{len(known)} of {len(found)} sessions")
     known.sort(key=lambda one: one.mtime)
     failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
     rows = rows_of(known, by) if by else []

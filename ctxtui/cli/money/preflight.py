@@ -11,8 +11,8 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import write_json
+from ctxtui.cli.progress import counting
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import count_all
 
 
@@ -42,7 +42,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
     settings = config_of(context).settings
     loaded = opened(name, settings)
     chosen = choose(loaded.session, thread, 0)
-    with counter_with_memory(settings) as counter:
+    with counting(settings, "looking ahead") as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
         prices = prices_for(settings)

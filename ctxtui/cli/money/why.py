@@ -91,13 +91,13 @@ def _name(one: SessionSummary) -> str:
 
 
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
+    from ctxtui.cli.progress import counting
     from ctxtui.services.counting.accounts import account
-    from ctxtui.services.counting.count_cache import counter_with_memory
     from ctxtui.services.editing.advice import advise
     from ctxtui.services.library.session_actions import subscribed
 
     total, seen = Statement(), set[str]()
-    with counter_with_memory(settings) as counter:
+    with counting(settings, "adding up") as counter:
         for name, session in _read(names, settings, quiet=between is not None):
             own = frozenset(id_ for id_, call in session.calls.items() if id_ not in seen and _within(call, between))
             seen |= own

@@ -39,6 +39,11 @@ class Risk(IntEnum):
         """As people read it."""
         return _WORDS[self]
 
+    @property
+    def short(self) -> str:
+        """The same in at most twelve cells, for a narrow line."""
+        return _SHORT[self]
+
 
 _WORDS: Final = {
     Risk.NOTHING: "nothing is lost",
@@ -46,6 +51,13 @@ _WORDS: Final = {
     Risk.PARTS: "parts go",
     Risk.SUMMARY: "a summary stays",
     Risk.GONE: "goes, nothing stays",
+}
+_SHORT: Final = {
+    Risk.NOTHING: "nothing lost",
+    Risk.OUTSIDE: "kept outside",
+    Risk.PARTS: "parts go",
+    Risk.SUMMARY: "summary kept",
+    Risk.GONE: "all goes",
 }
 _BY_KIND: Final = {
     **dict.fromkeys((PIN, NOTE, MOVE, HOIST, BREAKPOINT, ANNOTATE), Risk.NOTHING),

@@ -16,6 +16,7 @@ from typing import Final
 from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy, Step, proposed, run_all
 from ctxtui.curation.policies.risk import Risk, risk_of
 from ctxtui.curation.policies.situation import PolicyContext
@@ -26,10 +27,11 @@ CHANGED: Final = 3
 """A block that is changed counts for so many that are only looked at."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Remedy:
     """What one policy or two in this order would do: their `edits`, tokens `freed`, and at what `risk`. `saved` are the
-    tokens that each changed position has less, `put_in` those that come instead."""
+    tokens that each changed position has less, `put_in` those that come instead; `applied` is what the edits make of
+    the context (None: not kept)."""
 
     steps: tuple[Step, ...]
     edits: tuple[Edit, ...]
@@ -37,6 +39,7 @@ class Remedy:
     risk: Risk
     saved: Mapping[int, int]
     put_in: int
+    applied: Applied | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,7 +77,7 @@ def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WOR
 
 def complete(situation: PolicyContext, found: Remedy) -> Remedy:
     """`found` with what its policies add when they are asked until they have nothing to add."""
-    more = run_all(found.steps, situation.under(found.edits))
+    more = run_all(found.steps, replace(situation.under(found.edits), known=found.applied))
     whole = _remedy(_counting_once(situation), found.steps, [*found.edits, *more]) if more else None
     return whole or found
 
@@ -118,7 +121,15 @@ def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[E
             saved[position] = less
     put_in = _new(after) - _new(situation)
     risk = risk_of(situation.context, edits)
-    return Remedy(steps, tuple(edits), sum(saved.values()) - put_in, risk, saved, put_in)
+    return Remedy(
+        steps=steps,
+        edits=tuple(edits),
+        freed=sum(saved.values()) - put_in,
+        risk=risk,
+        saved=saved,
+        put_in=put_in,
+        applied=after.applied,
+    )
 
 
 def _new(situation: PolicyContext) -> int:
@@ -149,7 +160,7 @@ def _by_risk(
 
 def _pair(situation: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
     try:
-        more = proposed(second.steps[0], situation.under(first.edits))
+        more = proposed(second.steps[0], replace(situation.under(first.edits), known=first.applied))
     except CtxtuiError:
         return None
     if not more:

@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import USER, Edit, in_force, make
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.context import ASSISTANT, Context, Message, is_result
+from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
 
@@ -118,6 +118,26 @@ class PolicyContext:
         """Whether the policy `author` may change the block at `position`: it stands as it was, is not pinned, and was
         not in its hands before."""
         return self.stands(position) and position not in self.pinned and position not in self.touched.get(author, ())
+
+    def removable(self, position: int, author: str) -> bool:
+        """Whether the policy `author` may take out the block at `position`: as `free`, and also what another policy
+        has only shortened."""
+        change = self.applied.changes.get(position)
+        mended = change is not None and (change.after is None or change.repaired or change.edit.author == USER)
+        return not mended and position not in self.pinned and position not in self.touched.get(author, ())
+
+    def is_gone(self, position: int) -> bool:
+        """Whether the block at `position` is out."""
+        change = self.applied.changes.get(position)
+        return change is not None and change.after is None
+
+    @cached_property
+    def newest_call(self) -> int:
+        """The index of the message that holds the newest call which has its result; the number of messages where there
+        is none."""
+        context = self.context
+        calls = [p for p in context.partners if is_call(context.items[p].block.kind)]
+        return context.message_of[max(calls)] if calls else len(context.messages)
 
     @cached_property
     def turns(self) -> list[Stretch]:

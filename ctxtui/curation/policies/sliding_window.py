@@ -14,17 +14,19 @@ NAME = "sliding_window"
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Drop messages from the front once there are `slack` more than wanted, down to `n`: so the prefix is rewritten
-    once in `slack` messages. A call is never parted from its answer."""
+    once in `slack` messages. A call is never parted from its answer, and the newest call with its answer always stays:
+    a window that is too small for them is widened."""
     messages = situation.context.messages
     first = situation.lead + settings["keep_first"]
     left = [n for n in range(first, len(messages)) if not situation.is_out(messages[n])]
     if len(left) <= settings["n"] + settings["slack"]:
         return
     cut = situation.cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
+    cut = min(cut, situation.newest_call)
     for index in left:
         message = messages[index]
-        parts = situation.blocks(message.start, message.stop)
-        if index < cut and all(situation.free(p, NAME) for p in parts):
+        parts = [p for p in situation.blocks(message.start, message.stop) if not situation.is_gone(p)]
+        if index < cut and all(situation.removable(p, NAME) for p in parts):
             yield edit(situation, NAME, DROP, parts or [message.start])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,9 +25,10 @@ ALIKE: Final = 0.01
 LEAST: Final = 0.02
 """The share of what the best saves from which on something is named."""
 
-Tag = Callable[[Sequence[Edit], bool], PriceTag | None]
-"""The price of edits on top of those that stand, with what quotes them if that is asked for, which takes longest; None
-where it cannot be told."""
+Tag = Callable[[Remedy], PriceTag | None]
+"""The price of a remedy on top of the edits that stand, without what quotes it; None where it cannot be told."""
+Quoted = Callable[[Remedy, PriceTag], PriceTag]
+"""The price of a remedy with what quotes it, which takes longest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,22 +85,26 @@ class Advice:
 
 
 def advice(
-    found: Iterable[Remedy], tag: Tag, horizon: int, finished: Callable[[Remedy], Remedy] = lambda one: one
+    found: Iterable[Remedy],
+    tag: Tag,
+    quoted: Quoted,
+    horizon: int,
+    finished: Callable[[Remedy], Remedy] = lambda one: one,
 ) -> list[Advice]:
     """The best of `found` with its price, what saves most over `horizon` calls first. `finished` gives a remedy with
     what its policies add when they are asked again."""
     made = []
     for one in ranked(priced(found, tag, horizon)):
         whole = finished(one.remedy)
-        told = tag(whole.edits, True)
-        made.append(one if told is None else Advice(remedy=whole, tag=told, horizon=horizon))
+        told = one.tag if whole is one.remedy else tag(whole)
+        made.append(one if told is None else Advice(remedy=whole, tag=quoted(whole, told), horizon=horizon))
     return sorted(made, key=lambda one: (-one.worth, one.risk))
 
 
 def priced(found: Iterable[Remedy], tag: Tag, horizon: int) -> Iterator[Advice]:
     """Each of `found` that is worth a price, with it: all single policies, and the pairs that free most."""
     for remedy in _worth_pricing(found):
-        told = tag(remedy.edits, False)
+        told = tag(remedy)
         if told is not None and not told.refused:
             one = Advice(remedy=remedy, tag=told, horizon=horizon)
             if one.worth > 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -124,35 +124,32 @@ def quotes(known: Literals, applied: Applied, most: int = 200) -> list[Quote]:
     Not counted: what still stands in front of the one who quotes it, also in a summary that an edit put in.
     """
     new = frozenset(x for one in applied.inserts for item in one.items for x in literals_of(item.block))
+    still = {
+        at: literals_of(one.after) if one.after is not None else frozenset() for at, one in applied.changes.items()
+    }
     found: list[Quote] = []
-    for position, change in sorted(applied.changes.items()):
-        kept = literals_of(change.after) if change.after is not None else frozenset()
-        for literal in known.of(position) - kept - new:
-            quoting = _quoting(known, applied, literal, position)
+    for position in sorted(still):
+        for literal in known.of(position) - still[position] - new:
+            quoting = _quoting(known, still, literal, position)
             if quoting:
                 found.append(Quote(literal, position, tuple(quoting)))
     found.sort(key=lambda one: (-len(one.by), one.position, one.literal))
     return found[:most]
 
 
-def _quoting(known: Literals, applied: Applied, literal: str, position: int) -> list[int]:
-    if not known.is_quoted(literal, position) or _stands(known.before(literal, position), applied, literal):
+_Still = Mapping[int, frozenset[str]]
+"""The literals that the blocks which the edits change say after them, by position."""
+
+
+def _quoting(known: Literals, still: _Still, literal: str, position: int) -> list[int]:
+    if not known.is_quoted(literal, position) or _stands(known.before(literal, position), still, literal):
         return []
-    quoting: list[int] = []
-    for later in known.after(literal, position):
-        change = applied.changes.get(later)
-        if change is None or (change.after is not None and literal in literals_of(change.after)):
-            quoting.append(later)
-    return quoting
+    return [later for later in known.after(literal, position) if later not in still or literal in still[later]]
 
 
-def _stands(places: Iterable[int], applied: Applied, literal: str) -> bool:
+def _stands(places: Iterable[int], still: _Still, literal: str) -> bool:
     """Whether `literal` still stands at one of `places`."""
-    for place in places:
-        change = applied.changes.get(place)
-        if change is None or (change.after is not None and literal in literals_of(change.after)):
-            return True
-    return False
+    return any(place not in still or literal in still[place] for place in places)
 
 
 class Lost(NamedTuple):

@@ -211,7 +211,7 @@ def price_tag(
     prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier)
     shared = asked.prompt.total if staged.first is None else staged.upto(staged.first - 1)
     moments = tuple(_moments(asked, prompt, shared))
-    return PriceTag(
+    tag = PriceTag(
         without=counted[0],
         under=counted[1],
         foretold=asked.prompt.total,
@@ -219,13 +219,18 @@ def price_tag(
         breakage=breakage(asked, moments[0].read, staged.first),
         moments=moments,
         thinking_lost=_thinking_lost(before, after, staged),
-        quotes=tuple(_quotes(before, after, literals)) if literals is not None else (),
-        lost=tuple(_lost(before, after, literals)) if literals is not None else (),
         repairs=sum(change.repaired for position, change in after.changes.items() if position not in before.changes),
         refused=after.refused,
         asleep=len(after.asleep),
         held=tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
     )
+    return tag if literals is None else with_quotes(tag, before, after, literals)
+
+
+def with_quotes(tag: PriceTag, before: Applied, after: Applied, literals: Literals) -> PriceTag:
+    """The tag of the edits in `after` that `before` does not have, with what quotes what goes."""
+    found = tuple(_quotes(before, after, literals))
+    return replace(tag, quotes=found, lost=tuple(_lost(before, after, literals)))
 
 
 def breakage(asked: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:

@@ -22,6 +22,7 @@ Measure = Callable[[Block], Features]
 """The raw features of a block that no context has yet."""
 
 _THINKING: Final = INDEX["thinking"]
+_RESULTS: Final = frozenset({"tool", "function"})
 _ASKING: Final = frozenset({"user", "image", "document"})
 
 
@@ -55,23 +56,23 @@ def body_sums(
     *,
     strips: bool,
     left_out: Sequence[int] = (),
+    joins: bool = False,
 ) -> list[int]:
     """Tokens of the request that leaves under `applied`, by category index; `counts` are the running features of its
     tree, `strips` says that the provider takes thinking of earlier turns out, `left_out` are raw positions that are not
-    written though no edit is about them. Raises `IndexError` while the context is not counted."""
+    written though no edit is about them, `joins` says that messages of one side which edits bring side by side are
+    written as one. Raises `IndexError` while the context is not counted."""
     context = applied.context
     length = _length(applied)
     sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
     thoughts: list[tuple[int, Features]] = []
     for start, stop in _stretches(applied, length):
-        for category, position, features in _moved(applied, counts, measure, start, stop):
+        for category, position, features in _moved(applied, counts, measure, start, stop, joins):
             sums[category] = plus(sums[category], features)
             if category == _THINKING:
                 thoughts.append((position, features))
-    for position in left_out:
-        if position < length and position not in applied.changes:
-            for category, features in _own(counts, context, context.nodes[position]):
-                sums[category] = minus(sums[category], features)
+    for category, features in _unwritten(applied, counts, [p for p in left_out if p < length]):
+        sums[category] = minus(sums[category], features)
     found = [round(tokens(features, weights)) for features in sums]
     if strips and context.thinking:
         found[_THINKING] -= round(tokens(_earlier(applied, counts, thoughts), weights))
@@ -80,6 +81,22 @@ def body_sums(
 
 def _length(applied: Applied) -> int:
     return applied.length if applied.length >= 0 else len(applied.context)
+
+
+def _unwritten(applied: Applied, counts: Cumulated, left_out: Sequence[int]) -> Iterator[tuple[int, Features]]:
+    """What each category lacks of what is not written. The header before it counts with the part that comes then, if
+    any is left of its message."""
+    context, out = applied.context, frozenset(left_out)
+    for position in left_out:
+        if position in applied.changes:
+            continue
+        owed, message = counts.owed(context.nodes[position]), context.message_at(position)
+        rest = () if message is None else range(position + 1, message.stop)
+        if not any(p not in out and _left(applied, p) is not None for p in rest):
+            owed = NOTHING
+        for category, features in _own(counts, context, context.nodes[position]):
+            yield category, minus(features, owed)
+            owed = NOTHING
 
 
 def _earlier(applied: Applied, counts: Cumulated, thoughts: list[tuple[int, Features]]) -> Features:
@@ -122,29 +139,65 @@ def _stretches(applied: Applied, length: int) -> list[tuple[int, int]]:
 
 
 def _moved(
-    applied: Applied, counts: Cumulated, measure: Measure, start: int, stop: int
+    applied: Applied, counts: Cumulated, measure: Measure, start: int, stop: int, joins: bool
 ) -> Iterator[tuple[int, int, Features]]:
     """By which features each category differs in a stretch: (category, raw position, features)."""
-    context = applied.context
-    for position in range(start, stop):
-        node = context.nodes[position]
-        for category, features in _own(counts, context, node):
-            yield category, position, minus(NOTHING, features)
+    context, length = applied.context, _length(applied)
+    yield from _out(counts, context, start, stop)
     # A header counts with the first part behind it.
-    owed = counts.outstanding(context.nodes[start - 1] if start else ROOT)
+    owed, last = counts.outstanding(context.nodes[start - 1] if start else ROOT), _side(context, start - 1)
     for one in _standing(applied, start, stop):
         if one.item.block.kind == HEADER:
-            owed = plus(owed, measure(one.item.block))
+            if not (joins and last == side_of(one.item) and not (one.node >= 0 and _apart(applied, one.position))):
+                owed = plus(owed, measure(one.item.block))
             continue
+        last = side_of(one.item)
         for category, features in _parts(counts, context, measure, one):
             yield category, one.position, plus(features, owed)
             owed = NOTHING
-    more = minus(owed, counts.outstanding(context.nodes[stop - 1] if stop else ROOT))
+    open_ = counts.outstanding(context.nodes[stop - 1] if stop else ROOT)
+    more = minus(owed, open_)
+    if joins and stop < length and last == _side(context, stop) and not _apart(applied, stop):
+        more = minus(more, minus(counts.outstanding(context.nodes[stop]), open_))
     if any(more):
-        # A message has lost its parts, or got some: its header counts with what comes next, if anything does.
-        behind = next((p for p in range(stop, _length(applied)) if context.items[p].block.kind != HEADER), None)
+        # A message has lost its parts, or got some: its header counts with what comes next, if anything does. One that
+        # goes on from what now stands before it has none.
+        behind = next((p for p in range(stop, length) if context.items[p].block.kind != HEADER), None)
         if behind is not None:
             yield context.tree[context.nodes[behind]].category, behind, more
+
+
+def _out(counts: Cumulated, context: Context, start: int, stop: int) -> Iterator[tuple[int, int, Features]]:
+    """What a stretch comes to as it stands, negative: at once, but for thinking, of which it counts where it stands."""
+    before = counts.at(context.nodes[start - 1] if start else ROOT)
+    after = counts.at(context.nodes[stop - 1] if stop else ROOT)
+    for category, (one, other) in enumerate(zip(before, after, strict=True)):
+        if one is not other and category != _THINKING:
+            yield category, start, minus(one, other)
+    if before[_THINKING] is after[_THINKING]:
+        return
+    for position in range(start, stop):
+        for category, features in _own(counts, context, context.nodes[position]):
+            if category == _THINKING:
+                yield category, position, minus(NOTHING, features)
+
+
+def side_of(item: Item) -> str:
+    """Who speaks, as requests tell it that have two sides: results are the user's."""
+    role = item.place.role
+    return "" if item.place.section != "messages" else "user" if role in _RESULTS else role
+
+
+def _side(context: Context, position: int) -> str:
+    return side_of(context.items[position]) if position >= 0 else ""
+
+
+def _apart(applied: Applied, position: int) -> bool:
+    """Whether the raw message that begins at `position` stands behind one of the same side in the recording too, which
+    keeps them apart, and still does."""
+    context = applied.context
+    stands = position > 0 and _left(applied, position - 1) is not None
+    return stands and _side(context, position - 1) == _side(context, position)
 
 
 def _own(counts: Cumulated, context: Context, node: int) -> Iterator[tuple[int, Features]]:

@@ -11,6 +11,10 @@ OFFLINE: Final = "offline"
 """The kind of endpoint, and the model, that is the embedded provider."""
 
 
+_SENDS_ON: Final = "cloud"
+"""Stands in the names of models that a server on this machine has answered elsewhere, as Ollama does."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """What the user asked for; "" leaves it to the settings, then to what there is."""
@@ -42,3 +46,10 @@ class ChatModel:
     def is_offline(self) -> bool:
         """Whether it is the embedded provider, which is no model."""
         return self.endpoint.kind == OFFLINE
+
+
+def keeps_to_itself(partner: ChatModel) -> bool:
+    """Whether what the partner is told stays on this machine: the embedded provider, or a server of a known make with
+    a model that it runs itself. A program at a local address that does not say what it is may send all of it on."""
+    known = partner.endpoint.local and bool(partner.endpoint.kind)
+    return partner.is_offline or (known and _SENDS_ON not in partner.model.lower())

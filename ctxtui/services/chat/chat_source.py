@@ -29,6 +29,7 @@ class ChatSource(SessionSource):
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The session, which is there at once. Raises what opening a recording raises."""
         self._helpers.ready()
+        self.host.files.counter = self._helpers.counter
         session = self.host.open()
         return Loaded(session, session.about.id), iter(())
 

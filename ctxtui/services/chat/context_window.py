@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.analysis.cache.truncated_prompt import fix_for
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.package_data import model_table
-from ctxtui.tokens.models import plain_id
+from ctxtui.services.config.window_checks import check_size, setting_of, size_of
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel
@@ -32,15 +32,11 @@ def windowed(partner: ChatModel, config: Config) -> ChatModel:
     settings = config.settings
     told = 0 if partner.origin == UNTOLD else partner.window
     known = told or model_table().card(partner.model).window or 0
-    name = next((one for one in settings.windows if plain_id(one) == plain_id(partner.model)), "")
-    if name:
-        wanted, place = settings.windows[name], _place(config, f"windows.{name}")
-        if known and wanted > known:
-            raise BadConfig(
-                f"windows.{name} = {wanted:,} is more than the {known:,} tokens that {partner.model} takes",
-                place=place,
-                way_out=f"set it to {known} or less, or take it away",
-            )
+    name, wanted = size_of(partner.model, settings.context_sizes)
+    if wanted:
+        setting = setting_of(name, settings)
+        place = _place(config, setting)
+        check_size(partner.model, setting, wanted, place, known)
         return replace(partner, window=wanted, origin=place)
     asked = config.origins.get("answer_tokens")
     if asked is not None and asked.kind != "default" and settings.answer_tokens + _SHORTEST > known > 0:

@@ -11,75 +11,53 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ctxtui import __version__
 from ctxtui.agent import events, progress
 from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
-from ctxtui.agent.tools.registry import Toolbox
-from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.turn import TurnState
-from ctxtui.analysis.context_window import running_window
 from ctxtui.analysis.growth.forks import CONTINUED
 from ctxtui.core.call import Epoch, EpochStart
-from ctxtui.core.errors import CtxtuiError, InUse, NotFound
-from ctxtui.core.session import MAIN, CallSeen, Described, Event, Session, ThreadSeen, TipMoved
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
+from ctxtui.services.chat.chat_news import ChatNews, Judge, Tell, no_rule
+from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.context_window import told_by, windowed
 from ctxtui.services.chat.continue_from import CHAT, Continuation, past_of
 from ctxtui.services.chat.model_choice import choose, params_for, refined
+from ctxtui.services.chat.opening import opening
 from ctxtui.services.chat.recorder import Recording
-from ctxtui.services.chat.request_edits import Edited
-from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, recover
-from ctxtui.services.chat.tool_process import ToolProcess
+from ctxtui.services.chat.request_edits import Edited, chat_profile
+from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, put_on_record, take_up
+from ctxtui.services.chat.session_claim import claimed
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
 from ctxtui.store import leases
-from ctxtui.store.host_process import HostProcess, ended, hosting
+from ctxtui.store.host_process import HostProcess, ended
 from ctxtui.store.in_flight import left_over
-from ctxtui.store.writer import Ended, SessionBegun, SessionResumed, Writer
+from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
+from ctxtui.views.inspector.header import CHAT_ID
 from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.speech import Attached
 
 if TYPE_CHECKING:
+    from ctxtui.curation.policies.profile import Profile
     from ctxtui.providers.rate_limits import Headroom
     from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.services.config.config import Config
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.store.rows import Price
-    from ctxtui.tokens.models import ModelCard
-
-SYSTEM: Final = (
-    "You are an assistant in a terminal. Your tools read, search and write files in the workspace, whose paths are "
-    "relative. Look before you answer; say plainly what you found and what you did not. Be brief."
-)
-
-
-_PATIENCE: Final = 2.0
-"""Seconds for which a chat of this program that is being left may take to be over."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatNews:
-    """Something happened: a `moment` of the turn (None: something else), and what of it is new in the session."""
-
-    moment: progress.Moment | None
-    events: tuple[Event, ...] = ()
-
-
-Tell = Callable[[ChatNews], None]
-Judge = Callable[[Draft], Awaitable[str]]
-
-
-async def _no_rule(_: Draft) -> str:
-    return ""
 
 
 class Host:
@@ -96,9 +74,14 @@ class Host:
         self.lost: list[str] = []
         self.writer: Writer | None = None
         self.session = Session(Tree())
-        self.judge: Judge = _no_rule
+        self.judge: Judge = no_rule
         self.overlay: Callable[[], ThreadEdits | None] = lambda: None
         """Gives the edits under which requests leave."""
+        self.profile: Callable[[int], Profile | None] | None = None
+        """Gives the policies that act on requests to a model with this window (tokens, 0: unknown), in place of those
+        that the setting names."""
+        self.tools: AgentTools | None = None
+        """What the agent may use."""
         self.released: Callable[[], object] = lambda: None
         """Hears that edits which waited were applied."""
         self._clock = clock
@@ -115,6 +98,7 @@ class Host:
         self._learned: ChatModel | None = None
         """The partner as its refusal tells of it, for the next turn."""
         self._close_partner: Callable[[], Awaitable[None]] | None = None
+        self.files = ContextFiles(config, cwd)
 
     # Opening
 
@@ -129,7 +113,7 @@ class Host:
             self.session = past.session
             return self.session
         now = time.strftime("%Y%m%d-%H%M%S", time.localtime(self._clock()))
-        id_ = f"chat-{now}-{uuid.uuid4().hex[:6]}"
+        id_ = f"{CHAT_ID}{now}-{uuid.uuid4().hex[:6]}"
         about = Described(id=id_, source="ctxtui", cwd=str(self.cwd), client=CHAT, version=__version__)
         self.session = Session(Tree()).fold([about, ThreadSeen(MAIN)])
         if past is not None:
@@ -138,36 +122,30 @@ class Host:
 
     def _hold(self, id_: str) -> None:
         """Become the host of the stored session `id_`."""
-        self._process = hosting(time.time())
-        until = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                leases.claim(database(self.config.settings.data_dir), id_, self._process)
-                return
-            except InUse as error:
-                if error.pid != os.getpid() or time.monotonic() > until:
-                    ended(self._process)
-                    self._process = None
-                    raise
-                time.sleep(0.05)
-            except CtxtuiError:
-                return  # nothing can be written now: the writer says so, and takes the session when it can be
+        self._process = claimed(database(self.config.settings.data_dir), id_)
 
     async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
         """Find the partner, make the conversation, begin to record. Raises what `choose` raises."""
         self._tell = tell
-        partner = await self._chosen()
+        outside = Outside(self._outside, lambda: self.overlay())
+        own = self.files.tools
+        tools = self.tools = tools_for(self.config, self.cwd, outside, opening(own).tools, own)
+        partner, _ = await asyncio.gather(self._introduced(), tools.servers.start())
         await self.meet(partner)
         assert self.partner is not None
-        conversation = self._conversation(self.partner)
-        card = model_table().card(self.partner.model)
-        conversation.shape = self._shape(card)
+        conversation = self.shaped(self._conversation(self.partner))
         self._begin_record(conversation, price, trouble)
         around = Surroundings(
-            self._moment, self._judged, self._exchange, self._clock, self._recorded, self._before_request
+            tell=self._moment,
+            judge=self._judged,
+            exchange=self._exchange,
+            clock=self._clock,
+            recorded=self._recorded,
+            before=self._before_request,
+            attached=self._attached,
         )
         assert self._line is not None
-        self.runner = Runner(conversation, ToolProcess(self.cwd, known=self._outside), self._line, around)
+        self.runner = Runner(conversation, tools, self._line, around)
         self._queue = self.recovered.queue
         self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self._queue)
         self._tell(ChatNews(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
@@ -185,6 +163,12 @@ class Host:
         if not partner.endpoint.local:
             partner = await refined(partner, self._line, self.config)
         self.partner = partner
+        self.files.meet(partner)
+
+    async def _introduced(self) -> ChatModel:
+        partner = await self._chosen()
+        self._tell(ChatNews(None, (), partner))
+        return partner
 
     async def _chosen(self) -> ChatModel:
         """A chat that goes on keeps its model where nothing else is asked for and the model is at hand."""
@@ -201,32 +185,23 @@ class Host:
         if past is not None and past.stored:
             pending = left_over(database(self.config.settings.data_dir), past.stored, self._process)
             spoken = dialect_of(pending, past.last) or dialect
-            talk = go_on(session.tree, session.threads[MAIN].tip, spoken, params)
-            self.recovered = recover(talk, pending, partner.endpoint.name, frozenset(session.calls), self._own_id())
+            talk, self.recovered = take_up(session, pending, spoken, params, partner.endpoint.name)
             number = max((call.epoch.number for call in session.calls.values()), default=0)
             self._epoch = Epoch(number + 1, EpochStart.RESUME)
             if spoken == dialect:
                 return talk
             before = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
-        tools = [tool.definition() for tool in Toolbox(Workspace(self.cwd)).tools.values()]
-        system = (past.system if past is not None else "") or SYSTEM
+        tools = self.tools.definitions if self.tools is not None else []
+        system = (past.system if past is not None else "") or opening().system
         made = begin(session.tree, ConversationStart(dialect, params, tools, system, before))
         self.lost = made.lost
         return made
 
-    def _shape(self, card: ModelCard) -> Edited:
-        settings = self.config.settings
-        profile = None
-        if settings.profile:
-            from ctxtui.services.config.policy_registry import profile_at
-
-            profile = profile_at(settings.profile, self.cwd)
-            if profile is not None and self.config.from_project("profile"):
-                # What a folder brings along proposes; only its user's own word lets it act.
-                profile = replace(profile, armed=False)
-        window = self.partner.window if self.partner is not None else 0
-        usable = running_window(window or card.window or 0, settings.usable_share).usable
-        return Edited(self.session.tree, lambda: self.overlay(), card, profile, usable)
+    def _shape(self, acts: bool = True) -> Edited:
+        window, model = (self.partner.window, self.partner.model) if self.partner is not None else (0, "")
+        profile = self.profile(window) if self.profile is not None else chat_profile(self.config, self.cwd)
+        usable, card = self.files.usable, model_table().card(model)
+        return Edited(self.session.tree, lambda: self.overlay(), card, profile if acts else None, usable)
 
     def _outside(self) -> dict[str, str]:
         """What edits put outside the conversation, by name."""
@@ -248,11 +223,27 @@ class Host:
                 self._tell(ChatNews(None, tuple(noted)))
             self._record.slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
         found = self.recovered
-        if found.partial is not None:
-            writer.put(Ended(found.partial, found.head))
-            self._tell(ChatNews(None, (CallSeen(found.partial),)))
+        if seen := put_on_record(found, writer.put, self._clock):
+            self._tell(ChatNews(None, seen))
         if found.stopped:
             self._record.take(progress.ResultsCame(found.stopped, talk.head))
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The tools that the agent is offered."""
+        return self.tools.names if self.tools is not None else ()
+
+    def shaped(self, talk: Conversation, *, acts: bool = True) -> Conversation:
+        """`talk`, whose requests leave under the applied edits; policies act on them where it `acts`."""
+        talk.shape = self._shape(acts)
+        return talk
+
+    def go_on_in(self, talk: Conversation, told: str) -> None:
+        """Go on in `talk`, another context of this session; the record says what was `told` of it."""
+        if self.runner is not None:
+            self.runner.conversation = self.shaped(talk)
+            self._moment(progress.Noted(TOOLS_CHANGED, told))
+            self._tell(ChatNews(None, (TipMoved(MAIN, talk.head),)))
 
     # A turn
 
@@ -265,7 +256,8 @@ class Host:
 
     def _keep_queue(self) -> None:
         """What waits for the next request is on record as it is now."""
-        queue = self.runner.state.queue if self.runner is not None else self._queue
+        runner = self.runner
+        queue = (*runner.unsaid, *runner.state.queue) if runner is not None else self._queue
         if queue != self._queue and self._record is not None:
             self._queue = queue
             self._record.slot("queue", json.dumps(queue))
@@ -297,10 +289,9 @@ class Host:
         if self.runner is None:
             return
         self.partner, talk = partner, self.runner.conversation
+        self.files.meet(partner)
         params = params_for(partner, self.config.settings.answer_tokens)
-        made = go_on(self.session.tree, talk.head, talk.dialect, params)
-        made.shape = self._shape(model_table().card(partner.model))
-        self.runner.conversation = made
+        self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
         self._tell(ChatNews(None, (Described(window=partner.window),)))
 
     def keep_draft(self, text: str) -> None:
@@ -348,6 +339,15 @@ class Host:
             self.released()
             self._moment(progress.Noted("edits", told))
 
+    async def _attached(self, text: str) -> Sequence[Attached]:
+        """What goes in front of the user's message `text`; memory is put in place with it."""
+        assert self.runner is not None
+        found = await asyncio.to_thread(self.files.with_message, text, self.session, self.runner.conversation.head)
+        self.runner.conversation.memory = found.memory
+        if found.told:
+            self._moment(progress.Noted("files", found.told))
+        return found.attached
+
     async def _judged(self, draft: Draft) -> str:
         return await self.judge(draft)
 
@@ -381,6 +381,8 @@ class Host:
         """End the turn (its partial answer is kept), the line and the record; whether everything got into the file."""
         if self.runner is not None:
             await self.runner.close()
+        elif self.tools is not None:
+            await self.tools.close()
         if self._line is not None:
             await self._line.close()
         if self._close_partner is not None:

@@ -14,21 +14,25 @@ from ctxtui.providers.endpoint import (
     ADDRESSES,
     ANTHROPIC,
     CHAT,
+    HEADERS,
     KEYS,
     OLLAMA,
     RESPONSES,
     Endpoint,
+    headers_for,
     is_loopback,
     key_for,
 )
-from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
+from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, keeps_to_itself
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.window_checks import answer_limit
 
 if TYPE_CHECKING:
     from ctxtui.providers.local_servers import LocalServer, ServedModel
     from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.services.config.config import Config
+    from ctxtui.services.config.settings import Settings
 
 
 USUAL: Final[Mapping[str, str]] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}
@@ -60,7 +64,14 @@ async def choose(wish: ModelChoice, config: Config, env: Mapping[str, str]) -> C
         found = await _with_model(await _whatever("", env), model, env)
     else:
         found = await _whatever(model, env)
-    return windowed(_addressed(found, env, key_over_http=settings.key_over_http), config)
+    addressed = _addressed(found, env, key_over_http=settings.key_over_http)
+    return windowed(_with_headers(addressed, env, key_over_http=settings.key_over_http), config)
+
+
+def usual_model(settings: Settings, env: Mapping[str, str]) -> str:
+    """The model that a new chat would have by settings and keys; no server is asked."""
+    keyed = (USUAL[name] for name in KEYS if env.get(KEYS[name]))
+    return settings.model or next(keyed, USUAL["anthropic"])
 
 
 def _addressed(found: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
@@ -72,6 +83,19 @@ def _addressed(found: ChatModel, env: Mapping[str, str], *, key_over_http: bool)
     plain = _is_plain(address, key_over_http=key_over_http)
     endpoint = replace(found.endpoint, base_url=address, key="" if plain else found.endpoint.key)
     return replace(found, endpoint=endpoint, why=f"{found.why}; {variable} names the address{_PLAIN if plain else ''}")
+
+
+def _with_headers(found: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
+    """`found` with the headers that the provider's own variable adds: they may be keys, so they go where a key goes."""
+    endpoint, variable = found.endpoint, HEADERS.get(found.endpoint.name, "")
+    headers = headers_for(endpoint.name, env)
+    if not headers:
+        return found
+    if _is_plain(endpoint.base_url, key_over_http=key_over_http):
+        return replace(found, why=f"{found.why}; {variable} is not sent over plain http")
+    names = ", ".join(name for name, _ in headers)
+    why = f"{found.why}; {variable} adds {names}"
+    return replace(found, endpoint=replace(endpoint, headers=headers), why=why)
 
 
 def _is_plain(url: str, *, key_over_http: bool) -> bool:
@@ -118,7 +142,7 @@ async def _compatible(
     server = await look_at(url, env)
     kind = server.endpoint.kind if server is not None else ""
     local = server is not None or is_loopback(url)
-    endpoint = Endpoint(kind or provider or "compatible", dialect, url, "" if plain else key, kind, local)
+    endpoint = Endpoint(kind or provider or "compatible", dialect, url, "" if plain else key, kind, local=local)
     note = _PLAIN if plain else ""
     if dialect == ANTHROPIC:
         endpoint = replace(endpoint, base_url=url.removesuffix("/v1"))
@@ -209,7 +233,7 @@ async def refined(partner: ChatModel, line: SdkLine, config: Config) -> ChatMode
 def params_for(partner: ChatModel, answer_tokens: int) -> dict[str, Json]:
     """The top-level parameters of a chat's requests. An answer gets `answer_tokens`, at most what the model can give
     and a quarter of its window."""
-    most = min(answer_tokens, partner.most_output or answer_tokens, partner.window // 4 or answer_tokens)
+    most = answer_limit(answer_tokens, partner.most_output, partner.window)
     dialect = partner.endpoint.dialect
     if dialect == ANTHROPIC:
         return {"model": partner.model, "max_tokens": most, "cache_control": {"type": "ephemeral"}, "stream": True}
@@ -240,6 +264,12 @@ def offers(partner: ChatModel, table: PriceTable) -> list[Offer]:
     known = {} if partner.endpoint.local else dict(models_of(partner.endpoint.name))
     own = dict.fromkeys((partner.model, *partner.models))
     return [_offer(name, partner, known, table, listed=name in own) for name in dict.fromkeys((*own, *known))]
+
+
+def listed_rates(partner: ChatModel, table: PriceTable) -> tuple[float, float] | None:
+    """The list prices of `partner` in USD for a million tokens of input and of output; None where none is known."""
+    found = None if keeps_to_itself(partner) else rates(partner.model, partner.endpoint.name, table=table)
+    return (found.fresh * 1e6, found.output * 1e6) if found is not None else None
 
 
 def _offer(name: str, partner: ChatModel, known: dict[str, int], table: PriceTable, *, listed: bool) -> Offer:

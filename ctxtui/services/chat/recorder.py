@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.agent import progress
+from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.store.writer import Ended, InFlight, Work
 
@@ -29,8 +31,9 @@ class Recording:
     def take(self, moment: progress.Moment) -> list[Event]:
         """Record `moment`; the events that the session is to take in."""
         match moment:
-            case progress.UserSaid(text, head):
-                self._flight("said", text)
+            case progress.UserSaid(text, head, before):
+                plain = self._plain(text, head, before)
+                self._flight("said" if plain else "context", text if plain else self._context(text, head, before))
                 return [*self._titled(text), TipMoved(MAIN, head)]
             case progress.ResultsCame(results, head):
                 self._flight("results", results_json(results))
@@ -52,6 +55,20 @@ class Recording:
                 self._put(happened)
                 return [happened]
         return []
+
+    def _plain(self, text: str, head: int, before: int) -> bool:
+        """Whether the context grew by these words alone."""
+        tree = self._session.tree
+        said = tree.items(head, before) if tree.holds(head, before) else []
+        words = [item for item in said if item.block.kind != HEADER]
+        return len(words) == 1 and not words[0].place.mark and read(words[0].block).text == text
+
+    def _context(self, text: str, head: int, before: int) -> str:
+        """How the context became another one with these words: how many of its blocks stay, and what follows them."""
+        tree = self._session.tree
+        same = tree.common(before, head)
+        items = [[*item.place, item.block.kind, item.block.body.decode()] for item in tree.items(head, same)]
+        return json.dumps({"text": text, "keep": tree[same].depth, "items": items})
 
     def slot(self, kind: str, text: str) -> None:
         """Keep the last `text` of a kind: the queue, the draft."""

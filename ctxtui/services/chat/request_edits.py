@@ -4,6 +4,8 @@ propose, and where they are armed they act."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block import HEADER, Block
@@ -14,6 +16,7 @@ from ctxtui.tokens.models import ModelCard
 if TYPE_CHECKING:
     from ctxtui.curation.context import Context
     from ctxtui.curation.policies.profile import Profile
+    from ctxtui.services.config.config import Config
     from ctxtui.services.editing.overlay import ThreadEdits
 
 
@@ -76,6 +79,17 @@ class Edited:
             first = made.violations[0]
             raise RequestRefused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
         return made.body
+
+
+def chat_profile(config: Config, cwd: Path) -> Profile | None:
+    """The profile that the settings name for chats; None where they name none."""
+    if not config.settings.profile:
+        return None
+    from ctxtui.services.config.policy_registry import profile_at
+
+    profile = profile_at(config.settings.profile, cwd)
+    # What a folder brings along proposes; only its user's own word lets it act.
+    return replace(profile, armed=False) if profile is not None and config.from_project("profile") else profile
 
 
 def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:

@@ -6,34 +6,45 @@ Its calls are in the record; what happened after the last of them was in flight.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from ctxtui.agent.conversation import Conversation, Draft
+from ctxtui.agent.conversation import Conversation, Draft, go_on
 from ctxtui.agent.events import ToolResult
 from ctxtui.agent.exchange import AnswerReader
-from ctxtui.core.call import Call
+from ctxtui.core import block, canonical
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import MAIN
+from ctxtui.core.session import MAIN, CallSeen, Session
+from ctxtui.core.tree import ROOT
 from ctxtui.services.chat.continue_from import CHAT
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.store.append import SLOTS
 from ctxtui.store.in_flight import InFlightEvent
+from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.speech import Result
 
 ENDED: Final = "ctxtui ended before this was done."
+_BROKEN_OFF: Final = "interrupted: ctxtui ended"
 OPENED: Final = "opened"
 """The event that says in which dialect a chat begins."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
     """What was found: the `partial` call whose answer broke off (None: there was none) and the context `head` just
-    after it, the `stopped` results of calls that never got one, the messages that waited, the draft in the prompt, and
-    how many events were `replayed`."""
+    after it, the `stopped` results of calls that never got one, the messages that waited, the draft in the prompt, how
+    many events were `replayed`, and the token of the host that `left` them (None: nobody did).
+
+    Where several hosts left something (none could say that it is there), the one that wrote last goes on, from the
+    context `begun`; what the `others` said and heard is in a call of each, which begins where they did.
+    """
 
     partial: Call | None = None
     head: int = 0
@@ -41,6 +52,9 @@ class Recovered:
     queue: tuple[str, ...] = ()
     draft: str = ""
     replayed: int = 0
+    left: str | None = None
+    begun: int = 0
+    others: tuple[tuple[str, Call], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.partial or self.stopped or self.queue or self.draft or self.replayed)
@@ -70,9 +84,9 @@ class _Replay:
         data, talk = event.data, self.talk
         if event.kind == "said" and isinstance(data, str):
             talk.say(data)
-            if self.queue[:1] == (data,):
-                # It waited, and the record of what waits is older than this: it is not said twice.
-                self.queue = self.queue[1:]
+            self._waited(data)
+        elif event.kind == "context":
+            self._said_with(json.loads(data))
         elif event.kind == "results":
             talk.results([Result(id_, "", text, wrong) for id_, text, wrong in json.loads(data)])
         elif event.kind == "back":
@@ -84,6 +98,21 @@ class _Replay:
             self.exchange.feed(data.encode() if isinstance(data, str) else data, event.at)
         elif event.kind == "failed":
             self.exchange = None
+
+    def _waited(self, text: str) -> None:
+        """Where it waited, and the record of what waits is older than this, it is not said twice."""
+        if self.queue[:1] == (text,):
+            self.queue = self.queue[1:]
+
+    def _said_with(self, about: dict[str, Json]) -> None:
+        """A message with what went with it (see `Recording`)."""
+        path = self.talk.tree.path(self.talk.head)[: about["keep"]]
+        items = [
+            Item(block.make(kind, canonical.loads(body)), Place(section, role, mark))
+            for section, role, mark, kind, body in about["items"]
+        ]
+        self.talk.back_to(self.talk.tree.extend(path[-1] if path else ROOT, items))
+        self._waited(about["text"])
 
     def _begin(self, about: dict[str, object]) -> None:
         talk = self.talk
@@ -110,7 +139,7 @@ class _Replay:
         exchange.close()
         response = exchange.response
         self.talk.answer(response, cut=True)
-        return exchange.call(response, self.talk.head, exchange.first_byte, "interrupted: ctxtui ended")
+        return exchange.call(response, self.talk.head, exchange.first_byte, _BROKEN_OFF)
 
 
 def recover(
@@ -126,7 +155,89 @@ def recover(
     lost = conversation.open_calls()
     conversation.results([Result(call.id, call.name, ENDED, True) for call in lost])
     stopped = tuple(ToolResult(call.id, ENDED, is_error=True) for call in lost)
-    return Recovered(partial, head, stopped, replay.queue, replay.draft, replay.replayed)
+    return Recovered(
+        partial=partial,
+        head=head,
+        stopped=stopped,
+        queue=replay.queue,
+        draft=replay.draft,
+        replayed=replay.replayed,
+    )
+
+
+def take_up(
+    session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
+) -> tuple[Conversation, Recovered]:
+    """The conversation of the stored `session` as it goes on, in `dialect`, with what hosts that are gone left
+    `pending`."""
+    tip, known = session.threads[MAIN].tip, len(session.calls)
+    lines = by_host(pending)
+    # A host of which an empty queue or draft is left alone left nothing.
+    *others, last = [line for line in lines if any(map(_says, line))] or lines[-1:] or [[]]
+    calls: list[tuple[str, Call]] = []
+    queue: tuple[str, ...] = ()
+    drafts: list[str] = []
+    for line in others:
+        talk = go_on(session.tree, _begun(session, line), dialect, params)
+        own_id = f"{session.about.id}.{known + len(calls) + 1}"
+        found = recover(talk, line, provider, frozenset(session.calls), own_id)
+        calls.append((line[0].host, found.partial or _unanswered(talk, found.head, line[-1].at, provider, own_id)))
+        queue, drafts = (*queue, *found.queue), [*drafts, found.draft]
+    begun = _begun(session, last) if others else tip
+    talk = go_on(session.tree, begun, dialect, params)
+    seen = frozenset(session.calls) | {call.id for _, call in calls}
+    found = recover(talk, last, provider, seen, f"{session.about.id}.{known + len(calls) + 1}")
+    left = last[0].host if last else None
+    draft = next(filter(None, (found.draft, *drafts)), "")
+    return talk, replace(found, queue=(*queue, *found.queue), draft=draft, left=left, begun=begun, others=tuple(calls))
+
+
+def _says(event: InFlightEvent) -> bool:
+    return event.kind not in SLOTS or event.data not in ("[]", "")
+
+
+def by_host(pending: Sequence[InFlightEvent]) -> list[list[InFlightEvent]]:
+    """What each host left, the one that wrote last at the end."""
+    found: dict[str, list[InFlightEvent]] = {}
+    last = {event.host: at for at, event in enumerate(pending)}
+    for event in pending:
+        found.setdefault(event.host, []).append(event)
+    return [found[host] for host in sorted(found, key=lambda host: last[host])]
+
+
+def _begun(session: Session, line: Sequence[InFlightEvent]) -> int:
+    """The context that a host was at when the first of its `line` happened: after the call which that names."""
+    call, tree = session.calls.get(line[0].call), session.tree
+    if call is None:
+        first = next(iter(session.calls.values()), None)
+        path = tree.path(first.raw_head if first is not None else session.threads[MAIN].tip)
+        front = [node for node in path if tree[node].place.section != "messages"]
+        return front[-1] if front else ROOT
+    # What came of a call that failed stands beside the context, which stays where it was.
+    failed = call.error and not call.error.startswith("interrupted")
+    return call.raw_head if failed else call.response_head or call.raw_head
+
+
+def _unanswered(talk: Conversation, head: int, at: float, provider: str, own_id: str) -> Call:
+    return Call(
+        own_id, MAIN, head, head, head, provider=provider, model=talk.model, started=at, ended=at,
+        fidelity=Fidelity.WIRE, error=_BROKEN_OFF, skeleton=talk.skeleton,
+    )  # fmt: skip
+
+
+def put_on_record(found: Recovered, put: Callable[[Work], object], clock: Callable[[], float]) -> tuple[CallSeen, ...]:
+    """Hand to the writer what was recovered; the calls that the session is to take in."""
+    for host, call in found.others:
+        put(Ended(call, found.begun, host))
+    if found.left is not None:
+        put(TakenUp(found.left))
+    if found.others:
+        put(InFlight("", clock(), "queue", json.dumps(found.queue)))
+        put(InFlight("", clock(), "draft", found.draft))
+    if found.partial is not None:
+        put(Ended(found.partial, found.head))
+    seen = [call for _, call in found.others] + ([found.partial] if found.partial is not None else [])
+    return tuple(map(CallSeen, seen))
 
 
 def dialect_of(events: Sequence[InFlightEvent], last: Call | None) -> str:
@@ -137,7 +248,7 @@ def dialect_of(events: Sequence[InFlightEvent], last: Call | None) -> str:
     return str(json.loads(opened).get("dialect", ""))
 
 
-_UNDER_WAY: Final = frozenset({"said", "sent", "heard", "results"})
+_UNDER_WAY: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 
 def is_unfinished(id_: str, settings: Settings) -> bool:

@@ -120,24 +120,13 @@ def load(
         if not equals:
             raise BadConfig("a setting is KEY=VALUE", place=place)
         layers.lay(_known(name.strip(), place), _typed(name.strip(), text.strip(), place), Origin("flag", place))
-    for model, tokens in layers.values.get("windows", {}).items():
-        _fits(model, tokens, layers.origins[f"windows.{model}"])
-    return Config(Settings(**layers.values), layers.origins, ignored)
+    made = Config(Settings(**layers.values), layers.origins, ignored)
+    if made.settings.windows or made.settings.models:
+        # Imported here: most runs set no window.
+        from ctxtui.services.config.window_checks import check_windows
 
-
-def _fits(model: str, tokens: int, origin: Origin) -> None:
-    """Raise `BadConfig` where a window of `tokens` is more than `model` takes, whose card is known."""
-    # Imported here: most runs set no window, and the table is long.
-    from ctxtui.services.config.package_data import model_table
-
-    card = model_table().card(model)
-    most = max(card.window or 0, card.long_window or 0)
-    if most and tokens > most:
-        raise BadConfig(
-            f"windows.{model} = {tokens:,} is more than the {most:,} tokens that {model} takes",
-            place=origin.place,
-            way_out=f"set it to {most} or less, or take it away",
-        )
+        check_windows(made.settings, made.origins)
+    return made
 
 
 def hand_on(config: Config) -> None:
@@ -166,12 +155,12 @@ def project_file(cwd: Path) -> Path | None:
     return look_up(cwd)[0]
 
 
-def look_up(cwd: Path) -> tuple[Path | None, tuple[Ignored, ...]]:
-    """The nearest ``ctxtui.toml`` in `cwd` or above it, up to the repository's or the user's home folder, and those
+def look_up(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[Ignored, ...]]:
+    """The nearest file of this name in `cwd` or above it, up to the repository's or the user's home folder, and those
     before it that are not the user's own: what another user can write must not steer this one's chats."""
     ignored: list[Ignored] = []
     for folder in (cwd, *cwd.parents):
-        path = folder / PROJECT_FILE
+        path = folder / name
         if path.is_file():
             reason = _foreign(path)
             if not reason:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ctxtui.curation.masking import MaskingRules
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
+    from ctxtui.views.glossary.entries import Glossary
 
 DATA: Final = Path(__file__).resolve().parents[2] / "data"
 
@@ -49,6 +50,14 @@ def label_tables() -> dict[str, dict[str, Any]]:
     import tomllib
 
     return tomllib.loads((DATA / "labels.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def glossary() -> Glossary:
+    """What every word and sign of the screens means."""
+    from ctxtui.views.glossary.entries import parse_glossary
+
+    return parse_glossary((DATA / "glossary.toml").read_text(encoding="utf-8"))
 
 
 def sample_paths() -> tuple[Path, ...]:

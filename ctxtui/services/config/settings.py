@@ -74,6 +74,20 @@ def _windows(value: Any) -> dict[str, int]:
     return {str(model): tokens for model, tokens in value.items()}
 
 
+SIZES: Final = ("context_size", "usable_context")
+"""What the settings may say of a model's window, in tokens: the whole, and what of it is to be filled."""
+
+
+def _models(value: Any) -> dict[str, dict[str, int]]:
+    wanted = f"a table of model = {{{' = tokens, '.join(SIZES)} = tokens}}"
+    if not isinstance(value, Mapping):
+        raise ValueError(wanted)
+    for sizes in value.values():
+        if not isinstance(sizes, Mapping) or not sizes or not sizes.keys() <= set(SIZES):
+            raise ValueError(wanted)
+    return {str(model): _windows(sizes) for model, sizes in value.items()}
+
+
 RATES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 """What a price may name, in USD per million tokens."""
 
@@ -112,6 +126,13 @@ def _clients(value: Any) -> dict[str, bool]:
     return {str(name): _flag(on) for name, on in value.items()}
 
 
+def _mcp(value: Any) -> dict[str, Any]:
+    # Imported here: most configurations name no server.
+    from ctxtui.services.config.mcp_servers import checked
+
+    return checked(value)
+
+
 def _about(
     check: Check, meaning: str, *, user_only: bool = False, table: bool = False, tighter: Tighter | None = None
 ) -> dict[str, Any]:
@@ -134,6 +155,7 @@ _GLYPHS: Final = _about(
 _USABLE: Final = _about(_between(0.05, 1.0), "share of a context window that we mean to fill")
 _HORIZON: Final = _about(_whole(1, 10_000), "calls ahead over which what would help is ranked by what it saves")
 _FOLLOW: Final = _about(_flag, "whether a recording that grows is followed")
+_TIPS: Final = _about(_flag, "whether the first session that is opened begins with six tips", user_only=True)
 _LIVE: Final = _about(_between(1, 86400), "a file written within so many seconds is marked live")
 _INDEX: Final = _about(_flag, "whether the full-text index is filled while the screen runs")
 _CLIENTS: Final = _about(
@@ -147,11 +169,32 @@ _BODIES: Final = _about(
     user_only=True,
 )
 _WINDOWS: Final = _about(_windows, "context windows in tokens by model, over the built-in table's", table=True)
+_MODELS: Final = _about(
+    _models,
+    "by model: context_size, its window, and usable_context, what of it is to be filled (tokens)",
+    table=True,
+)
 _PRICES: Final = _about(_prices, "USD per million tokens by model, over the price table's", user_only=True, table=True)
 _PROFILE: Final = _about(_text, "a TOML file of policies for chats; they only propose until it says armed = true")
 _PHASES: Final = _about(_text, "what phases begin by: turn, epoch, call, or an expression; empty: your notes")
 _SECTIONS: Final = _about(_text, "sections of a summary that a model writes, with `;` between; empty: the usual ones")
 _LABELS: Final = _about(_labels, "rules that split blocks into labelled segments, see docs/labels.md", table=True)
+_SMALL: Final = _about(_whole(0, 10_000_000), "a project of at most so many tokens is loaded whole, if it fits")
+_MEDIUM: Final = _about(
+    _whole(0, 10_000_000), "a project of at most so many tokens is loaded with its large files as signatures"
+)
+_WHOLE_FILE: Final = _about(_whole(0, 10_000_000), "tokens above which a file goes in as signatures")
+_FILES: Final = _about(
+    _choice("named", "auto"),
+    "files that go with a chat's first message: named (@path), auto (what matters for it)",
+    user_only=True,
+)
+_FILES_SHARE: Final = _about(_between(0.05, 1.0), "share of what is free of the usable window that files may take")
+_MEMORY: Final = _about(_text, "folder in which a chat's agent keeps memory; empty: it keeps none", user_only=True)
+_MEMORY_TOKENS: Final = _about(_whole(100, 10_000_000), "tokens that memory may take in all", tighter=_lower)
+_MEMORY_PLACE: Final = _about(_choice("start", "end"), "where memory stands in a chat's context")
+_MEMORY_FILES: Final = _about(_choice("all", "relevant"), "memory that is put in: all of it, or what fits the message")
+_INSTRUCTIONS: Final = _about(_flag, "whether a chat's agent reads CLAUDE.md and AGENTS.md")
 _PROVIDER: Final = _about(_text, "provider of a new chat; empty: by the keys and servers there are", user_only=True)
 _BASE_URL: Final = _about(_text, "address of a compatible server for chats", user_only=True)
 _PLAIN_KEY: Final = _about(
@@ -168,6 +211,12 @@ _HOLD_USD: Final = _about(
     _between(0, 1e6), "a chat's request that may cost more USD than this is held; 0: none", tighter=_lower
 )
 _HOLD_MISS: Final = _about(_flag, "whether a chat's request that would miss the cache is held", tighter=_either)
+_SHELL: Final = _about(_flag, "whether the agent's commands go through a shell", user_only=True)
+_NETWORK: Final = _about(_flag, "whether the agent's confined commands reach the network", user_only=True)
+_UNCONFINED: Final = _about(
+    _flag, "whether commands that nothing confines may have leave for a session, or without a user", user_only=True
+)
+_MCP: Final = _about(_mcp, "MCP servers by name: command and args, or url (docs/mcp.md)", table=True)
 _ROUNDS: Final = _about(
     _whole(0, 100_000), "requests of one turn after which a chat is held; 0: no limit", tighter=_lower
 )
@@ -186,6 +235,7 @@ class Settings:
     usable_share: float = field(default=0.75, metadata=_USABLE)
     horizon: int = field(default=20, metadata=_HORIZON)
     follow: bool = field(default=True, metadata=_FOLLOW)
+    tips: bool = field(default=True, metadata=_TIPS)
     live_seconds: float = field(default=120.0, metadata=_LIVE)
     index: bool = field(default=True, metadata=_INDEX)
     clients: dict[str, bool] = field(default_factory=dict, metadata=_CLIENTS)
@@ -193,10 +243,21 @@ class Settings:
     data_dir: str = field(default="", metadata=_DATA)
     raw_api_bodies: str = field(default="", metadata=_BODIES)
     windows: dict[str, int] = field(default_factory=dict, metadata=_WINDOWS)
+    models: dict[str, dict[str, int]] = field(default_factory=dict, metadata=_MODELS)
     prices: dict[str, dict[str, float]] = field(default_factory=dict, metadata=_PRICES)
     phases: str = field(default="", metadata=_PHASES)
     profile: str = field(default="", metadata=_PROFILE)
     summary_sections: str = field(default="", metadata=_SECTIONS)
+    small_project: int = field(default=20_000, metadata=_SMALL)
+    medium_project: int = field(default=50_000, metadata=_MEDIUM)
+    whole_file: int = field(default=2_000, metadata=_WHOLE_FILE)
+    files: str = field(default="named", metadata=_FILES)
+    files_share: float = field(default=0.75, metadata=_FILES_SHARE)
+    memory: str = field(default="", metadata=_MEMORY)
+    memory_tokens: int = field(default=32_000, metadata=_MEMORY_TOKENS)
+    memory_place: str = field(default="start", metadata=_MEMORY_PLACE)
+    memory_files: str = field(default="all", metadata=_MEMORY_FILES)
+    instructions: bool = field(default=True, metadata=_INSTRUCTIONS)
     labels: dict[str, Any] = field(default_factory=dict, metadata=_LABELS)
     provider: str = field(default="", metadata=_PROVIDER)
     base_url: str = field(default="", metadata=_BASE_URL)
@@ -208,7 +269,21 @@ class Settings:
     hold_over_tokens: int = field(default=0, metadata=_HOLD_TOKENS)
     hold_over_usd: float = field(default=0.0, metadata=_HOLD_USD)
     hold_on_miss: bool = field(default=False, metadata=_HOLD_MISS)
+    command_shell: bool = field(default=False, metadata=_SHELL)
+    command_network: bool = field(default=False, metadata=_NETWORK)
+    command_unconfined: bool = field(default=False, metadata=_UNCONFINED)
+    mcp: dict[str, Any] = field(default_factory=dict, metadata=_MCP)
     max_rounds: int = field(default=100, metadata=_ROUNDS)
+
+    @property
+    def context_sizes(self) -> dict[str, int]:
+        """The windows that the user set, by model (tokens): `windows`, and `context_size` of `models`."""
+        return self.windows | {name: own["context_size"] for name, own in self.models.items() if "context_size" in own}
+
+    @property
+    def usable_contexts(self) -> dict[str, int]:
+        """What of a window is to be filled, by model (tokens), where the user set it: `usable_context` of `models`."""
+        return {name: own["usable_context"] for name, own in self.models.items() if "usable_context" in own}
 
 
 FIELDS: Final[dict[str, Field[Any]]] = {f.name: f for f in fields(Settings)}

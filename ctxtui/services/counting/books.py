@@ -25,11 +25,11 @@ from ctxtui.tokens.models import SETTING, ModelRule, ModelTable, plain_id
 def table_for(settings: Settings, estimator: str = "") -> ModelTable:
     """The model table with the user's context windows over it; with an `estimator`, that counts for every model."""
     base = model_table().with_rules((estimator_rule(estimator),)) if estimator else model_table()
-    if not settings.windows:
-        return base
-    return base.with_rules(
-        tuple(ModelRule((plain_id(model),), {"window": n}, SETTING) for model, n in settings.windows.items())
-    )
+    figures: dict[str, dict[str, int]] = {}
+    for name, own in (("window", settings.context_sizes), ("usable", settings.usable_contexts)):
+        for model, tokens in own.items():
+            figures.setdefault(plain_id(model), {})[name] = tokens
+    return base.with_rules(tuple(ModelRule((model,), own, SETTING) for model, own in figures.items()))
 
 
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:

@@ -15,6 +15,7 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.search import Remedy, complete, search
@@ -40,8 +41,18 @@ class Searched:
 
     def ahead(self, horizon: int) -> list[Advice]:
         """What helps from here on, what saves most over `horizon` calls first."""
-        situation = self.base.situation
-        return advice(self.found, self.base.price, horizon, lambda one: complete(situation, one))
+        base, situation = self.base, self.base.situation
+
+        def after(one: Remedy) -> Applied:
+            return one.applied or situation.under(one.edits).applied
+
+        return advice(
+            self.found,
+            lambda one: base.price(after(one)),
+            lambda one, tag: base.quoted(after(one), tag),
+            horizon,
+            lambda one: complete(situation, one),
+        )
 
     def from_the_start(self, thread: ThreadCosts) -> list[Cure]:
         """What single policies would have saved, had they been there from the first call of the thread on."""
@@ -75,7 +86,7 @@ def _portable(one: Advice) -> Advice:
     """`one` as it can be handed from process to process: without the code of its policies, which a third party may have
     written."""
     steps = tuple(Step(replace(step.policy, propose=_nothing), step.settings) for step in one.remedy.steps)
-    return replace(one, remedy=replace(one.remedy, steps=steps))
+    return replace(one, remedy=replace(one.remedy, steps=steps, applied=None))
 
 
 def _nothing(situation: PolicyContext, settings: PolicySettings) -> Iterable[Edit]:

@@ -23,7 +23,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag
+from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag, with_quotes
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_context import Ready
@@ -48,8 +48,10 @@ class Curation(Ready):
     tag: PriceTag
     situation: PolicyContext
     """The context as policies see it, under the given edits."""
-    price: Callable[[Sequence[Edit], bool], PriceTag]
-    """The tag of other edits on top of those that were given, with what quotes them if that is asked for."""
+    price: Callable[[Applied], PriceTag]
+    """The tag of the context under other edits on top of those that were given, without what quotes them."""
+    quoted: Callable[[Applied, PriceTag], PriceTag]
+    """Such a tag with what quotes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +125,15 @@ def curated(
     measure, plain = counter(card), apply(context, (), rules)
     without = request_count(book, call, plain)
 
-    def priced(applied: Applied, quoted: bool = True) -> PriceTag:
-        counted, known = (without, request_count(book, call, applied, measure)), literals if quoted else None
-        return price_tag(plain, applied, asked, lambda block: round(weigh(measure(block))), counted, known)
+    def priced(applied: Applied) -> PriceTag:
+        counted = without, request_count(book, call, applied, measure)
+        return price_tag(plain, applied, asked, lambda block: round(weigh(measure(block))), counted)
+
+    def quoted(applied: Applied, tag: PriceTag) -> PriceTag:
+        return with_quotes(tag, plain, applied, literals)
 
     applied = apply(context, log, rules)
-    tag = priced(applied)
+    tag = quoted(applied, priced(applied))
     return Curation(
         session=session,
         chosen=chosen,
@@ -143,7 +148,8 @@ def curated(
         made=tuple(made),
         tag=tag,
         situation=situation,
-        price=lambda more, quoted: priced(apply(context, (*edits, *more), rules), quoted),
+        price=priced,
+        quoted=quoted,
     )
 
 

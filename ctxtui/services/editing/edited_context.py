@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.call import Fidelity
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -18,12 +19,13 @@ from ctxtui.core.session import MAIN, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.curation.legality.request_check import Outgoing, outgoing
+from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, outgoing
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
 from ctxtui.services.recordings.open import content
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder
-from ctxtui.transcripts.targets import TARGETS, target_of
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
+from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder
+from ctxtui.transcripts.targets import TARGETS, target_of, translation_of
 
 OWN: Final = "ctxtui"
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
@@ -83,6 +85,8 @@ class Written:
 def written(ready: Ready, form: str, source: Path | None) -> Written:
     """`ready` in `form` ("": the body as it was recorded); `source` is the recording. Raises `Refused` where the edits
     cannot be applied, `CtxtuiError` where the recording is another tool's or no file."""
+    if translates(ready, form, source):
+        return translated(ready, form)
     if form in RESUMED:
         if source is None:
             raise NotFound("only a recording in a file can be resumed", place=ready.session.about.id)
@@ -93,6 +97,68 @@ def written(ready: Ready, form: str, source: Path | None) -> Written:
     out = body(ready, form)
     lost = [] if ready.whole else ["not recorded: system prompt and tools"]
     return Written(out.body, tuple(dict.fromkeys([*lost, *out.lost])), tuple(out.violations))
+
+
+def resumed_by(ready: Ready, source: Path | None) -> str:
+    """The form of a file that the tool which made the recording `source` resumes; "" where there is none."""
+    return ready.resumed if source is not None and not is_copy(source) else ""
+
+
+TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key)
+"""Forms that a context of any recording can be translated to."""
+
+
+def translates(ready: Ready, form: str, source: Path | None) -> bool:
+    """Whether `form` is for another tool than the one that made the recording `source`, and can be translated to."""
+    return form in TRANSLATED and form != resumed_by(ready, source)
+
+
+def translated(ready: Ready, form: str) -> Written:
+    """The context as a new session of a tool that did not record it, in the tool's own dialect. It ends behind an
+    answer: what a person said after it is not part of it. Raises `Refused` where the edits cannot be applied."""
+    # Imported here: the writers of two formats and all dialects.
+    from ctxtui.curation.legality.legality import check
+    from ctxtui.transcripts.kit.translated import TranslatedOrder
+    from ctxtui.wire.translate.encode import build
+    from ctxtui.wire.translate.turns import Losses
+
+    if ready.applied.refused:
+        raise RequestRefused(ready.applied.refused, way_out="revert the edit")
+    target, about = translation_of(form), ready.session.about
+    end = answered(ready.session.tree, ready.context.nodes)
+    items = [
+        one.item for one in ready.applied.items if end is None or one.node < 0 or ready.context.position(one.node) < end
+    ]
+    model = ready.chosen.call.model or ready.session.model
+    raw, lost = build(target.dialect, items, model=model)
+    losses = Losses()
+    body = target.kept(canonical.loads(raw), losses)
+    if not any(is_answer(item.place.role) and item.place.section == "messages" for item in items):
+        return Written(b"", violations=(Violation("$", "no answer is in it yet"),))
+    violations = tuple(check(target.dialect, body))
+    made = target.write(TranslatedOrder(body=body, ids=_ids(), now=datetime.now(UTC).timestamp(), cwd=about.cwd or ""))
+    told = [one for one in lost if not one.startswith("not recorded")]
+    told += losses.lines() + ([UNANSWERED] if end is not None else [])
+    return Written(made.data, tuple(dict.fromkeys(told)), violations, made.name, made.id, made.folder)
+
+
+def unfit(ready: Ready, form: str, source: Path | None) -> str:
+    """Why the context cannot go on in the tool of `form`; "" where it can."""
+    if not translates(ready, form, source):
+        return "a subagent's thread" if ready.chosen.thread != MAIN else ""
+    found = translated(ready, form).violations
+    return found[0].message if found else ""
+
+
+def is_copy(source: Path) -> bool:
+    """Whether the file is a session in ctxtui's own format, whichever tool it says that it comes from."""
+    from ctxtui.transcripts.formats.ctxtui import sniff
+
+    try:
+        with source.open("rb") as file:
+            return sniff(file.read(HEAD_BYTES), source.name) > 0
+    except OSError:  # a session of a database, or of several files
+        return False
 
 
 def body(ready: Ready, form: str = "") -> Outgoing:
@@ -123,9 +189,10 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
     Raises `CtxtuiError` where the recording is another tool's, or a subagent's context is asked for.
     """
     target = TARGETS[form]
-    if ready.session.about.source != target.source:
+    made_by = OWN if is_copy(source) else ready.session.about.source
+    if made_by != target.source:
         raise CtxtuiError(
-            f"the recording is {ready.session.about.source or 'of another kind'}, not {target.source}",
+            f"the recording is {made_by or 'of another kind'}, not {target.source}",
             place=str(source),
             way_out="only a tool's own recording can be resumed by it; --to ctxtui keeps the context",
         )

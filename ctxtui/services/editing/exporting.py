@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,7 +21,9 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, written
+from ctxtui.services.config.clients import client_of
+from ctxtui.services.config.projects import LONGEST_NAME, folder_name
+from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, resumed_by, translates, written
 from ctxtui.services.editing.session_end import session_end
 from ctxtui.transcripts.targets import TARGETS
 
@@ -89,11 +91,15 @@ def placed(path: Path, made: Written) -> Path:
     sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
     if made.folder and sessions.name == _SESSIONS:
         sessions /= made.folder
-        try:
-            sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise CtxtuiError(f"cannot be made: {error.strerror}", place=str(sessions)) from error
+        _made_folder(sessions)
     return sessions / made.name
+
+
+def _made_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise CtxtuiError(f"cannot be made: {error.strerror}", place=str(folder)) from error
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
@@ -167,15 +173,18 @@ def offers(ready: Ready, source: Path | None, edits: Sequence[Edit]) -> dict[str
     recorded it resumes."""
     found = {key: form for key, form in _KEYS.items() if form != "ollama-chat" or form == ready.form}
     found["c"] = OWN
-    if ready.resumed and source is not None:
-        found["s"] = ready.resumed
+    if resumed := resumed_by(ready, source):
+        found["s"] = resumed
     if edits:
         found["e"] = EDITS
     return found if ready.form == "ollama-chat" else {**found, "u": CURL}
 
 
-def place_for(ready: Ready, form: str, source: Path | None) -> str:
-    """A file to begin with; the folder of the recording where the tool resumes only files beside it."""
+def place_for(ready: Ready, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
+    """A file to begin with; the folder of the recording where the tool resumes only files beside it, and of another
+    tool than its own the one where that tool looks in the environment `env` ("/" at its end: it is made)."""
+    if env is not None and translates(ready, form, source):
+        return _home(form, ready.session.about.cwd or "", env)
     if form in RESUMED and TARGETS[form].beside and source is not None:
         return str(source.parent)
     stem = source.name.partition(".")[0] if source is not None else ready.session.about.id or "context"
@@ -183,21 +192,62 @@ def place_for(ready: Ready, form: str, source: Path | None) -> str:
     return f"{stem}.{ends.get(form, f'curated.{form}.json')}"
 
 
-def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], place: str) -> str:
-    """Write it to the new file `place` (a folder, for a file that has its own name); returns what to tell the user.
+def _home(form: str, cwd: str, env: Mapping[str, str]) -> str:
+    client = client_of(TARGETS[form].source)
+    assert client is not None
+    folder = next(iter(client.places(env))).folder
+    name = folder_name(Path(cwd or env.get("HOME", "/")))
+    # The client cuts a longer name and adds a hash.
+    return f"{folder / name if client.by_project and len(name) <= LONGEST_NAME else folder}/"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What was written: `size` bytes at `path`, the `command` that goes on with it ("": none), what it went `without`,
+    and the name that the file must have where it was given another ("": none)."""
+
+    path: Path
+    size: int
+    command: str = ""
+    without: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def told(self) -> str:
+        """What to tell the user."""
+        told = f"{self.size:,} bytes written to {self.path}"
+        if self.name:
+            return f"{told}; its name must be {self.name} for the tool to find it"
+        # First: it is what the user types next, and lines are cut at their end.
+        told = "; ".join(filter(None, (self.command, told)))
+        return told + (f"; without {', '.join(self.without)}" if self.without else "")
+
+
+def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], place: str) -> Saved:
+    """Write it to the new file `place` (a folder, for a file that has its own name).
 
     Raises `CtxtuiError`: the edits are refused, the provider would refuse the request, the file cannot be made."""
-    path = Path(place).expanduser()
     made = data_of(ready, form, source, edits)
-    path = placed(path, made)
+    if place.endswith("/"):
+        _made_folder(Path(place).expanduser())
+    path = placed(Path(place).expanduser(), made)
     write_private(path, made.data)
-    told = f"{len(made.data):,} bytes written to {path}"
-    if made.name and path.name != made.name and TARGETS[form].beside:
-        return f"{told}; its name must be {made.name} for the tool to find it"
-    # First: it is what the user types next, and lines are cut at their end.
-    told = "; ".join(filter(None, (command_for(form, made, path), told)))
-    lost = ", ".join(one.removeprefix("not recorded: ") for one in made.lost)
-    return told + (f"; without {lost}" if lost else "")
+    astray = bool(made.name) and path.name != made.name and TARGETS[form].beside
+    command = "" if astray else command_for(form, made, path)
+    return Saved(path, len(made.data), command, without(made), made.name if astray else "")
+
+
+def without(made: Written) -> tuple[str, ...]:
+    """What is not carried, in words."""
+    return tuple(one.removeprefix("not recorded: ") for one in made.lost)
+
+
+def looked_for(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
+    """Whether the tool of `form` looks for sessions where the recording `source` stands."""
+    client = client_of(TARGETS[form].source) if form in TARGETS else None
+    if client is None or source is None:
+        return False
+    return any(source.resolve().is_relative_to(place.root.resolve()) for place in client.places(env))
 
 
 def command_for(form: str, made: Written, path: Path) -> str:

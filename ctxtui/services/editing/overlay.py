@@ -19,6 +19,9 @@ from ctxtui.core.edit_log import (
     Stamp,
     applying,
     discarding,
+    last_done,
+    last_undone,
+    leaving,
     postponing,
     redoing,
     reverting,
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 class ThreadEdits:
     """The overlay of a thread, as far as this program knows it.
 
-    `log` are its entries so far. `version` grows with every change, so that screens know when to paint again.
+    `log` are its entries so far.
     """
 
     def __init__(
@@ -59,17 +62,18 @@ class ThreadEdits:
         self.thread = thread
         self.branch = branch
         self._log = list(log)
-        self._saved = len(self._log)
+        self._saved = self._earlier = len(self._log)
         self._artifacts: dict[str, bytes] = {}
         self._now = now
         self._new_id = new_id
         self._lock = threading.Lock()
+        self._version = len(self._log)
         self._standing: tuple[int, EditsInForce, dict[str, str]] | None = None
 
     @property
     def version(self) -> int:
-        """How many entries there are: it only grows."""
-        return len(self._log)
+        """It grows with every change, so that screens know when to paint again."""
+        return self._version
 
     @property
     def log(self) -> Sequence[Edit]:
@@ -83,8 +87,8 @@ class ThreadEdits:
 
     @property
     def _derived(self) -> tuple[int, EditsInForce, dict[str, str]]:
-        if self._standing is None or self._standing[0] != len(self._log):
-            self._standing = len(self._log), standing(self._log), waiting(self._log)
+        if self._standing is None or self._standing[0] != self._version:
+            self._standing = self._version, standing(self._log), waiting(self._log)
         return self._standing
 
     @property
@@ -144,6 +148,10 @@ class ThreadEdits:
         """Let everything staged wait until `edit_log.EXPIRY` or `edit_log.MISS`, "" for no longer; the entries made."""
         return self._append(postponing(self._log, until, self._stamp()))
 
+    def leave(self, command: str, place: str, without: Sequence[str] = (), folder: str = "") -> list[Edit]:
+        """Remember that the context left; see `edit_log.leaving`."""
+        return self._append(leaving(self._stamp(), command, place, without, folder))
+
     def discard(self) -> list[Edit]:
         """Take back what is staged; undo brings it back."""
         return self._append(discarding(self._log, self._stamp()))
@@ -152,9 +160,42 @@ class ThreadEdits:
         """Take back single entries of the log, staged or applied."""
         return self._append(reverting(self._log, ids, self._stamp()))
 
+    def withdraw(self, made: Sequence[Edit]) -> None:
+        """Take back what was staged last as if it had never been: it is refused. What is being saved, or was, is
+        reverted instead."""
+        count = len(made)
+        if not count:
+            return
+        # A save may take long where it has to import the session: it is not waited for.
+        free = self._lock.acquire(blocking=False)
+        try:
+            if free and len(self._log) - self._saved >= count and self._log[-count:] == list(made):
+                del self._log[-count:]
+                self._version += 1
+                return
+        finally:
+            if free:
+                self._lock.release()
+        self.revert(edit.id for edit in made)
+
     def undo(self) -> list[Edit]:
         """Undo the last action, also one of an earlier run of the program."""
         return self._append(undoing(self._log, self._stamp()))
+
+    @property
+    def last_done(self) -> Sequence[Edit]:
+        """The entries of the action that `undo` would take back; none where there is none."""
+        return last_done(self._log)
+
+    @property
+    def last_undone(self) -> Sequence[Edit]:
+        """The entries of the action that `redo` would bring back; none where there is none."""
+        return last_undone(self._log)
+
+    def is_earlier(self, entries: Sequence[Edit]) -> bool:
+        """Whether all of `entries` were there before this program read them: another run made them."""
+        known = {entry.id for entry in self._log[: self._earlier]}
+        return bool(entries) and all(entry.id in known for entry in entries)
 
     def redo(self) -> list[Edit]:
         """Bring back what was undone last."""
@@ -167,7 +208,7 @@ class ThreadEdits:
     def fork(self, branch: str) -> ThreadEdits:
         """A copy of this log under another name, to go on with apart; nothing of it is saved yet."""
         other = ThreadEdits((), thread=self.thread, branch=branch, now=self._now, new_id=self._new_id)
-        other._log = list(self._log)
+        other._log, other._version = list(self._log), len(self._log)
         return other
 
     def save(self, store: Store, session: Callable[[Store], str]) -> None:
@@ -189,6 +230,7 @@ class ThreadEdits:
 
     def _append(self, entries: list[Edit]) -> list[Edit]:
         self._log += entries
+        self._version += len(entries)
         return entries
 
 
@@ -234,11 +276,12 @@ class SessionEdits:
             return []
         from ctxtui.store.store import Store
 
-        with Store.open(path, readonly=True) as store:
-            try:
+        try:
+            with Store.open(path, readonly=True) as store:
                 return store.edits(self._name, thread)
-            except NotFound:
-                return []
+        except NotFound:
+            # Nothing of the session is stored, or the database is only just being made.
+            return []
 
     @property
     def _name(self) -> str:

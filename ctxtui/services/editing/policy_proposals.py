@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -17,7 +17,8 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
-from ctxtui.curation.policies.search import complete, search
+from ctxtui.curation.policies.risk import risk_of
+from ctxtui.curation.policies.search import Remedy, complete, search
 from ctxtui.curation.policies.settings_text import settings_of
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import Advice, advice
@@ -145,6 +146,7 @@ class Proposals:
             edits=tuple(made),
             freed=self._counted(self._staging.applied).whole - size,
             share=size / usable if usable else None,
+            risk=risk_of(context, made),
         )
         found = self._priced(after)
         return row if found is None else _at_best(row, found, tag)
@@ -175,18 +177,19 @@ class Proposals:
         situation, staged = self._begun()
         rest = [policy for policy in self._policies if policy.name != budget.NAME]
 
-        def tag(edits: Sequence[Edit], quoted: bool) -> PriceTag | None:
-            if stopped():
-                return None
-            after = apply(situation.context, (*situation.log, *edits), self.rules)
-            found = self._priced(after)
-            if found is None:
-                return None
-            known = situation.literals if quoted else None
-            return without(replace(found, quotes=tuple(quotes(known, after)) if known is not None else ()), staged)
+        def after(one: Remedy) -> Applied:
+            return one.applied or situation.under(one.edits).applied
+
+        def tag(one: Remedy) -> PriceTag | None:
+            found = None if stopped() else self._priced(after(one))
+            return None if found is None else without(found, staged)
+
+        def quoted(one: Remedy, told: PriceTag) -> PriceTag:
+            known = None if stopped() else situation.literals
+            return told if known is None else replace(told, quotes=tuple(quotes(known, after(one))))
 
         found = takewhile(lambda _: not stopped(), search(situation, rest))
-        return advice(found, tag, horizon, lambda one: complete(situation, one))
+        return advice(found, tag, quoted, horizon, lambda one: one if stopped() else complete(situation, one))
 
     def _begun(self) -> tuple[PolicyContext, PriceTag | None]:
         """The context as policies see it, and what is staged already costs; worked out at the first time."""

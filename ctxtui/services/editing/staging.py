@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -25,6 +25,7 @@ from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, Waiting
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
     from ctxtui.core.edit import Edit
+    from ctxtui.curation.price.rest_of_session import RestOfSession
     from ctxtui.services.editing.edited_context import Ready
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.study.study import Study
@@ -76,6 +77,7 @@ class StagingArea:
         self._under: Staging | None = None
         self._next = NextRequestCache(study, clock)
         self._tag: tuple[object, PriceTag] | None = None
+        self._rest: tuple[object, RestOfSession | None] | None = None
         self._counts: list[tuple[Applied, object, RequestCount]] = []
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
@@ -95,9 +97,9 @@ class StagingArea:
         """The edits of `thread`. Raises `CtxtuiError` where the database cannot be read."""
         return self._overlays.of(thread)
 
-    def has_edits(self, thread: str, marks: Collection[int] = ()) -> bool:
-        """Whether there is anything to show of `thread`."""
-        return bool(marks) or bool(self._overlays.of(thread).in_force)
+    def has_edits(self, thread: str) -> bool:
+        """Whether edits are in force in `thread`, staged or applied."""
+        return bool(self._overlays.of(thread).in_force)
 
     def ready(self, scene: Scene, later: Later, *, waited_for: bool = False) -> bool:
         """Whether `context` has it soon enough, maybe with the user waiting for it; else `later` reads it in a worker:
@@ -189,6 +191,7 @@ class StagingArea:
             found = tag.breakage if tag is not None else breakage(coming.asked, coming.asked.read_now)
             staging = staging.breaking(found)
         waits = self._waits(staging, coming, live=live)
+        rest = self._rest_of(staging, coming, tag) if staged else None
         if tag is None:
             return StagedPane(
                 staging=staging,
@@ -197,6 +200,7 @@ class StagingArea:
                 asleep=len(applied.asleep),
                 known=coming is not None and not staged,
                 waits=waits,
+                rest=rest,
             )
         assert coming is not None
         now = self.clock() if live else coming.asked.now
@@ -214,11 +218,22 @@ class StagingArea:
             chosen=chosen,
             cheapest=tag.cheapest,
             waits=waits,
+            rest=rest,
             thinking_lost=tag.thinking_lost,
             warnings=tuple(_warnings(tag)),
             asleep=len(applied.asleep),
             known=True,
         )
+
+    def _rest_of(self, staging: Staging, coming: Next | None, tag: PriceTag | None) -> RestOfSession | None:
+        """What the edits would have saved to the end of the recording."""
+        from ctxtui.services.editing.later_calls import rest_under
+
+        scene = staging.scene
+        key = (id(staging.applied), id(staging.under), id(tag), scene.index, len(scene.calls), staging.counted)
+        if self._rest is None or self._rest[0] != key:
+            self._rest = key, rest_under(staging, coming, tag)
+        return self._rest[1]
 
     def _waits(self, staging: Staging, coming: Next | None, *, live: bool) -> tuple[WaitingEdits, ...]:
         """The staged edits that wait, by what they wait for."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.marker_trials import Placing, placing
+from ctxtui.analysis.cache.marker_trials import Placing, placing, taught
 from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import ContextWindow, context_window
@@ -21,6 +21,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
+from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Step
@@ -92,7 +93,7 @@ def _like(call: Call, usage: Usage) -> Call:
 def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, ...]]:
     tree = book.session.tree
     eaten: dict[str, int] = {}
-    asked = []
+    asked, turns = [], turns_of(tree, book.session.thread_calls(call.thread))
     for figure in block_figures(book, call):
         if figure.category in _STAYS or not figure.read or figure.block.kind == HEADER:
             continue
@@ -100,7 +101,7 @@ def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, .
         node = tree[figure.node]
         if figure.category == "user" and node.place.mark == "":
             asked.append(
-                Instruction(node.turn, figure.tokens, first_words(read(figure.block).text), figure.block.digest)
+                Instruction(turns.of(node.id), figure.tokens, first_words(read(figure.block).text), figure.block.digest)
             )
     order = {name: n for n, name in enumerate(CATEGORIES)}
     return dict(sorted(eaten.items(), key=lambda one: order.get(one[0], len(order)))), tuple(asked)
@@ -120,7 +121,8 @@ def placings(session: Session, counter: Counter, settings: Settings) -> list[Pla
             return None
         return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
 
-    found = (placing(book, rules, rates, thread) for thread in session.order)
+    prompts = taught(book, rules)
+    found = (placing(book, rules, rates, thread, prompts) for thread in session.order)
     return [one for one in found if one is not None]
 
 

@@ -124,6 +124,7 @@ class SessionActions:
 
 
 _WELCOMED = "welcomed"
+_LOOKED = "tips-shown"
 
 
 def first_run(settings: Settings) -> bool:
@@ -134,12 +135,26 @@ def first_run(settings: Settings) -> bool:
 
 def welcomed(settings: Settings) -> None:
     """Leave the mark; where nothing can be written, the welcome comes again."""
+    _mark(settings, _WELCOMED)
+
+
+def first_look(settings: Settings) -> bool:
+    """Whether no session was ever opened on a screen here; from now on one was. False where nothing can be written:
+    else the tips would come again and again."""
+    if not settings.tips or (data_dir(settings.data_dir) / _LOOKED).exists():
+        return False
+    return _mark(settings, _LOOKED)
+
+
+def _mark(settings: Settings, name: str) -> bool:
+    """Leave an empty file in the user's folder that says that something was; whether it could be written."""
     folder = data_dir(settings.data_dir)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / _WELCOMED).touch(mode=0o600)
+        (folder / name).touch(mode=0o600)
     except OSError:
-        return
+        return False
+    return True
 
 
 def subscribed(found: Named, settings: Settings) -> bool:

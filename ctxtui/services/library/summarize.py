@@ -20,9 +20,10 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import MAIN, Session
-from ctxtui.core.tree import ROOT
+from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.library.glances import WORDS, first_user_text
@@ -31,16 +32,21 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
 
 Price = Callable[[Call], Cost | None]
+Terms = Callable[[Call], Rates | None]
+"""What a token costs a call; None where that is not known."""
 
 _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
 
 
-def filled(seen: SessionSummary, loaded: Loaded, book: Book, price: Price, usable_share: float) -> SessionSummary:
+def filled(
+    seen: SessionSummary, loaded: Loaded, book: Book, price: Price, terms: Terms, usable_share: float
+) -> SessionSummary:
     """`seen` with the figures of the recording, which must be read and counted whole."""
     session = loaded.session
     chosen = choose(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
-    missed = misses_of(book, cached_by(book))
+    costs = {id_: price(call) for id_, call in session.calls.items()}
+    missed = misses_of(book, cached_by(book), costs, terms)
     told = replace(
         seen,
         source=loaded.source,
@@ -74,7 +80,7 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
         model=session.model,
         models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
         calls=len(session.calls),
-        turns=len({session.tree[call.raw_head].turn_start for call in calls} - {ROOT}),
+        turns=turns_of(session.tree, calls).called,
         first_user_text=first,
         last_answer=_last_answer(session, calls[-1].response_head),
     )

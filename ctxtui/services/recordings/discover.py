@@ -264,8 +264,8 @@ def _beside(
 
 
 def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]) -> set[str]:
-    """The folders and databases that change when a recording comes or goes."""
-    around = {os.path.dirname(one.file) for one in found}
+    """The folders and databases that change when a recording comes or goes; samples do neither."""
+    around = {os.path.dirname(one.file) for one in found if one.group != SAMPLES}
     for folder in list(around):
         for _ in range(_DEPTH - 1):
             folder = os.path.dirname(folder)

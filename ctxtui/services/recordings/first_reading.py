@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 from ctxtui.core.errors import NoContext
-from ctxtui.core.session import Described, Event, Session, Skipped
+from ctxtui.core.session import CallSeen, Described, Event, Session, Skipped, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.format_registry import detect, what_is
 from ctxtui.services.recordings.companion_files import RECENT, CompanionPart, Folders, folders_of
@@ -44,6 +44,8 @@ class FirstReading:
     folders: Folders | None = None
     bodies: Path | None = None
     """A folder with bodies of its requests, beside those that are looked into anyway."""
+    found: bool = False
+    """Whether anything for a model was read so far."""
 
     @classmethod
     def begin(cls, name: str, head: bytes, place: str = "") -> FirstReading:
@@ -94,7 +96,7 @@ class FirstReading:
                 yield from self._part(part)
                 news = True
         if news:
-            yield self.reader.settle()
+            yield self._noted(self.reader.settle())
 
     def _sessions(self) -> set[str]:
         """The ids by which the session may go: what its file is called, and what it says."""
@@ -103,6 +105,10 @@ class FirstReading:
     def _heard(self, events: list[Event]) -> list[Event]:
         named = [event.id for event in events if isinstance(event, Described) and event.id]
         self.id = named[-1] if named else self.id
+        return self._noted(events)
+
+    def _noted(self, events: list[Event]) -> list[Event]:
+        self.found = self.found or any(map(_says, events))
         return events
 
     def changes(self, now: float, all_: bool) -> dict[Path, FileChange]:
@@ -117,8 +123,8 @@ class FirstReading:
     def _part(self, part: CompanionPart) -> Iterator[list[Event]]:
         part.heard = time.monotonic()
         for piece in part.tail.slices():
-            yield part.reader.feed(piece)
-        yield part.reader.settle()
+            yield self._noted(part.reader.feed(piece))
+        yield self._noted(part.reader.settle())
 
     def tails(self) -> list[Skipped]:
         """What is still incomplete at the end of each file."""
@@ -126,8 +132,12 @@ class FirstReading:
         return [tail for reader in readers if (tail := reader.tail) is not None]
 
     def has_context(self) -> bool:
-        """Whether anything for a model was found."""
-        return bool(self.session.calls) or any(t.tip != ROOT for t in self.session.threads.values())
+        """Whether anything for a model was read, be it folded already or not: who folds may be another thread."""
+        return self.found
+
+
+def _says(event: Event) -> bool:
+    return isinstance(event, CallSeen) or (isinstance(event, TipMoved) and event.head != ROOT)
 
 
 def begin_file(path: Path, bodies: Path | None = None) -> tuple[FirstReading, Iterator[list[Event]]]:

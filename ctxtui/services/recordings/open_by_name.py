@@ -12,17 +12,20 @@ from urllib.parse import unquote
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
+from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.database_address import MARK, address_of, is_database
 from ctxtui.services.recordings.database_sessions import found_in, roots
 from ctxtui.services.recordings.discover import FoundRecording, find
 from ctxtui.services.recordings.folder_scan import recordings_in
-from ctxtui.services.recordings.open import load, load_stream, opening
+from ctxtui.services.recordings.open import load, load_stream, newest_here, opening
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
 T = TypeVar("T")
 
 STREAM: Final = "-"
+LAST: Final = "last"
+"""Stands for the newest session of the current directory, as in ``ctxtui show last``."""
 SHORTEST_PREFIX: Final = 4
 """Characters of an id that are enough to name it, where they fit only one."""
 
@@ -48,7 +51,8 @@ def locate(
     clients: Mapping[str, bool] | None = None,
 ) -> Named:
     """What `name` stands for: ``-``, a file, a folder, a session in a database (``DATABASE#ID``, also the beginning of
-    the id or its title), or an id (whole, or its first characters).
+    the id or its title), ``last`` (the newest session of the directory `cwd`), or an id (whole, or its first
+    characters).
 
     `stored` gives the ids in the store that begin with a text, `clients` is the setting of that name. Raises
     `NotFound`, `Several`, `NoContext`, `Unreadable`.
@@ -66,8 +70,18 @@ def locate(
         return Named(address_of(Path(database), found_in(Path(database), unquote(wanted)).id))
     if os.sep in name:
         return Named(path)
+    if name == LAST:
+        return Named(last_here(cwd, clients).path)
     found = find(cwd, samples=sample_paths(), clients=clients)
     return _by_id(name, found, stored)
+
+
+def last_here(cwd: Path, clients: Mapping[str, bool] | None = None) -> FoundRecording:
+    """The newest session that ran in the directory `cwd`, or in the repository around it. Raises `NotFound`."""
+    here = newest_here(find(cwd, clients=clients), related(cwd, os.environ))
+    if here is None:
+        raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
+    return here
 
 
 def _in_database(path: Path) -> Named:

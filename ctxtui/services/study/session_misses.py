@@ -29,7 +29,7 @@ class SessionMisses:
         self.found: Sequence[Missed] = ()
 
     def advance(self, limit: int) -> bool:
-        """Take in up to `limit` calls, all of which must be counted; whether there was anything to do."""
+        """Take in up to `limit` calls, as far as they are counted; whether there was anything to do."""
         calls = list(self._book.session.calls.values())
         if calls and not calls[-1].usage:
             # It is under way: it would be looked at again.
@@ -37,15 +37,18 @@ class SessionMisses:
         finder = self._finder
         if finder is None or calls[: len(self._taken)] != self._taken or self._outdated():
             finder = self._begun()
-        todo = calls[len(self._taken) : len(self._taken) + limit]
-        for call in todo:
+        before = len(self._taken)
+        for call in calls[before : before + limit]:
+            if not self._running(call.model).counted(max(call.sent_head, call.response_head)):
+                # It came in since everything there was had been counted.
+                break
             self._versions[call.model] = self._running(call.model).version
             finder.take(call)
             self._taken.append(call)
         if len(self._taken) == len(calls) and list(self.found) != finder.found:
             self.found = tuple(finder.found)
             return True
-        return bool(todo)
+        return len(self._taken) > before
 
     def _outdated(self) -> bool:
         return any(self._running(model).version != version for model, version in self._versions.items())

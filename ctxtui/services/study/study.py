@@ -96,14 +96,15 @@ class Study:
         """The running totals as `model` counts."""
         found = self._running.get(model)
         if found is None:
-            found = self._running[model] = RunningTotals(self.book, model)
+            # The screen and the worker may ask at once: both get the same.
+            found = self._running.setdefault(model, RunningTotals(self.book, model))
         return found
 
     def thread(self, id_: str) -> ThreadStudy:
         """What is known of a thread."""
         found = self._threads.get(id_)
         if found is None:
-            found = self._threads[id_] = ThreadStudy(self.session, id_)
+            found = self._threads.setdefault(id_, ThreadStudy(self.session, id_))
         return found
 
     def scene(self, thread: str, index: int) -> Scene:
@@ -120,6 +121,7 @@ class Study:
             costs=self.costs,
             uncached=self.uncached,
             missed=known.missed,
+            turns=known.turns,
         )
 
     def known(self, thread: str, index: int) -> tuple[object, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
+from ctxtui.core.turns import Turns
 from ctxtui.views.model.scene import calls_of
 from ctxtui.views.transcript.row_index import Boundaries
 
@@ -36,6 +37,7 @@ class ThreadStudy:
         self.missed: Mapping[int, Missed] = {}
         """The misses by number of call (from 1), as far as they are known."""
         self.boundaries = Boundaries(session.tree)
+        self.turns = Turns(session.tree)
         self.ledger: CostLedger | None = None
         self.next_ledger: CostLedger | None = None
         """The ledger under newer weights, until it has come as far as the one that is shown."""
@@ -78,6 +80,8 @@ class ThreadStudy:
                     ledger.back(same)
             self.stays.back(same)
             self._looked = min(self._looked, same)
+            self.turns.back(same)
+        self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 
     def tell(self, misses: Sequence[Missed] = ()) -> bool:

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui import __version__
+from ctxtui.analysis.book import Book
 from ctxtui.analysis.labels.labelling import Labelling
+from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.pricing.price import call_rates
+from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
@@ -21,9 +25,10 @@ from ctxtui.services.library.summarize import filled
 from ctxtui.services.recordings.database_address import file_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
@@ -47,7 +52,16 @@ def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> Se
     loaded = load(Path(seen.path))
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
-    return filled(seen, loaded, book, price_of(prices_for(settings)), settings.usable_share)
+    return _filled(seen, loaded, book, settings)
+
+
+def _filled(seen: SessionSummary, loaded: Loaded, book: Book, settings: Settings) -> SessionSummary:
+    table = prices_for(settings)
+
+    def terms(call: Call) -> Rates | None:
+        return call_rates(call, table) if call.usage is not None else None
+
+    return filled(seen, loaded, book, price_of(table), terms, settings.usable_share)
 
 
 def from_store(seen: SessionSummary, settings: Settings) -> SessionSummary:
@@ -56,7 +70,7 @@ def from_store(seen: SessionSummary, settings: Settings) -> SessionSummary:
         loaded = open_named(Named(stored=seen.stored), settings)
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
-        return filled(seen, loaded, book, price_of(prices_for(settings)), settings.usable_share)
+        return _filled(seen, loaded, book, settings)
 
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
@@ -89,7 +103,8 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
 
 
 def _version(settings: Settings, labelling: Labelling) -> str:
-    shaping = (settings.usable_share, sorted(settings.windows.items()), sorted(settings.prices.items()))
+    windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
+    shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
     return f"{VERSION} {__version__} {prices_for(settings).version} {shaping} {labelling.digest}"
 
 

@@ -47,11 +47,15 @@ def count(value: Json) -> int:
     return max(0, int(number)) if abs(number) < 1e18 else 0
 
 
+_MOST_USD: Final = 1e12
+
+
 def money(value: Json) -> float | None:
-    """A figure in USD; None for what is no number."""
+    """A figure in USD; None for what is no number, or more than anybody ever paid: sums have to stay numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
-    return _float(value)
+    found = _float(value)
+    return found if found is not None and abs(found) <= _MOST_USD else None
 
 
 def moment(value: Json) -> float | None:

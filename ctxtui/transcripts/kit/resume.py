@@ -69,7 +69,8 @@ class ResumeTarget:
 
     `name` is the form's, `source` that of the format which its own recordings are read as. `write` makes the file.
     `command` is what a user then types: ``{id}`` stands for the session's id, ``{file}`` for the file's place.
-    `beside` says that the tool finds the file only in the folder of its recordings.
+    `beside` says that the tool finds the file only in the folder of its recordings. `key` is what a user presses to go
+    on in it with a context that another tool recorded ("": none can be translated for it).
     """
 
     name: str
@@ -77,6 +78,7 @@ class ResumeTarget:
     write: Callable[[ResumeOrder], ResumedFile]
     command: str
     beside: bool = True
+    key: str = ""
 
 
 @dataclass(slots=True)

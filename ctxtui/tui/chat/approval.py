@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Final
 
 from textual import events
 
@@ -16,9 +17,11 @@ KEYS: Final = ("up", "down", "pageup", "pagedown", "home", "end")
 _WHEEL: Final = 3
 
 
-class Approval(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
     """What is asked: the `tool`, the real `path` of the file, how the model spelled it, what becomes of the file, why
-    it is asked for each time ("": it is not), and the `lines` of it."""
+    it is asked for each time ("": it is not), and the `lines` of it. What is no file but `runs` has in `path` what it
+    is, and its input in the lines."""
 
     tool: str
     path: str
@@ -26,6 +29,7 @@ class Approval(NamedTuple):
     told: str
     guard: str
     lines: Sequence[Spans]
+    runs: bool = False
 
 
 class ApprovalPane(ScrolledRows):
@@ -39,10 +43,11 @@ class ApprovalPane(ScrolledRows):
 
     def show(self, data: Approval | None) -> None:
         """Another one, or none. Who was reading on in this one stays where they are."""
-        if data is None or self.data is None or data[:-1] != self.data[:-1]:
+        if data is None or self.data is None or replace(data, lines=()) != replace(self.data, lines=()):
             # Else it is the same one, its lines wrapped for another width.
             self.top, self._read_to_end = 0, False
         self.data = data
+        self.title = "to be run" if data is not None and data.runs else "to be written"
         self.fit()
         self.redraw()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ctxtui.agent.tools.planned_write import PlannedCall
 from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.inspector.controller import ScreenAccess
 
@@ -65,10 +67,31 @@ class Approvals:
         if call is None or planned is None:
             return
 
+        if isinstance(planned, PlannedCall):
+            lines = written_file.shown(None, json.dumps(planned.given, ensure_ascii=False, indent=2).encode(), room)
+            made = Approval(
+                tool=call.name,
+                path=planned.what,
+                given=planned.what,
+                told=planned.told,
+                guard=planned.guard,
+                lines=lines,
+                runs=True,
+            )
+            self._take((call.id, room, made))
+            return
+
         def work() -> None:
             lines = written_file.shown(planned.before, planned.after, room)
             told = written_file.told(planned.before, planned.after)
-            made = Approval(call.name, planned.path, planned.given, told, planned.guard, lines)
+            made = Approval(
+                tool=call.name,
+                path=planned.path,
+                given=planned.given,
+                told=told,
+                guard=planned.guard,
+                lines=lines,
+            )
             self._access.deliver(lambda: self._take((call.id, room, made)))
 
         self._access.work(work, "approval", exclusive=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ctxtui.tui.chat.model import ModelController
 from ctxtui.tui.chat.prompt import TalkController
+from ctxtui.tui.chat.servers import ServersController
 from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.situation import ASKING, QUESTION, RESTING, RUNNING, USER_ROW
+from ctxtui.tui.commands.situation import ASKING, HELD, QUESTION, RESTING, RUNNING, USER_ROW
 from ctxtui.tui.inspector.commands import INSPECTOR, EnterPrompt, LeaveOpen
 from ctxtui.tui.inspector.controllers.fork import TalkHere
 
@@ -24,6 +25,23 @@ class HoldNext(Command):
 
     name, keys, label, short, group = "hold or release the request", ("ctrl+o",), "hold", "hold", "chat"
     run = Act(TalkController, TalkController.hold)
+    unless = key_unless = frozenset({HELD})
+
+
+class ReleaseHeld(Command):
+    """Send the request that is held, with the edits that are applied by now."""
+
+    name, keys, label, short, group = "send the held request", ("ctrl+o",), "send what is held", "send held", "chat"
+    run = Act(TalkController, TalkController.hold)
+    needs = key_needs = frozenset({HELD})
+    panes = ("transcript",)
+
+
+class PasteImage(Command):
+    """Put the image in the clipboard into the message, as a file that it names. Its cost stands at the line's end."""
+
+    name, keys, label, short, group = "paste image", ("ctrl+v",), "paste image", "image", "chat"
+    run = Act(TalkController, TalkController.paste_image)
 
 
 class Interrupt(Command):
@@ -57,6 +75,15 @@ class ChooseModel(Command):
 
     name, group = "choose model", "chat"
     run = Act(ModelController, ModelController.choose_model)
+    needs = frozenset({RESTING})
+
+
+class McpServers(Command):
+    """The MCP servers: offer their tools or take them back, with what that does to the next request; their logs; put a
+    resource or a prompt of theirs into the message."""
+
+    name, group = "MCP servers", "chat"
+    run = Act(ServersController, ServersController.choose)
     needs = frozenset({RESTING})
 
 
@@ -102,7 +129,8 @@ _INSTEAD: dict[type[Command], type[Command]] = {TalkHere: BranchHere, LeaveOpen:
 """What a chat does in place of what a recording's screen does."""
 
 CHAT: tuple[type[Command], ...] = (
-    EnterTalk, HoldNext, EditMessage, Interrupt, Resend, ChooseModel, ShowRequest, Rendered, DismissAlarm,
+    EnterTalk, ReleaseHeld, HoldNext, PasteImage, EditMessage, Interrupt, Resend, ChooseModel, McpServers, ShowRequest,
+    Rendered, DismissAlarm,
 )  # fmt: skip
 CHAT_KEYS: tuple[type[Command], ...] = (
     *CHAT, *(_INSTEAD.get(command, command) for command in INSPECTOR if command is not EnterPrompt),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -147,6 +148,15 @@ class FiguresController(ChatController):
             self._teller = self.state.source.foreteller(study, partner)
         self.foretold = await asyncio.to_thread(self._teller.foretell, draft, self.host.clock())
         return held_because(self.foretold, self.host.config.settings)
+
+    async def compare(self, drafts: Sequence[Draft]) -> list[RequestForecast | None]:
+        """What each of these would come to if it left now."""
+        study, partner = self.state.study, self.host.partner
+        if study is None or partner is None:
+            return [None for _ in drafts]
+        if self._teller is None or self._teller.partner != partner:
+            self._teller = self.state.source.foreteller(study, partner)
+        return [await asyncio.to_thread(self._teller.foretell, draft, self.host.clock()) for draft in drafts]
 
     def _call_began(self, draft: Draft, at: float) -> None:
         """The answer to `draft` begins: the cache holds it from now on."""

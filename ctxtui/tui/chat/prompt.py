@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -12,44 +13,32 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.chat.approvals import Approvals
+from ctxtui.tui.chat.message_files import MessageFiles, as_mention
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import QUESTION, USER_ROW
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.inspector.headroom import headroom
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.agent import events as ev
     from ctxtui.agent.events import ToolCall
-    from ctxtui.services.chat.host import Host
 else:
     from ctxtui.tui.lazy import later
 
     ev = later("ctxtui.agent.events")
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
-HINT: Spans = [Span("say something", "faint")]
+HINT: Spans = [Span("i", "accent bold"), Span(" say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
 _LEAVES = {"o": "ONCE", "s": "SESSION", "x": "NOT_NOW", "n": "NEVER"}
-_ANSWERS = {"o": "once", "s": "this session", "x": "not now", "n": "never"}
+_ANSWERS = {"o": "once", "s": "session", "x": "not now", "n": "never"}
 PAUSE = 0.7
 """Seconds for which a question for leave must have been readable, with nothing typed, before a key answers it."""
-_TIGHT = 0.5
-"""The share of a rate limit under which it is told."""
-
-
-def _headroom(host: Host) -> Spans:
-    """What the provider's rate limits leave, where that is little; cache reads do not count against them."""
-    tight = [room for room in host.headroom if room.share < _TIGHT]
-    if not tight:
-        return []
-    room = tight[0]
-    left = f"{room.what.replace('-', ' ')} {100 * room.share:.0f} % left"
-    until = f", whole in {max(0, room.reset - time.time()):.0f} s" if room.reset is not None else ""
-    return [Span(f"{left}{until}  ", "warn" if room.share < 0.2 else "dim")]
 
 
 class TalkController(ChatController):
@@ -63,6 +52,7 @@ class TalkController(ChatController):
         """What was asked here last: to talk, for leave, whether to quit."""
         self._leave: Question | None = None
         """The last question for leave."""
+        self._files = MessageFiles(self.host, access, self.refresh_keys)
         self._approvals = Approvals(self.host, access, self._approval_made)
         self._early: tuple[str, ...] = ()
         self._edited: int | None = None
@@ -116,9 +106,30 @@ class TalkController(ChatController):
 
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
-        held = [Span("^o ", "accent bold"), Span("held next" if hold else "hold", "warn" if hold else "dim")]
+        waits = self.state.status == "held"
+        told = "send what is held" if waits else "held next" if hold else "hold"
+        held = [Span("^o ", "accent bold"), Span(told, "warn" if hold or waits else "dim")]
         branch = [Span(f"{self._branch} ", "warn")] if self._branch else []
-        return [*branch, *_headroom(self.host), *held, Span("  esc ", "accent bold"), Span("leave ", "dim")]
+        return [
+            *self._files.words,
+            *branch,
+            *headroom(self.host.headroom, time.time()),
+            *held,
+            Span("  esc ", "accent bold"),
+            Span("leave ", "dim"),
+        ]
+
+    def refresh_keys(self) -> None:
+        """What stands at the end of the line is something else: the files of the message, whether it is held."""
+        if self.talking:
+            self.prompt.edit.right, self.prompt.edit.brief = self._prompt_keys(), self._files.words
+            self.prompt.edit.refresh()
+
+    def paste_image(self) -> None:
+        """Put the image that is in the clipboard into the message."""
+        if not self.talking:
+            self.talk()
+        self._files.paste_image(self.prompt.edit.insert, self.prompt.refuse)
 
     def _leave_wanted(self) -> None:
         """A tool waits: ask at once, unless something is being typed or asked."""
@@ -151,7 +162,7 @@ class TalkController(ChatController):
 
     def _ask_leave_for(self, made: Approval) -> None:
         answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and key == "s")}
-        lead = [Span(" ? ", "warn bold"), Span("write it?  ", "ink")]
+        lead = [Span(" ? ", "warn bold"), Span("run it?  " if made.runs else "write it?  ", "ink")]
         for key, words in answers.items():
             lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
         self._keep_draft()
@@ -169,11 +180,11 @@ class TalkController(ChatController):
             on_cancel=self._stop_talking,
             resume=self._back_to_leave,
             pause=PAUSE,
-            on_early=self._typed_early,
+            on_early=self.typed_early,
         )
         self._ask_own(self._leave)
 
-    def _typed_early(self, text: str) -> None:
+    def typed_early(self, text: str) -> None:
         """What was being typed when the question came goes on in the prompt; the question waits."""
         self._draft += text
         self._talk_on(self._draft)
@@ -184,32 +195,36 @@ class TalkController(ChatController):
         if call is not None:
             self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[key]]))
 
-    def _answer_quit(self, key: str) -> None:
+    def _answer_quit(self, key: str, leave: Callable[[], None]) -> None:
         self._talk_on(self._draft)
         if key == "y":
-            self.access.run(self._leave_for_good(), "leaving")
+            self.access.run(self._leave_for_good(leave), "leaving")
         else:
             self._leave_wanted()
 
     def _said(self, text: str) -> None:
         """What was typed is said."""
         self._draft, self._aside = self._aside, ""
+        self._files.look(self._draft)
         self.prompt.edit.set_text(self._draft)
         self._keep_now(self._draft)
         self.tell(text)
         self._leave_wanted()
 
     def tell(self, text: str) -> None:
-        """Say `text` to the partner."""
+        """Say `text` to the partner, once it is known that the files which it names can be sent."""
         words = text.strip()
-        if not words:
-            return
+        if words:
+            self._files.send(words, self._tell, self._talk_on)
+
+    def _tell(self, words: str) -> None:
         self.say(())
         if self._edited is not None:
             self.host.back_to(self._edited)
             self._go_on_from(None)
         if self.host.runner is None:
             self._early = (*self._early, words)
+            self.state.tells.early.emit(len(self._early))
             return
         self.state.go_along()
         self.host.feed(ev.UserSaid(words))
@@ -227,6 +242,7 @@ class TalkController(ChatController):
             on_pause=self._keep_text,
         )
         self._ask_own(self._talk)
+        self.prompt.edit.brief, self.prompt.edit.pasted = self._files.words, as_mention
 
     def _stop_talking(self) -> None:
         """`esc` closes the prompt; what was typed stays for later."""
@@ -241,6 +257,12 @@ class TalkController(ChatController):
         early, self._early = self._early, ()
         for words in early:
             self.tell(words)
+
+    def put(self, text: str) -> None:
+        """Put `text` into the prompt, behind what was typed."""
+        self._keep_draft()
+        self._draft = f"{self._draft.rstrip()}\n\n{text}".lstrip() if self._draft.strip() else text
+        self._talk_on(self._draft)
 
     def recover_draft(self, text: str) -> None:
         """Offer what stood in the prompt when the chat ended, unless something was typed already."""
@@ -257,6 +279,7 @@ class TalkController(ChatController):
     def _keep_text(self) -> None:
         self._draft = self.prompt.edit.text
         self._keep_now(self._draft)
+        self._files.look(self._draft)
 
     def _keep_now(self, text: str) -> None:
         if self._draft_timer is not None:
@@ -276,15 +299,14 @@ class TalkController(ChatController):
         """Hold the next request, or release the one that is held."""
         runner = self.host.runner
         if runner is None:
+            self.say([Span("○ ", "dim"), Span("there is nobody to hold a request for yet", "dim")])
             return
         self.host.feed(ev.Released() if self.state.status == "held" else ev.HoldNext())
         if self.state.status == "held" or not runner.state.hold:
             self.say(())
         elif not self.talking:
             self.say([Span("‖ ", "warn"), Span("the next request is held before it is sent", "dim")])
-        if self.talking:
-            self.prompt.edit.right = self._prompt_keys()
-            self.prompt.edit.refresh()
+        self.refresh_keys()
 
     def interrupt(self) -> None:
         """End the turn."""
@@ -295,13 +317,14 @@ class TalkController(ChatController):
         self.host.feed(ev.Released())
 
     def leave(self) -> None:
-        """`esc` outside the prompt closes what is open: a search, marks; then what runs is interrupted. It never
-        discards staged edits."""
-        if self.state.on.closed.emit() or not self.panels.transcript.has_focus:
+        """`esc` outside the prompt closes one thing, in this order: a search, marks, another pane; with nothing open it
+        interrupts what runs. It never discards staged edits."""
+        if self.state.on.closed.emit():
             self.prompt.leave()
-        elif self.state.marks:
-            self.state.mark(())
-            self.state.show()
+        elif self.state.unmark():
+            return
+        elif not self.panels.transcript.has_focus:
+            self.prompt.leave()
         elif self.state.running:
             self.interrupt()
         else:
@@ -341,14 +364,12 @@ class TalkController(ChatController):
     def _go_on_from(self, node: int | None, words: str = "") -> None:
         """What is said next branches off at `node` (None: it goes on at the end); the prompt's line says so."""
         self._edited, self._branch = node, words
-        if self.talking:
-            self.prompt.edit.right = self._prompt_keys()
-            self.prompt.edit.refresh()
+        self.refresh_keys()
 
     # Going away
 
-    def may_quit(self) -> bool:
-        """Whether the program may end at once; asks otherwise."""
+    def may_quit(self, leave: Callable[[], None]) -> bool:
+        """Whether the chat may be left at once; asks otherwise, and calls `leave` where the answer is yes."""
         self._keep_draft()
         staged = len(self._edits.overlay.staged) if self._edits.overlay is not None else 0
         if not self.state.running and not staged:
@@ -360,7 +381,7 @@ class TalkController(ChatController):
         self._ask_own(
             Question(
                 lead,
-                self._answer_quit,
+                lambda key: self._answer_quit(key, leave),
                 keys=("y", "n"),
                 stays=True,
                 on_cancel=self._stop_talking,
@@ -369,8 +390,8 @@ class TalkController(ChatController):
         )
         return False
 
-    async def _leave_for_good(self) -> None:
+    async def _leave_for_good(self, leave: Callable[[], None]) -> None:
         if self.host.runner is not None:
             await self.host.runner.close()
             await asyncio.sleep(0)
-        self.access.leave()
+        leave()

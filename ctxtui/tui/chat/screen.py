@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events, on
@@ -16,16 +17,21 @@ from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.approval import KEYS as APPROVAL_KEYS
 from ctxtui.tui.chat.approval import ApprovalPane
-from ctxtui.tui.chat.commands import CHAT_KEYS
+from ctxtui.tui.chat.commands import CHAT_KEYS, EditMessage, EnterTalk, HoldNext, ReleaseHeld
 from ctxtui.tui.chat.figures import FiguresController
+from ctxtui.tui.chat.held import HeldController
 from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.chat.model import ChatAsker, ModelController
 from ctxtui.tui.chat.prompt import HINT, TalkController
+from ctxtui.tui.chat.servers import ServersController, missing
+from ctxtui.tui.chat.start import StartController
+from ctxtui.tui.chat.start_pane import StartPane
 from ctxtui.tui.chat.state import ChatState
 from ctxtui.tui.chat.talk_edit import TalkEdit
 from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.inspector.context_edits import ContextEdits
+from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.fork import ForksController
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import Panels
@@ -37,7 +43,15 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import LiveRows
 
 _BESIDE = frozenset({"header", "alarm", "edge", "prompt", "keys"})
-"""What stays on the screen while leave is asked for."""
+"""What stays on the screen while leave is asked for, and before the first word."""
+
+
+def _alone(name: str, boxes: dict[str, Box], width: int) -> dict[str, Box]:
+    """The pane `name` in place of all panes but the lines at the edges."""
+    kept = {each: box for each, box in boxes.items() if each in _BESIDE}
+    top = max(box.y for each, box in kept.items() if each in ("header", "alarm")) + 1
+    end = min(box.y for each, box in kept.items() if each in ("edge", "prompt", "keys"))
+    return {**kept, name: Box(0, top, width, max(1, end - top))}
 
 
 class ChatScreen(SessionScreen):
@@ -45,24 +59,32 @@ class ChatScreen(SessionScreen):
 
     commands: ClassVar[tuple[type[Command], ...]] = (*CHAT_KEYS, *EVERYWHERE)
     BINDINGS = bindings(CHAT_KEYS)
+    first_keys = (ReleaseHeld, EnterTalk, HoldNext, EditMessage)
 
     def __init__(self, source: ChatSource, *, pager: str = "") -> None:
         super().__init__(Panels(LiveTranscript(), LiveRows), TalkEdit(id="prompt"), HINT)
         self.alarm = AlarmLine()
         self.approval = ApprovalPane()
+        self.start_pane = StartPane()
         self.state: ChatState = ChatState(source, self.panels, self.access)
         every = self.state, self.line, self.access
         self.edits = ContextEdits(*every)
         self.turn, self.talk = TurnController(*every), TalkController(*every, self.edits)
         self.figures = FiguresController(*every)
+        self.start = StartController(*every, self.start_pane)
+        session = session_controllers(*every, self.edits, pager, ChatAsker(source.host))
+        log = next(one for one in session if isinstance(one, EditLogController))
         self.controllers = (
-            *session_controllers(*every, self.edits, pager, ChatAsker(source.host)),
+            *session,
             NavigationController(*every, [Span(" call › ", "accent bold")]),
             ForksController(*every),
             self.turn,
             self.talk,
+            HeldController(*every, self.edits, self.talk, log),
+            self.start,
             ModelController(*every, pager),
             self.figures,
+            ServersController(*every, self.figures.compare, self.talk.put, pager),
         )
         self.state.on.complete.subscribe(self._complete)
         self.state.tells.alarm.subscribe(self._alarmed)
@@ -72,19 +94,21 @@ class ChatScreen(SessionScreen):
         yield from super().compose()
         yield self.alarm
         yield self.approval
+        yield self.start_pane
+
+    def on_mount(self) -> None:
+        """The first frame says that it is being found out who answers. (Textual calls the Inspector's own, too.)"""
+        self.start.open()
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
         boxes = self._panes(width, height)
         asked = self.talk.asked_for
         if self.approval.data is not asked:
             self.call_later(self.approval.show, asked)
-        if asked is None:
-            return boxes
-        # What is asked for stands in place of the panes: nothing else is to be read now.
-        kept = {name: box for name, box in boxes.items() if name in _BESIDE}
-        top = max(box.y for name, box in kept.items() if name in ("header", "alarm")) + 1
-        end = min(box.y for name, box in kept.items() if name in ("edge", "prompt", "keys"))
-        return {**kept, "approval": Box(0, top, width, max(1, end - top))}
+        if asked is not None:
+            # What is asked for stands in place of the panes: nothing else is to be read now.
+            return _alone("approval", boxes, width)
+        return _alone("start", boxes, width) if self.start.shows else boxes
 
     def _panes(self, width: int, height: int) -> dict[str, Box]:
         if not self.alarm.words or (height < 16 and not self.alarm.unrecorded):
@@ -111,6 +135,16 @@ class ChatScreen(SessionScreen):
         """Talk."""
         self.talk.talk()
 
+    @property
+    def doing(self) -> tuple[str, ...]:
+        """The groups of commands that what one is doing is about, for the help."""
+        return (*super().doing, "chat")
+
+    def leave_prompt(self) -> None:
+        """Marks go before the prompt in which one talks is left; any other question is closed first."""
+        if not (self.talk.talking and self.state.unmark()):
+            super().leave_prompt()
+
     def _complete(self) -> None:
         """The session is open: now the partner is met."""
         self.run_worker(self._begin(), group="host", exit_on_error=True)
@@ -122,6 +156,8 @@ class ChatScreen(SessionScreen):
         host.overlay = lambda: self.edits.overlay
         host.released = self.edits.changed
         host.judge = self.figures.judge
+        if host.config.settings.mcp:
+            self.line.say([Span("the MCP servers are being started", "dim")])
         try:
             await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))
         except CtxtuiError as error:
@@ -133,18 +169,22 @@ class ChatScreen(SessionScreen):
         assert partner is not None
         told = f"{partner.model} of {partner.endpoint}" if not partner.is_offline else "the offline provider, no model"
         why = f" ({partner.why})" if partner.why else ""
-        words = [Span("● ", "ok"), Span(f"{told}{why}", "dim")]
+        # A new chat says it in a pane of its own.
+        words = [] if self.start.shows else [Span(f"{told}{why}", "dim")]
         if partner.origin == UNTOLD:
-            words.append(Span(f"; it tells no window: {partner.window:,} tokens assumed", "warn"))
+            words.append(Span(f"it tells no window: {partner.window:,} tokens assumed", "warn"))
         if host.recovered:
-            words.append(Span("; went on where the chat ended", "dim"))
+            words.append(Span("went on where the chat ended", "dim"))
+        if host.recovered.others:
+            words.append(Span("what another process had begun here is a call of its own", "warn"))
         if waiting := len(host.recovered.queue):
-            words.append(Span(f"; {waiting} message{'s' if waiting > 1 else ''} go with your next one", "warn"))
+            words.append(Span(f"{waiting} message{'s' if waiting > 1 else ''} go with your next one", "warn"))
         if left:
-            words.append(Span(f"; the last chat here ended in a turn: ctxtui chat --continue {left}", "warn"))
+            words.append(Span(f"the last chat here ended in a turn: ctxtui chat --continue {left}", "warn"))
         if host.lost:
-            words.append(Span(f"; not carried over: {', '.join(host.lost)}", "warn"))
-        self.line.say(words)
+            words.append(Span(f"not carried over: {', '.join(host.lost)}", "warn"))
+        said = [part for n, one in enumerate(words) for part in (Span("; " if n else "● ", "dim" if n else "ok"), one)]
+        self.line.say([*said, *missing(host)])
         if host.recovered.draft:
             self.talk.recover_draft(host.recovered.draft)
         self.talk.tell_early()
@@ -172,6 +212,10 @@ class ChatScreen(SessionScreen):
             self.app.unrecorded = True
             self.app.farewell = f"the end of the chat is not on record ({left:,} events): {why}"
 
-    def may_quit(self) -> bool:
+    def may_quit(self, leave: Callable[[], None]) -> bool:
         """Whether the program may end at once; asks otherwise."""
-        return self.talk.may_quit()
+        return self.talk.may_quit(leave)
+
+    def may_close(self, close: Callable[[], None]) -> bool:
+        """Whether the chat may be left for another screen at once; asks otherwise."""
+        return self.talk.may_quit(close)

@@ -8,11 +8,13 @@ from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
-from ctxtui.tui.inspector.state import InspectorState, Signal
+from ctxtui.tui.inspector.signals import Signal
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.transcript.live_rows import LiveRows
 
 if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
+    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.chat_source import ChatSource
     from ctxtui.services.chat.host import Host
     from ctxtui.services.recordings.recording import RecordingNews
@@ -97,12 +99,17 @@ class ChatState(InspectorState):
 
 class ChatSignals:
     """What the controllers of a chat tell each other: the answer to a draft `began` (in seconds since 1970), has
-    `grown`; a tool waits for `leave`; something must not be overlooked (`alarm`, "" when it was seen)."""
+    `grown`; it is known who the `partner` is;
+    a tool waits for `leave`; a request is `held`; so many messages were said `early`; something must not be
+    overlooked (`alarm`, "" when it was seen)."""
 
     def __init__(self) -> None:
         self.began: Signal[[Draft, float]] = Signal()
         self.grown: Signal[[]] = Signal()
         self.leave: Signal[[]] = Signal()
+        self.partner: Signal[[ChatModel]] = Signal()
+        self.held: Signal[[]] = Signal()
+        self.early: Signal[[int]] = Signal()
         self.alarm: Signal[[str]] = Signal()
 
 

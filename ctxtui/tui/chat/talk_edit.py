@@ -31,4 +31,4 @@ class TalkEdit(LineEdit):
         event.stop()
         event.prevent_default()
         if not self.keys:
-            self.insert(event.text.replace("\r\n", "\n"))
+            self.insert(self.pasted(event.text.replace("\r\n", "\n")))

@@ -22,9 +22,11 @@ from ctxtui.views.transcript.open_block import Opened
 if TYPE_CHECKING:
     from ctxtui.agent import progress as mo
     from ctxtui.agent.conversation import Draft
-    from ctxtui.services.chat.host import ChatNews
+    from ctxtui.agent.tools import command_tool
+    from ctxtui.services.chat.chat_news import ChatNews
     from ctxtui.services.counting.live_count import LiveCount
 else:
+    command_tool = later("ctxtui.agent.tools.command_tool")
     mo = later("ctxtui.agent.progress")
 
 FRAME = 1 / 30
@@ -61,6 +63,8 @@ class TurnController(ChatController):
             from ctxtui.services.recordings.recording import RecordingNews
 
             self.state.hear(RecordingNews(list(news.events)))
+        if news.partner is not None:
+            self.state.tells.partner.emit(news.partner)
         if news.moment is not None:
             handler = self._handlers().get(type(news.moment))
             if handler is not None:
@@ -88,7 +92,8 @@ class TurnController(ChatController):
         self._note("looking at the request")
 
     def _held(self, moment: mo.RequestHeld) -> None:
-        self._note(f"held: {moment.reason}. ^o sends it, esc takes it back", "held")
+        self._note(f"held before sending: {moment.reason}", "held")
+        self.state.tells.held.emit()
         if self._drafted_last is not None:
             self.access.run(self._count_held(self._drafted_last, moment.reason), "counting held")
 
@@ -99,12 +104,12 @@ class TurnController(ChatController):
         except ProviderError:
             return
         if exact is not None and self.state.status == "held" and draft is self._drafted_last:
-            self._note(f"held: {reason}; {exact:,} tokens, the provider counts. ^o sends it, esc takes it back", "held")
+            self._note(f"held before sending: {exact:,} tokens, the provider counts; {reason}", "held")
 
     def _sent(self, moment: mo.RequestSent) -> None:
         self._draft_sent = moment.draft
         # The answer is read among all rows, not among those that edits changed.
-        self.state.show_every(True)
+        self.state.show_only_edits(False)
         partner = self.host.partner
         name = "the provider"
         if partner is not None:
@@ -187,7 +192,7 @@ class TurnController(ChatController):
         self._over()
 
     def _tool(self, moment: mo.ToolBegan) -> None:
-        self._note(f"{safe_text.one_line(moment.call.name, 40)} runs")
+        self._note(f"{safe_text.one_line(command_tool.told(moment.call), 80)} runs, esc ends it")
 
     def _tool_waits(self, moment: mo.ToolWaits) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is on record")

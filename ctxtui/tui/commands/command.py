@@ -18,12 +18,21 @@ _SHOWN: Final = {
     "question_mark": "?",
     "slash": "/",
     "minus": "-",
+    "underscore": "_",
+    "number_sign": "#",
+    "percent_sign": "%",
+    "asterisk": "*",
+    "apostrophe": "'",
+    "quotation_mark": '"',
     "plus": "+",
     "equals_sign": "=",
     "colon": ":",
     "left_curly_bracket": "{",
     "right_curly_bracket": "}",
     "dollar_sign": "$",
+    "left_parenthesis": "(",
+    "right_parenthesis": ")",
+    "semicolon": ";",
     "space": "space",
     "escape": "esc",
     "backspace": "bksp",
@@ -90,10 +99,14 @@ class Command:
     """Facts with which its key does something else."""
     keys: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[str] = ""
+    parts: ClassVar[tuple[str, ...]] = ()
+    """The classes of the commands that the signs of `shown` stand for, where it has several."""
     label: ClassVar[str] = ""
     short: ClassVar[str] = ""
     group: ClassVar[str] = "general"
     panes: ClassVar[tuple[str, ...]] = ()
+    sought: ClassVar[tuple[str, ...]] = ()
+    """Other words, in small letters, by which help and palette find it."""
     first: ClassVar[bool] = False
     """Whether its key acts before the focused pane sees it: what is typed right after it must not go to that pane."""
     always: ClassVar[bool] = False
@@ -108,7 +121,17 @@ class Command:
     @classmethod
     def binding(cls) -> str:
         """The action, in Textual's words, that does it."""
-        return cls.action or f"command('{cls.__name__}')"
+        return f"app.{cls.action}" if cls.action else f"command('{cls.__name__}')"
+
+    @classmethod
+    def key_line(cls) -> tuple[str, str, str, tuple[str, ...]]:
+        """What the key line says of it (`widgets.keyline.Key`): key, label, that in a word, what a click does."""
+        return cls.key_shown(), cls.label, cls.short, cls.actions()
+
+    @classmethod
+    def actions(cls) -> tuple[str, ...]:
+        """What a click on its key in the key line does: one action, or one for each sign of the key."""
+        return tuple(f"command('{name}')" for name in cls.parts) or (cls.binding(),)
 
     @classmethod
     def help(cls) -> str:

@@ -17,16 +17,29 @@ class Help(Command):
     name, action, keys, label, always = "help", "help", ("question_mark", "f1"), "help", True
 
 
+class Explain(Command):
+    """What a word, sign or figure of this screen means, with its arithmetic: arrow keys or the mouse go to others."""
+
+    name, action, keys, label = "explain: what is this word, sign or figure", "explain", ("equals_sign",), "explain"
+
+
 class Theme(Command):
     """From dark to light and back."""
 
     name, action = "switch between dark and light", "switch_theme"
 
 
+class Back(Command):
+    """One level back: from a list to the session, from a session to Home. On the first screen it leaves ctxtui. It asks
+    where something would be lost."""
+
+    name, action, keys, label = "back", "back", ("q",), "back"
+
+
 class Quit(Command):
-    """Leave ctxtui. A recording is never changed, so nothing is asked."""
+    """Leave ctxtui from wherever you are. A recording is never changed; it asks where something would be lost."""
 
-    name, action, keys, short, label = "quit", "quit", ("q", "ctrl+q"), "quit", "quit"
+    name, action, keys = "quit", "quit", ("ctrl+q",)
 
 
-EVERYWHERE: tuple[type[Command], ...] = (OpenPalette, Help, Theme, Quit)
+EVERYWHERE: tuple[type[Command], ...] = (OpenPalette, Help, Explain, Theme, Back, Quit)

@@ -1,1 +1,1 @@
-"""What opens over any screen: the help, the command palette, find, the text editor."""
+"""What opens over any screen: help, explanations, tips, the command palette, find, the text editor."""

@@ -32,11 +32,15 @@ class MatchingCommands(Pane):
         self.found = list(commands)
 
     def search(self, words: str) -> None:
-        """Keep the commands whose name has the letters of `words`, or whose help has the words themselves."""
+        """Keep the commands whose name has the letters of `words`, or whose help has the words themselves; first those
+        that are looked for by them."""
         self.found = list(self.every)
         if words.strip():
             matcher, plain = Matcher(words.strip()), words.strip().lower()
-            scored = [(matcher.match(each.name) or (plain in each.help().lower()) / 100, each) for each in self.every]
+            scored = [
+                ((plain in each.sought) * 9 or matcher.match(each.name) or (plain in each.help().lower()) / 100, each)
+                for each in self.every
+            ]
             self.found = [each for score, each in sorted(scored, key=lambda pair: -pair[0]) if score > 0]
         self.reload(cursor=0)
 

@@ -21,9 +21,8 @@ from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists import search_hits
-from ctxtui.views.lists.search_hits import Row, SearchProgress, Spotted
-from ctxtui.views.text import safe_text
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.lists.search_hits import Folded, FoundSession, Row, SearchProgress, Spotted
+from ctxtui.views.text.span import Span, Spans, cropped
 
 
 class FindExpression(Command):
@@ -72,16 +71,14 @@ class HitPane(Pane):
         """Blocks and names of sessions."""
         return len(self.rows)
 
-    def selectable(self, index: int) -> bool:
-        """Names of sessions are passed over."""
-        return isinstance(self.rows[index], Spotted)
-
     def render_row(self, index: int, line: int, width: int) -> Spans:
         """A block, or a session's name."""
-        row = self.rows[index]
-        if isinstance(row, str):
-            return [Span(safe_text.one_line(row), "ink bold")]
-        return search_hits.TABLE.draw(row, width, here=index == self.cursor)
+        row, here = self.rows[index], index == self.cursor
+        if isinstance(row, FoundSession):
+            return cropped(search_hits.name(row, width, here=here), width)
+        if isinstance(row, Folded):
+            return search_hits.more(row, here=here)
+        return search_hits.TABLE.draw(row, width, here=here)
 
     def notes(self) -> Spans:
         """How far the search is."""
@@ -106,7 +103,7 @@ class FindScreen(Commanded, ModalScreen[None]):
         self._everywhere = everywhere
         self._wish = 0
         self._regex = False
-        self._target = ""
+        self._found: list[FoundSession] = []
         self._blocks = 0
 
     def compose(self) -> ComposeResult:
@@ -115,7 +112,12 @@ class FindScreen(Commanded, ModalScreen[None]):
         yield self.words
         yield self.pane
         yield KeyLine(
-            [Key("⏎", "search, open"), Key("^r", "expression"), Key("/", "another text"), Key("esc", "close")]
+            [
+                Key("⏎", "search, open"),
+                Key("^r", "expression", "", FindExpression.actions()),
+                Key("/", "another text"),
+                Key("esc", "close", "", ("dismiss",)),
+            ]
         )
 
     def commands_now(self) -> list[type[Command]]:
@@ -143,7 +145,7 @@ class FindScreen(Commanded, ModalScreen[None]):
         if not text:
             return
         self._wish += 1
-        self._blocks = 0
+        self._blocks, self._found = 0, []
         self.pane.rows, self.pane.said = [], [Span("searching", "dim")]
         self.pane.reload(cursor=0)
         self.pane.focus()
@@ -174,21 +176,30 @@ class FindScreen(Commanded, ModalScreen[None]):
             pane.refresh_rule()
             return
         for one in step.found if self._blocks < MOST else ():
-            if one.target != self._target or not pane.rows:
-                self._target = one.target
-                pane.rows.append(one.title or one.target)
-            pane.rows.append(one)
+            if not self._found or one.target != self._found[-1].target:
+                self._found.append(FoundSession(one.target, one.title))
+            self._found[-1].blocks.append(one)
             self._blocks += 1
-        capped = self._blocks >= MOST
-        pane.said = [Span(search_hits.told(step.done, step.total, self._blocks, step.direct, capped=capped), "dim")]
+        counts = self._blocks, len(self._found), step.direct
+        pane.said = [Span(search_hits.told(step.done, step.total, *counts, capped=self._blocks >= MOST), "dim")]
         if step.found:
-            pane.reload(cursor=pane.cursor)
+            fresh = not pane.rows
+            pane.rows = search_hits.rows(self._found)
+            # The first block, not its session: Enter opens it.
+            pane.reload(cursor=1 if fresh else pane.cursor)
         else:
             pane.refresh_rule()
 
     def on_pane_chosen(self) -> None:
-        """Open the session at the hit; the list is there again when it is left."""
+        """Open the session at the hit; the list is there again when it is left. A session's own line shows all of its
+        blocks, or the first ones again."""
         one = self.pane.rows[self.pane.cursor] if self.pane.rows else None
+        if isinstance(one, (FoundSession, Folded)):
+            session = one if isinstance(one, FoundSession) else one.session
+            session.opened = not session.opened
+            at = self.pane.cursor if session.opened else self.pane.rows.index(session)
+            self.pane.rows = search_hits.rows(self._found)
+            self.pane.reload(cursor=at)
         if isinstance(one, Spotted):
             aim = Aim(one.thread, one.call, one.digest, self.words.text, self._regex)
             self.post_message(Open(one.target, aim))

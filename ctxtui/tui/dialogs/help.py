@@ -1,61 +1,190 @@
-"""The help: every key of a screen and what the signs mean, made from the commands and the tables of signs."""
+"""The help: what the signs mean, what every key of the screen does by task, the keys of other screens, and all words.
+What is typed filters it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from ctxtui.services.config.package_data import glossary
 from ctxtui.tui.commands import Command, key_text
+from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.rows import ScrolledRows
+from ctxtui.views.glossary.entries import Entry
+from ctxtui.views.glossary.note import said
 from ctxtui.views.text import cells, safe_text
-from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, width
 
-_TOLD = ("miss", "ttl miss", "compaction", "model", "turn", "here", "automatic breakpoint", "error")
-_KEYS = 16
-_MEANS = {
-    "read": "read from the cache: a tenth of the price",
-    "write": "written to the cache",
-    "fresh": "neither: full price",
-    "miss": "the cache lost what it held",
-    "ttl miss": "... because its time ran out",
-    "compaction": "the context was summarised",
-    "model": "another model or client",
-    "turn": "a user's turn begins",
-    "here": "the call or block shown",
-    "automatic breakpoint": "here a cached stretch ends, as far as the report tells",
-    "error": "the call failed",
+TASKS: Final[Mapping[str, str]] = {
+    "sessions": "find a session, and keep it",
+    "calls": "go from call to call; what one cost, and why",
+    "searching": "find a text",
+    "lists": "what is heavy, repeated, forked: lists",
+    "the block under the cursor": "read a block",
+    "editing the context": "change the context: mark, stage, price, apply, undo",
+    "chat": "talk, or go on from here",
+    "notes and bookmarks": "remember a place: notes and bookmarks",
+    "what is shown": "show more, or less",
+    "threads and following": "subagents, and recordings that grow",
+    "general": "on every screen",
 }
+"""Headings of the groups of commands, in their order; any other group stands behind them under its own name."""
+_KEYS: Final = 9
+_NAME: Final = 38
+_WIDE: Final = 110
+"""Columns from which a command's name and what it does share a line."""
+_GAP: Final = 2
 
 
-_FIGURES = {
-    "hit rate": "tokens read from the cache / all input tokens (the column read). The other common figure, "
-    "read / (read + fresh), leaves writes out; ctxtui check shows both.",
-    "carry": "what was sent before and sent again; rewrites: what the cache had held, paid in full again.",
-    "list price": "every $ is the provider's public price at the call's own time; unknown where nobody knows it.",
-}
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What the help of a screen is made of: its `commands`, those of them that can be used `now`, the groups that come
+    `first` for what one is doing, the commands of `others` by the name of their screen."""
+
+    commands: Sequence[type[Command]]
+    now: frozenset[type[Command]] = frozenset()
+    first: tuple[str, ...] = ()
+    others: Callable[[], Mapping[str, Sequence[type[Command]]]] = dict
 
 
-class HelpPage(ScrolledRows, can_focus=True):
-    """The page; arrow keys scroll it."""
+def rows(what: Help, words: str, room: int) -> list[Spans]:
+    """The page in `room` cells, with only what all of `words` occur in; without any, a legend of the signs first."""
+    wanted = words.casefold().split()
+    out: list[Spans] = []
+    if not wanted:
+        out += [*_section("signs on the screens (= explains each where it stands)"), *_legend(room)]
+    meant = [each for each in what.commands if wanted and set(wanted) <= set(each.sought)]
+    if meant:
+        out += _section("what you may be looking for")
+        out += [line for each in meant for line in _command(each, each in what.now or not what.now, room)]
+    for title, members in _by_task(what):
+        found = [each for each in members if _has(wanted, each.name, each.help(), _keys(each), title, *each.sought)]
+        found = [each for each in found if each not in meant]
+        if found:
+            out += _section(title)
+            out += [line for each in found for line in _command(each, each in what.now or not what.now, room)]
+    own = {each.__name__ for each in what.commands}
+    for name, commands in what.others().items() if wanted else ():
+        found = [each for each in commands if each.__name__ not in own]
+        found = [each for each in found if _has(wanted, each.name, each.help(), name, *each.sought)]
+        if found:
+            out += _section(f"elsewhere: {name}")
+            out += [line for each in found for line in _command(each, False, room)]
+    for group, entries in glossary().grouped():
+        told = [one for one in entries if _has(wanted, one.word, one.says, *one.labels, *one.glyphs)]
+        if told:
+            out += _section(f"words: {group}")
+            out += [line for one in told for line in _entry(one, room)]
+    if not out:
+        return [[], [Span(f"  Nothing of that name. Empty the line for everything: {len(what.commands)} keys.", "dim")]]
+    return out[1:] if not out[0] else out
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("pageup", "scroll(-20)", show=False),
-        Binding("pagedown,space", "scroll(20)", show=False),
-        Binding("home", "scroll(-9999)", show=False),
-        Binding("end", "scroll(9999)", show=False),
-    ]
 
-    def __init__(self, commands: Sequence[type[Command]]) -> None:
+def _by_task(what: Help) -> Iterator[tuple[str, list[type[Command]]]]:
+    groups: dict[str, list[type[Command]]] = {}
+    for command in what.commands:
+        groups.setdefault(command.group, []).append(command)
+    for group in dict.fromkeys([*what.first, *TASKS, *groups]):
+        if group in groups:
+            # What the key line names comes first.
+            yield TASKS.get(group, group), sorted(groups[group], key=lambda each: not each.label)
+
+
+def _has(wanted: Iterable[str], *texts: str) -> bool:
+    hay = "\0".join(texts).casefold()
+    return all(word in hay for word in wanted)
+
+
+def _keys(command: type[Command]) -> str:
+    return " ".join(map(key_text, command.keys))
+
+
+def _section(title: str) -> list[Spans]:
+    return [[], [Span(" "), Span(title, "accent bold")]]
+
+
+def _command(command: type[Command], can: bool, room: int) -> Iterator[Spans]:
+    """A command: its keys (none: the palette's), its name there, what it does. What cannot be done now is dim."""
+    keys = Span(cells.right(_keys(command) or "^p", _KEYS) + "  ", "accent bold" if can else "accent")
+    keys = keys if command.keys else Span(keys.text, "faint")
+    style = "ink" if can else "dim"
+    if room >= _WIDE:
+        told = safe_text.wrap(command.help(), room - _KEYS - _NAME - 5)
+        yield [
+            keys,
+            Span(cells.left(command.name, _NAME) + " ", f"{style} bold" if can else style),
+            *said(told[0], "dim"),
+        ]
+        yield from ([Span(" " * (_KEYS + _NAME + 3)), *said(line, "dim")] for line in told[1:])
+        return
+    yield [keys, Span(cells.fit(command.name, room - _KEYS - 3), f"{style} bold" if can else style)]
+    yield from (
+        [Span(" " * (_KEYS + 2)), *said(line, "dim")] for line in safe_text.wrap(command.help(), room - _KEYS - 4)
+    )
+
+
+def _drawn(entry: Entry) -> list[Span]:
+    signs = {sign.glyph: sign.style for sign in entry.signs}
+    return [Span(glyph, signs.get(glyph, "accent")) for glyph in entry.glyphs]
+
+
+def _legend(room: int) -> Iterator[Spans]:
+    """Signs with their words, as many as fit in a line."""
+    line: list[Span] = [Span("  ")]
+    for _, entries in glossary().grouped():
+        for one in entries:
+            if not one.signs:
+                continue
+            digits = "".join(sign.key for sign in one.signs)
+            shown = [
+                *_drawn(one),
+                Span(f" {one.word}", "ink"),
+                Span(f" {digits}" if digits else "", "accent"),
+                Span("   "),
+            ]
+            if width(line) + width(shown) > room:
+                yield line
+                line = [Span("  ")]
+            line += shown
+        if len(line) > 1:
+            yield line
+            line = [Span("  ")]
+
+
+def _entry(entry: Entry, room: int) -> Iterator[Spans]:
+    """A word: its signs, itself, its two sentences."""
+    signs = _drawn(entry)[:3]
+    lead = _KEYS - width(signs) - max(0, len(signs) - 1)
+    spaced = [span for sign in signs for span in (sign, Span(" "))]
+    head = [Span(" " * max(0, lead)), *spaced, Span(" " * (2 - bool(spaced)))]
+    if room >= _WIDE:
+        told = safe_text.wrap(entry.says, room - _KEYS - _NAME - 5)
+        yield [*head, Span(cells.left(entry.word, _NAME) + " ", "ink bold"), *said(told[0], "dim")]
+        yield from ([Span(" " * (_KEYS + _NAME + 3)), *said(line, "dim")] for line in told[1:])
+        return
+    yield [*head, Span(entry.word, "ink bold")]
+    yield from ([Span(" " * (_KEYS + 2)), *said(line, "dim")] for line in safe_text.wrap(entry.says, room - _KEYS - 4))
+
+
+class HelpPage(ScrolledRows):
+    """The page; arrow keys and the wheel scroll it."""
+
+    def __init__(self, what: Help) -> None:
         super().__init__(title="help", id="help")
-        self._commands = commands
+        self._what = what
+        self._words = ""
         self._rows: list[Spans] = []
+        self._made: tuple[str, int] | None = None
+
+    def search(self, words: str) -> None:
+        """Show only what these words occur in."""
+        self._words, self.top = words, 0
+        self.reload()
 
     @property
     def row_count(self) -> int:
@@ -63,76 +192,72 @@ class HelpPage(ScrolledRows, can_focus=True):
         return len(self._rows)
 
     def measure(self) -> None:
-        """Another width gives other lines."""
-        self._rows = help_rows(self._commands, self.body_width)
+        """Another width, or other words, give other lines."""
+        if self._made != (self._words, self.body_width):
+            self._made = self._words, self.body_width
+            self._rows = rows(self._what, self._words, self.body_width)
         super().measure()
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
         """A line."""
         return self._rows[index]
 
-    def action_scroll(self, lines: int) -> None:
-        """Scroll the page."""
-        self.scroll_to_line(self.top + lines)
-
     def notes(self) -> Spans:
-        """How to leave."""
-        return [Span("esc", "accent bold"), Span(" close", "dim")]
-
-
-def help_rows(commands: Sequence[type[Command]], room: int) -> list[Spans]:
-    """The help page as lines of `room` cells: commands by group, then the signs."""
-    groups: dict[str, list[type[Command]]] = {}
-    for command in commands:
-        groups.setdefault(command.group, []).append(command)
-    rows: list[Spans] = []
-    for group, members in groups.items():
-        rows += [[], [Span(f"  {group}", "accent bold")]]
-        for each in members:
-            rows += _entry(" ".join(map(key_text, each.keys)), each, room)
-    rows += [[], [Span("  categories: their digit filters them", "accent bold")]]
-    rows += [
-        [Span(f"{sign.key or ' ':>{_KEYS}}  ", "accent bold"), sign.span, Span(f" {sign.name}")] for sign in CATEGORY
-    ]
-    rows += [[], [Span("  figures", "accent bold")]]
-    for name, told in _FIGURES.items():
-        rows += _told(name, told, room)
-    rows += [[], [Span("  signs", "accent bold")]]
-    return [*rows, *(_sign(sign) for sign in (*GUTTER.values(), *(MARK[name] for name in _TOLD)))]
-
-
-def _entry(keys: str, command: type[Command], room: int) -> list[Spans]:
-    """A command: its keys, and what it does in as many lines as that takes. Without a key its palette name stands in
-    front."""
-    first = Span(cells.right(keys, _KEYS) + "  ", "accent bold")
-    return _lines(first if keys else Span(cells.right("palette", _KEYS) + "  ", "faint"), command.help(), room)
-
-
-def _told(name: str, words: str, room: int) -> list[Spans]:
-    """What a figure means."""
-    return _lines(Span(cells.right(name, _KEYS) + "  ", "accent bold"), words, room)
-
-
-def _lines(first: Span, words: str, room: int) -> list[Spans]:
-    told = safe_text.wrap(words, max(20, room - _KEYS - 4))
-    blank = Span(" " * (_KEYS + 2))
-    return [[first if number == 0 else blank, Span(line, "ink")] for number, line in enumerate(told)]
-
-
-def _sign(sign: Sign) -> Spans:
-    return [Span(" " * (_KEYS + 2)), sign.span, Span(f"  {_MEANS[sign.name]}", "dim")]
+        """How to go on, and how to leave."""
+        keys = (("↑ ↓ pgdn", " scroll  "), ("esc", " close"))
+        return [span for key, text in keys for span in (Span(key, "accent bold"), Span(text, "dim"))]
 
 
 class HelpScreen(ModalScreen[None]):
-    """The help over the screen that it explains."""
+    """The help over the screen that it explains; `words` stand in its filter at first."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "dismiss", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "dismiss", show=False),
+        Binding("up", "scroll(-1)", show=False),
+        Binding("down", "scroll(1)", show=False),
+        Binding("pageup", "scroll(-20)", show=False),
+        Binding("pagedown", "scroll(20)", show=False),
+        Binding("ctrl+home", "scroll(-99999)", show=False),
+        Binding("ctrl+end", "scroll(99999)", show=False),
+    ]
     DEFAULT_CSS = "HelpScreen { background: $background; } HelpScreen HelpPage { height: 1fr; }"
 
-    def __init__(self, commands: Sequence[type[Command]]) -> None:
+    def __init__(self, what: Help, words: str = "") -> None:
         super().__init__()
-        self._commands = commands
+        self._page = HelpPage(what)
+        self._filter = LineEdit(id="filter")
+        self._begin = words
 
     def compose(self) -> ComposeResult:
-        """The page fills the screen."""
-        yield HelpPage(self._commands)
+        """What is looked for, and the page."""
+        yield self._filter
+        yield self._page
+
+    def on_mount(self) -> None:
+        """Typing filters at once."""
+        hint = [Span("type what you look for: drop, cache, cost, ▲ …", "faint")]
+        self._filter.hint = hint
+        self._filter.show([Span(" ? ", "accent bold"), *([] if self._begin else hint)], self._begin)
+        self._filter.focus()
+        self._page.search(self._begin)
+
+    def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
+        """Show what is looked for; the key that opened the help closes it."""
+        text = message.edit.text
+        if text == "?":
+            self.dismiss(None)
+            return
+        self._filter.lead = [Span(" ? ", "accent bold"), *([] if text else self._filter.hint)]
+        self._page.search(text)
+
+    def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    def on_line_edit_left(self, message: LineEdit.Left) -> None:
+        """Close, whatever was typed."""
+        self.dismiss(None)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll the page."""
+        self._page.scroll_to_line(self._page.top + lines)

@@ -16,7 +16,7 @@ from textual.widgets import TextArea
 
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings
 from ctxtui.tui.widgets.board import Board
-from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.keyline import ALWAYS, Key, KeyLine
 from ctxtui.views.blocks.editable import Editable
 from ctxtui.views.text.span import Span, Spans
 
@@ -107,8 +107,8 @@ class TextEditor(Commanded, ModalScreen[str | None]):
         """What it is, the text, the keys."""
         yield self._head
         yield _Area(self._editable)
-        shown = [Key(each.key_shown(), each.label, each.short) for each in self.commands]
-        yield KeyLine(shown, right=(("^p", "palette"), ("f1", "help")))
+        shown = [Key(*each.key_line()) for each in self.commands]
+        yield KeyLine(shown, right=(ALWAYS[0], ALWAYS[1]._replace(key="f1")))
 
     def commands_now(self) -> list[type[Command]]:
         """What the palette offers here."""

@@ -16,7 +16,7 @@ from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.columns import sorts
 from ctxtui.views.home.preview import size
-from ctxtui.views.home.session_list import Entry, ListOrder
+from ctxtui.views.home.session_list import Entry, ListOrder, Sought
 from ctxtui.views.home.status import HEIGHT, empty, status
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span
@@ -75,6 +75,7 @@ class Browser(Vertical):
     def show(self, entries: Sequence[Entry], *, any_: bool, to_top: bool = False) -> None:
         """Show these; `any_` says whether there are sessions at all."""
         self.rows.none = empty(any_, self.wanted.words)
+        self._welcome.show(not any(isinstance(entry, Sought) for entry in entries))
         self.rows.show(entries, to_top=to_top)
         self.query_one(Heads).show(sorts()[self.wanted.sort].name)
         self.preview()
@@ -127,7 +128,11 @@ class Browser(Vertical):
 
     @on(Heads.Clicked)
     def _head_clicked(self, message: Heads.Clicked) -> None:
-        number = next((i for i, sort in enumerate(sorts()) if sort.name == message.head), None)
+        self.sort_by(message.head)
+
+    def sort_by(self, name: str) -> None:
+        """Sort by the column `name`; by it already: the other way round."""
+        number = next((i for i, sort in enumerate(sorts()) if sort.name == name), None)
         if number == self.wanted.sort:
             self.reverse()
         elif number is not None:

@@ -125,6 +125,14 @@ class Welcome(Board):
         """How it goes away for good."""
         return [Span("esc", "accent bold"), Span(" close", "dim")]
 
+    found = True
+
+    def show(self, found: bool) -> None:
+        """Whether there are sessions beside the samples."""
+        if found != self.found:
+            self.found = found
+            self.redraw()
+
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """As `views.home.status`."""
-        return welcome(width)
+        return welcome(width, found=self.found)

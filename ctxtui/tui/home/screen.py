@@ -19,6 +19,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, Situation, bindings, offered
+from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
 from ctxtui.tui.home.loader import TICK, Figured, Filled, Sessions, SessionsListed, Touched, Watch
 from ctxtui.tui.home.panels import HomeHeader
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from ctxtui.tui.dialogs.find import Everywhere
 
 
+_AT_ONCE = 4
+"""Keys of the key line before the one that leaves: open, filter, find, sort."""
 FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
 """Facts about the session under the cursor: it is a file, the database holds it, it is archived, it can be read."""
 
@@ -83,6 +86,13 @@ class NextSort(Command):
         return f"Sort by the next column: {', '.join(column.name for column in sorts())}."
 
 
+class SortByCost(Command):
+    """The dearest session first; again: the cheapest."""
+
+    name, keys, group = "sort by cost", ("dollar_sign",), "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.sort_by("cost"))
+
+
 class ReverseSort(Command):
     """Turn the order round."""
 
@@ -93,7 +103,7 @@ class ReverseSort(Command):
 class Import(_Change):
     """Copy the session into ctxtui's own database, so that it stays when its file goes. The file is not changed."""
 
-    name, keys, label, group = "import session", ("i", "I"), "import", "sessions"
+    name, keys, label, group = "import session", ("I",), "import", "sessions"
     what = "import"
     needs = frozenset({FILE, READABLE})
 
@@ -117,7 +127,7 @@ class Rename(_Change):
 class Tag(_Change):
     """Set the session's tags, separated by blanks; it is imported first."""
 
-    name, keys, label, group = "tag session", ("t",), "tag", "sessions"
+    name, keys, label, group = "tag session", ("number_sign",), "tag", "sessions"
     what = "tag"
     needs = frozenset({READABLE})
 
@@ -125,7 +135,7 @@ class Tag(_Change):
 class Archive(_Change):
     """Take the session out of the list, or back into it; it is imported first."""
 
-    name, keys, label, group = "archive session", ("a",), "archive", "sessions"
+    name, keys, label, group = "archive session", ("Z",), "archive", "sessions"
     what = "archive"
     needs = frozenset({READABLE})
 
@@ -133,7 +143,7 @@ class Archive(_Change):
 class Subscription(_Change):
     """Mark the session as paid by a subscription (tokens lead, money is what the list says), or as paid by use."""
 
-    name, keys, group = "paid by subscription or by use", ("dollar_sign",), "sessions"
+    name, keys, group = "paid by subscription or by use", ("percent_sign",), "sessions"
     what = "subscription"
     needs = frozenset({READABLE})
 
@@ -141,7 +151,7 @@ class Subscription(_Change):
 class ShowArchived(Command):
     """List archived sessions too, or hide them again."""
 
-    name, keys, group = "show or hide archived sessions", ("A",), "sessions"
+    name, keys, group = "show or hide archived sessions", ("z",), "sessions"
     run = Act(lambda: HomeScreen, lambda home: home.show_archived())
 
 
@@ -162,7 +172,7 @@ class CloseOpen(Command):
 
 HOME: tuple[type[Command], ...] = (
     OpenSession, FilterSessions, FindText, NextSort, Import, ExportSession, Rename, Tag, Archive, Delete,
-    Subscription, ReverseSort, ShowArchived, CloseOpen,
+    SortByCost, Subscription, ReverseSort, ShowArchived, CloseOpen,
 )  # fmt: skip
 
 
@@ -276,7 +286,7 @@ class HomeScreen(Commanded, Screen[None]):
         """The list, the sums and the preview as they are now."""
         entries = self.collection.entries(self.browser.wanted)
         self.browser.show(entries, any_=bool(self.collection.sessions), to_top=to_top)
-        self.query_one(HomeHeader).show(self.collection.totals())
+        self.query_one(HomeHeader).show(self.collection.totals(self.browser.wanted.words))
         self._progress()
         self._at_another()
 
@@ -291,7 +301,8 @@ class HomeScreen(Commanded, Screen[None]):
         self.lookout.near = tuple({one.key: one for one in (*on_screen, *live)}.values())
         self.browser.preview()
         shown = [command for command in self.commands_now() if command.label and not command.always]
-        self.query_one(KeyLine).keys = [Key(each.key_shown(), each.label, each.short) for each in shown]
+        keys = [Key(*each.key_line()) for each in shown if each is not Back]
+        self.query_one(KeyLine).keys = [*keys[:_AT_ONCE], Key("q", "quit", "", Back.actions()), *keys[_AT_ONCE:]]
 
     def commands_now(self) -> list[type[Command]]:
         """The commands that are available, in the order of their use."""
@@ -341,6 +352,10 @@ class HomeScreen(Commanded, Screen[None]):
     def sort(self) -> None:
         """Sort by the next column."""
         self.browser.sort()
+
+    def sort_by(self, name: str) -> None:
+        """Sort by a column; by it already: the other way round."""
+        self.browser.sort_by(name)
 
     def reverse(self) -> None:
         """The other way round."""

@@ -23,7 +23,8 @@ from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.views.inspector import composition, growth_chart, next_call, this_call, toolset
+    from ctxtui.views.inspector import composition, growth_chart, next_call, this_call, toolset, why_so_big
+    from ctxtui.views.inspector.why_so_big import WhySoBig
     from ctxtui.views.transcript import staged_pane
 else:
     composition = later("ctxtui.views.inspector.composition")
@@ -32,6 +33,7 @@ else:
     staged_pane = later("ctxtui.views.transcript.staged_pane")
     this_call = later("ctxtui.views.inspector.this_call")
     toolset = later("ctxtui.views.inspector.toolset")
+    why_so_big = later("ctxtui.views.inspector.why_so_big")
 
 T = TypeVar("T")
 
@@ -43,18 +45,61 @@ class HeaderLine(Still):
 
     def __init__(self) -> None:
         super().__init__(id="header")
-        self._what: Header | None = None
+        self.what: Header | None = None
 
     def show(self, what: Header) -> None:
         """Another header."""
-        if what != self._what:
-            self._what = what
+        if what != self.what:
+            self.what = what
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         room = self.size.width
-        return paint.strip(header.draw(self._what, room) if self._what else (), room, look_of(self.app), "on-panel")
+        return paint.strip(header.draw(self.what, room) if self.what else (), room, look_of(self.app), "on-panel")
+
+
+class WhyLine(Board):
+    """Why the context is so big, in one line; Enter or a click goes to what it names."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "go there", show=False)]
+    DEFAULT_CSS = "WhyLine { height: 1; }"
+    can_focus = True
+
+    class Chosen(Message):
+        """Go to what the line names."""
+
+    def __init__(self) -> None:
+        super().__init__(id="why")
+        self.what: WhySoBig | None = None
+
+    def show(self, what: WhySoBig) -> None:
+        """Another sentence."""
+        if what != self.what:
+            self.what = what
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """The line, with the cursor's mark while it has the focus."""
+        spans = why_so_big.line(self.what, width) if self.what is not None else []
+        return [[Span("▸", "accent"), *spans[1:]] if self.has_focus and spans else spans]
+
+    def action_choose(self) -> None:
+        """Tell the screen."""
+        self.post_message(self.Chosen())
+
+    def on_click(self, event: events.Click) -> None:
+        """As Enter."""
+        event.stop()
+        self.action_choose()
+
+    def on_focus(self, event: events.Focus) -> None:
+        """The mark comes."""
+        self.redraw()
+
+    def on_blur(self, event: events.Blur) -> None:
+        """The mark goes."""
+        self.redraw()
 
 
 class Edge(Still):

@@ -1,4 +1,4 @@
-"""The strip of calls: one column per call; arrow keys and clicks travel."""
+"""The strip of calls: one column per call; arrow keys, clicks and the wheel travel."""
 
 from __future__ import annotations
 
@@ -86,6 +86,16 @@ class CallsBoard(Board, can_focus=True):
     def notes(self) -> Spans:
         """What the marks mean."""
         return self._legend
+
+    async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel goes from call to call."""
+        event.stop()
+        await self.run_action("screen.command('NextCall')")
+
+    async def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """As downwards."""
+        event.stop()
+        await self.run_action("screen.command('PreviousCall')")
 
     def on_click(self, event: events.Click) -> None:
         """A click goes to that call."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import (
@@ -16,13 +18,15 @@ from ctxtui.tui.commands.situation import (
     THREADS,
 )
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
+from ctxtui.tui.inspector.controllers.compactions import COMPACTIONS
 from ctxtui.tui.inspector.controllers.diff import COMPARING
-from ctxtui.tui.inspector.controllers.edit_log import AllRows, Apply, Breaks, Discard, EditLog, Redo, Undo, When
+from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, Discard, EditLog, OnlyEdits, Redo, Undo, When
 from ctxtui.tui.inspector.controllers.export import WriteContext
 from ctxtui.tui.inspector.controllers.fork import TALKING
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, MarkRange, Widen
 from ctxtui.tui.inspector.controllers.notes import NOTING, NotesController
 from ctxtui.tui.inspector.controllers.policies import AdviceList, Policies
+from ctxtui.tui.inspector.controllers.reading import ReadingMode
 from ctxtui.tui.inspector.controllers.rewriting import REWRITING
 from ctxtui.tui.inspector.controllers.search import SEARCH
 from ctxtui.tui.inspector.controllers.staging import (
@@ -37,6 +41,7 @@ from ctxtui.tui.inspector.controllers.staging import (
     TruncateBlock,
 )
 from ctxtui.tui.inspector.controllers.summaries import SUMMARIES, RateGood, RatePoor
+from ctxtui.tui.inspector.controllers.why import StageCut
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.lists.registry import LISTS, REPORTS, SkippedLines
 from ctxtui.views.text.signs import CATEGORY
@@ -60,6 +65,7 @@ class NextCall(_Calls):
     name, keys = "next call", ("right_square_bracket", "full_stop")
     run = Act(NavigationController, lambda it: it.step_call(1))
     shown, label, short = "[ ]", "calls", "call"
+    parts = ("PreviousCall", "NextCall")
 
 
 class FirstCall(_Calls):
@@ -88,6 +94,7 @@ class NextEvent(_Calls):
     """The next event of any kind: turn, miss, compaction, jump of more than 5k, error, change of model."""
 
     name, keys, shown, label, short = "next event", ("n",), "n N", "events", "event"
+    parts: ClassVar[tuple[str, ...]] = ("NextEvent", "PreviousEvent")
     run = Act(NavigationController, lambda it: it.seek("event", 1))
     unless = key_unless = frozenset({SEARCHING})
 
@@ -95,7 +102,7 @@ class NextEvent(_Calls):
 class PreviousEvent(NextEvent):
     """The event before."""
 
-    name, keys, shown, label, short = "previous event", ("N",), "", "", ""
+    name, keys, shown, label, short, parts = "previous event", ("N",), "", "", "", ()
     run = Act(NavigationController, lambda it: it.seek("event", -1))
 
 
@@ -246,7 +253,7 @@ FILTERS: tuple[type[Command], ...] = tuple(_filter(category) for category in ran
 class ShowAll(Command):
     """Show all categories again, one line for each block."""
 
-    name, keys, label, group = "show all categories", ("equals_sign",), "all", "what is shown"
+    name, keys, label, group = "show all categories", ("underscore",), "show all", "what is shown"
     run = Act(NavigationController, NavigationController.show_all)
     needs = frozenset({FILTERED})
 
@@ -257,6 +264,12 @@ class EnterPrompt(Command):
     name, keys, group, first = "enter the prompt", ("i",), "general", True
     run = Act(NavigationController, NavigationController.go)
     key_unless = frozenset({ASKING})
+
+
+class ShowTips(Command):
+    """The six tips with which the first session began: what the panes show, and the keys that belong to them."""
+
+    name, action, group = "tips: what the panes show", "tips", "general"
 
 
 class LeaveOpen(Command):
@@ -274,15 +287,15 @@ class Home(Command):
 
 
 STAGING: tuple[type[Command], ...] = (
-    MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, AllRows,
-    EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, Policies, AdviceList, WriteContext, Breaks,
-    RateGood, RatePoor,
+    MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, OnlyEdits,
+    EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, Policies, AdviceList, StageCut, WriteContext,
+    Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,
-    ShowAll, GoToCall, *COMPARING, *LISTS, Phases, NamePhase, *REPORTS,
+    ShowAll, ReadingMode, GoToCall, *COMPARING, *LISTS, *COMPACTIONS, Phases, NamePhase, *REPORTS,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
-    *SEARCH, *NOTING, *TALKING, EnterPrompt, LeaveOpen,
+    *SEARCH, *NOTING, *TALKING, EnterPrompt, LeaveOpen, ShowTips,
 )  # fmt: skip

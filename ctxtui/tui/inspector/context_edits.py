@@ -6,7 +6,7 @@ import gc
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.worker import get_current_worker
 
@@ -15,10 +15,12 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.edit_answers import EditAnswers, Sizes
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
+from ctxtui.views.transcript.row_index import MISSING
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.scene import Scene
     from ctxtui.views.model.staging import Staging
+    from ctxtui.views.transcript import edit_answers
     from ctxtui.views.transcript.staged_pane import StagedPane
 else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
+    edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
 class ContextEdits:
@@ -41,6 +45,8 @@ class ContextEdits:
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         self.desk: StagingArea | None = None
         self.ahead = False
+        self.answers = EditAnswers(state, prompt)
+        self._brought: Sequence[Edit] = ()
         self._state = state
         self._prompt = prompt
         self._access = access
@@ -69,10 +75,20 @@ class ContextEdits:
         if desk.study is not self._state.study:
             return
         self.desk = desk
+        brought, self._brought = self._brought, ()
+        overlay = desk.overlay(self._state.thread)
+        if brought and not overlay.log:
+            overlay.stage_all(brought)
+            overlay.apply()
+            self._access.after_frame(self._settle)
         if desk.has_edits(self._state.thread):
             self._state.show()
         else:
             self._state.on.fitted.emit()
+
+    def bring(self, edits: Sequence[Edit]) -> None:
+        """Apply these to the context, as soon as it is read."""
+        self._brought = edits
 
     def _warn(self, why: str) -> None:
         self._access.deliver(lambda: self._prompt.say([Span("▲ ", "warn"), Span(why, "warn")]))
@@ -115,6 +131,10 @@ class ContextEdits:
         if not desk.ready(scene, self._state.feed.want, waited_for=True):
             self._prompt.say([Span("this context is being read: once more in a moment", "dim")])
             return False
+        heavy = self._state.panels.heaviest
+        if heavy.has_focus and heavy.screen.is_current and heavy.node is not None:
+            # The block that one looks at is the one in that list: the transcript goes there, and the key acts on it.
+            self._state.to_block(heavy.node)
         return True
 
     def context_of(self, scene: Scene) -> Context:
@@ -129,12 +149,33 @@ class ContextEdits:
         holds = partial(edits_from_selection.holds, context)
         return sorted(context.position(one) for one in nodes if holds(one))
 
+    def positions(self, *, marked: bool = True) -> list[int]:
+        """As `chosen` of the context shown (or only the one under the cursor); where there is none it is said why."""
+        scene, pane = self._state.panels.scene, self._state.panels.transcript
+        if scene is None:
+            return []
+        context = self.context_of(scene)
+        found = self.chosen(context) if marked or not self._state.marks else []
+        if not marked and pane.node and edits_from_selection.holds(context, pane.node):
+            found = [context.position(pane.node)]
+        if found:
+            return found
+        if marked and self._state.marks:
+            self.answers.quiet("none of the marked blocks is in this call: esc clears the marks")
+        elif pane.new is not None:
+            self.answers.quiet("an edit puts this in: R edits it, d takes it back")
+        elif pane.node == MISSING:
+            self.answers.quiet("this was not recorded: it cannot be edited")
+        else:
+            self.answers.quiet("no block stands here")
+        return []
+
     # What comes of it
 
     def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
         """What the edits of the thread make of the context shown; None without any."""
         state, desk = self._state, self.desk
-        if desk is None or desk.study is not state.study or not desk.has_edits(scene.thread, state.marks):
+        if desk is None or desk.study is not state.study or not desk.has_edits(scene.thread):
             return None
         if not desk.ready(scene, state.feed.want):
             return None
@@ -191,26 +232,52 @@ class ContextEdits:
 
     # Staging
 
-    def stage(self, edits: Sequence[Edit]) -> None:
-        """Stage `edits` as one action."""
-        if self.overlay is not None:
-            self.done(self.overlay.stage_all(edits))
-
-    def done(self, made: Sequence[Edit]) -> None:
-        """Show what came of it; what is refused is taken back, with the reason."""
-        scene, overlay = self._state.panels.scene, self.overlay
-        if scene is None or overlay is None or self.desk is None:
-            return
-        self._prompt.say(())
-        staging = self.desk.staging(scene, frozenset(self._state.marks))
+    def stage(self, edits: Sequence[Edit], left: int = 0, why: str = "") -> Sequence[Edit]:
+        """Stage `edits` as one action, and answer what it gained; what is held, or gains nothing, is withdrawn with the
+        reason. `left` other blocks stay as they are, because of `why`. The entries that were made and stand."""
+        scene, overlay, desk = self._state.panels.scene, self.overlay, self.desk
+        if scene is None or overlay is None or desk is None:
+            return ()
+        before = self.now()
+        made = overlay.stage_all(edits)
+        if not made:
+            self.answers.quiet("these edits stand already, or were taken back: u and E have them")
+            return ()
         ids = {edit.id for edit in made}
-        held = [one for one in staging.applied.held if one.edit.id in ids]
+        held = [one for one in desk.staging(scene).applied.held if one.edit.id in ids]
         if held:
-            overlay.revert({one.edit.id for one in held})
-            self._prompt.refuse(f"refused: {held[0].why}")
-        elif made:
+            overlay.withdraw(made)
+            rest = [edit for edit in made if edit.id not in {one.edit.id for one in held}]
+            if rest:
+                return self.stage(rest, left + len(held), held[0].why)
+            self.answers.say(edit_answers.refused(held[0].why, None, len(held)))
+        else:
             self._state.mark(())
         self.changed()
+        if not held:
+            self.answers.staged(made, before, overlay, self.changed, left, why)
+        return [] if held else made
+
+    def take_back(self, edits: Sequence[Edit]) -> None:
+        """Take back these edits, staged or applied, as one action."""
+        overlay = self.overlay
+        if overlay is None:
+            return
+        before = self.now()
+        overlay.revert(edit.id for edit in edits)
+        self.changed()
+        self.answers.say(edit_answers.taken_back(edits, self.answers.blocks(), self.freed_since(before)))
+
+    def now(self) -> Sizes:
+        """What the context comes to now."""
+        scene = self._state.panels.scene
+        there = self.desk is not None and scene is not None and self.desk.has_edits(scene.thread)
+        return self.answers.sizes(self.desk.staging(scene) if there and self.desk and scene else None)
+
+    def freed_since(self, before: Sizes) -> int | None:
+        """Tokens that the next request has less than `before`; None while they are being counted."""
+        gone = self.now().gone
+        return None if gone is None or before.gone is None else gone - before.gone
 
     def changed(self) -> None:
         """The edits are others now: show them, and then keep them in the background."""
@@ -243,8 +310,10 @@ class EditController(Controller):
 
 
 class OnBlocks(Command):
-    """A command for the marked blocks, or the one under the cursor."""
+    """A command for the marked blocks, or the one under the cursor. `on_marked`: it changes those that are marked; then
+    it asks first where none of them is in view."""
 
+    on_marked: ClassVar[bool] = True
     group = "editing the context"
     panes = ("transcript",)
     needs = frozenset({EDITS})

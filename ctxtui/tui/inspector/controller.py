@@ -93,10 +93,6 @@ class ScreenAccess:
         """Copy `text` to the clipboard."""
         self._screen.app.copy_to_clipboard(text)
 
-    def leave(self) -> None:
-        """End the program."""
-        self._screen.app.exit()
-
 
 class Controller:
     """One job. `state` is what is shown, `prompt` the line that asks and tells."""

@@ -96,13 +96,13 @@ class MapBoard(Board, can_focus=True):
         )
 
     def notes(self) -> Spans:
-        """What the raster means."""
-        if self._what is None or self.body_width < 40:
+        """Where the prefix ends, or the limit up to which it is drawn; on a wide screen what the raster means."""
+        if self._what is None:
             return ()
         if self._what.break_at is not None:
-            return [Span("╳ ", "crit"), Span("prefix ends", "dim")]
-        per = f", one column ≈ {scale.short(self._what.extent / self.raster_width)}" if self.body_width >= 70 else ""
-        return [Span("prompt order" + per, "dim")]
+            return [Span("╳ ", "crit"), Span("prefix ends", "dim")] if self.body_width >= 40 else ()
+        wide = f"prompt order, one column ≈ {scale.short(self._what.extent / self.raster_width)}, "
+        return [Span((wide if self.body_width >= 70 else "") + self._what.limit, "dim")]
 
     def action_point(self, columns: int, rows: int) -> None:
         """Move the cursor by columns or half rows of the raster."""
@@ -111,6 +111,16 @@ class MapBoard(Board, can_focus=True):
         step = self._what.extent / (self.raster_width * self.raster_rows * 2)
         at = self._what.here or 0.0
         self.post_message(self.Pointed(max(0.0, at + (columns * self.raster_rows * 2 + rows) * step)))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel goes through the context, a column of the raster at a time."""
+        event.stop()
+        self.action_point(1, 0)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """As downwards."""
+        event.stop()
+        self.action_point(-1, 0)
 
     def on_click(self, event: events.Click) -> None:
         """A click goes to the block at that place."""

@@ -12,6 +12,7 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.lists.registry import OpensLists, open_list
 from ctxtui.tui.messages import GoHome
+from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
 
@@ -21,6 +22,9 @@ else:
     context_map = later("ctxtui.views.inspector.context_map")
     threads = later("ctxtui.views.inspector.threads")
     prompt_commands = later("ctxtui.views.inspector.prompt_commands")
+
+_SHOWN = {"line": "one line each again", "full": "opened in full", "hidden": "hidden"}
+"""What a filter made of a category's blocks."""
 
 
 class NavigationController(Controller, OpensLists):
@@ -50,19 +54,29 @@ class NavigationController(Controller, OpensLists):
             self.prompt.refuse(wish.message)
 
     def leave(self) -> None:
-        """Close what is open, back to the transcript, and forget what was said."""
-        self.state.on.closed.emit()
-        self.prompt.leave()
+        """Close one thing, in this order: a search, marks, what was said on the prompt's line or another pane."""
+        if self.state.on.closed.emit() or not self.state.unmark():
+            self.prompt.leave()
 
     # By keys
 
     def step_call(self, step: int) -> None:
         """To the next call, or back."""
-        self.state.go(self.state.index + step)
+        before = self.state.index
+        self.state.go(before + step)
+        self._edge(before, step)
 
     def call_edge(self, side: int) -> None:
         """To the first call, or to the end of the last."""
+        before = self.state.index
         self.state.go(0 if side < 0 else self.state.count - 1, to_end=side > 0)
+        self._edge(before, side)
+
+    def _edge(self, before: int, side: int) -> None:
+        """Say it where there is no further call than the one `before`."""
+        if self.state.study is not None and self.state.index == before:
+            which = "last" if side > 0 else "first"
+            self.say([Span(f"this is the {which} call of {self.state.count:,}", "dim")])
 
     def seek(self, kind: str, step: int) -> None:
         """To the next event of a kind, or the one before."""
@@ -91,6 +105,9 @@ class NavigationController(Controller, OpensLists):
         if self.state.study is None:
             return
         ids = [row.id for row in threads.thread_rows(self.state.study.session)]
+        if len(ids) < 2:
+            self.say([Span("this session has one thread: it started no agents", "dim")])
+            return
         at = ids.index(self.state.thread) if self.state.thread in ids else 0
         self.state.to_thread(ids[(at + step) % len(ids)])
 
@@ -100,7 +117,7 @@ class NavigationController(Controller, OpensLists):
         follows = self.state.follows
         self.say([Span("following: new blocks come into view" if follows else "the view is held", "dim")])
         if follows:
-            self.call_edge(1)
+            self.state.go(self.state.count - 1, to_end=True)
         self.state.show()
 
     def home(self) -> None:
@@ -118,6 +135,11 @@ class NavigationController(Controller, OpensLists):
         shown = self.state.shown
         now = SHOWN[(SHOWN.index(shown[category]) + 1) % len(SHOWN)]
         self.state.filter((*shown[:category], now, *shown[category + 1 :]))
+        sign = CATEGORY[category]
+        words = [sign.span, Span(f" {sign.name}: {_SHOWN[now]}", "ink")]
+        back = [Span("   _", "accent bold"), Span(" shows all", "dim")] if self.state.shown != ALL_LINES else []
+        call = [Span("   g", "accent bold"), Span(" goes to a call by its number", "dim")]
+        self.say([*words, *back, *call])
 
     def show_all(self) -> None:
         """No filter."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +15,7 @@ from ctxtui.tui.inspector.boards import (
     Edge,
     HeaderLine,
     Sentence,
+    WhyLine,
     call_board,
     growth_board,
     next_board,
@@ -23,6 +24,7 @@ from ctxtui.tui.inspector.boards import (
 )
 from ctxtui.tui.inspector.calls_board import CallsBoard, Shown
 from ctxtui.tui.inspector.map_board import MapBoard
+from ctxtui.tui.inspector.reasons import Reasons
 from ctxtui.tui.inspector.side_lists import HeaviestPane, ThreadsPane
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.lazy import later
@@ -31,6 +33,7 @@ from ctxtui.views.inspector.layout import Box, Layout, Wants
 from ctxtui.views.model.block_cache import Readings, Want
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.text.span import Spans
 from ctxtui.views.transcript import transcript_notes
 from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
@@ -56,18 +59,19 @@ else:
     this_call, threads = later("ctxtui.views.inspector.this_call"), later("ctxtui.views.inspector.threads")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """What the user wants to see: call `index` (from 0) of `thread`, how each category is `shown`; `state` is the
-    header's word for the recording, `behind` the number of calls that came since, where it is live. `every` shows all
-    rows while edits are staged."""
+    header's word for the recording, `behind` the number of calls that came since, where it is live. `only_edits` shows
+    only the rows that edits touch; `marks` are the nodes that are marked."""
 
     thread: str
     index: int
     shown: tuple[str, ...]
     state: str = "recorded"
     behind: int = 0
-    every: bool = False
+    only_edits: bool = False
+    marks: frozenset[int] = frozenset()
 
 
 class SceneEdits(Protocol):
@@ -86,6 +90,8 @@ class Panels:
 
     def __init__(self, transcript: Transcript | None = None, make_rows: MakeRows = ContextRows) -> None:
         self.header = HeaderLine()
+        self.why = WhyLine()
+        self.reasons = Reasons()
         self.transcript = transcript or Transcript()
         self._make_rows = make_rows
         self.context = ContextBoard()
@@ -107,12 +113,15 @@ class Panels:
         self.noted: frozenset[tuple[str, int]] = frozenset()
         """The calls with notes or bookmarks, by thread and number."""
         self._wants = Wants()
+        self.reads = False
+        """Whether the transcript has the screen for itself."""
         self.window: Window | None = None
         self._sides: Sides | None = None
+        self._composed: composition.Composition | None = None
 
     def widgets(self) -> Iterator[Widget]:
         """All of them, in the order of the focus."""
-        yield from (self.header, self.transcript, self.context, self.map, self.call, self.next, self.staged)
+        yield from (self.header, self.why, self.transcript, self.context, self.map, self.call, self.next, self.staged)
         yield from (self.heaviest, self.threads)
         yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
 
@@ -121,6 +130,8 @@ class Panels:
         self._sides = None
         self.window = None
         self.transcript.data = self._make_rows(Readings(study.session, study.book.names, want), highlight)
+        if self.reads:
+            self.transcript.read(True)
 
     def mark_noted(self, nodes: Mapping[int, Note], calls: Iterable[tuple[str, int]]) -> None:
         """These have notes or bookmarks: nodes of the context, calls as (thread, number from 1)."""
@@ -170,13 +181,9 @@ class Panels:
         """Show what is known, what `edits` make of it, and what comes next; whether the panes need other places."""
         known = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
-        rows = self.transcript.data
-        assert rows is not None
         found = edits.edits_of(scene) if edits is not None and scene.counted else None
         self.staging, pane = found if found is not None else (None, None)
-        rows.staging, rows.every = self.staging, view.every
-        rows.stays, rows.repeats = known.stays, known.repeats.found if known.repeats is not None else {}
-        rows.show(scene, known.boundaries, known.ledger, view.shown)
+        self._rows(known, scene, view)
         self.note(study, view.shown)
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
         priced = scene.number < len(known.spent)
@@ -186,23 +193,49 @@ class Panels:
         # Where what is applied was sent, nothing is about to change.
         after = self.staging.shown if counted and self.staging and not self.staging.as_sent else None
         what, used = self.sides.composed(study, known, scene, view.shown), shown.used
+        self._composed = what
+        self.say_why()
         if self.staging is not None and after is not None:
             what = composition.staged(what, self.staging.by_category)
             used, after = what.total, what.after
         shown = replace(shown, partial=priced and known.unpriced[scene.number] > 0, totals=study.totals)
         self.header.show(replace(shown, behind=view.behind, record=record, used=used, after=after))
         if pane is not None:
+            self.staged.title = "staged" if pane.staging.edits else "applied"
             self.staged.show(pane)
         self.coming = edits.coming_of(scene) if edits is not None and scene.counted else None
         if self.coming is not None:
             self.next.show(self.coming)
         self.context.show(what)
         self.call.show(replace(this_call.this_call(scene), record=record))
-        self._calls(known, scene)
+        self._calls(known, scene, pane.rest.saved if pane is not None and pane.rest is not None else ())
         listed = self._threads(study)
         self.threads.show(listed, view.thread)
         self._lists(known, scene)
         return self._replan(what, len(listed))
+
+    def _rows(self, known: ThreadStudy, scene: Scene, view: View) -> None:
+        rows = self.transcript.data
+        assert rows is not None
+        rows.staging, rows.only_edits, rows.marked = self.staging, view.only_edits, view.marks
+        rows.stays, rows.repeats = known.stays, known.repeats.found if known.repeats is not None else {}
+        rows.show(scene, known.boundaries, known.ledger, view.shown)
+        self.transcript.marked = _marked(rows, scene, view.marks)
+
+    def read(self, reads: bool) -> None:
+        """Let the transcript have the screen for itself, to be read, or stand among the panes again."""
+        self.reads = reads
+        self._wants = replace(self._wants, reading=reads)
+        self.transcript.read(reads)
+
+    def say_why(self) -> None:
+        """Say why the context shown is so big, as far as that is known."""
+        rows = self.transcript.data
+        if self.scene is not None and rows is not None and self._composed is not None:
+            # While they are counted nothing is promised of them.
+            staging = self.staging if self.staging is not None and self.staging.edits else None
+            staged = staging.freed if staging is not None and staging.counted else 0
+            self.why.show(self.reasons.of(self.scene, rows.path, self._composed, staged))
 
     def glimpse(self, study: Study, thread: str) -> None:
         """Show the end of a recording whose beginning is not read yet: its last blocks, and no figure."""
@@ -247,10 +280,10 @@ class Panels:
             study.thread(id_)
         return self.sides.threads(study)
 
-    def _calls(self, known: ThreadStudy, scene: Scene) -> None:
+    def _calls(self, known: ThreadStudy, scene: Scene, ghosts: Sequence[int]) -> None:
         def again(room: int, width: int) -> Shown:
-            strip, self.window = self.sides.strip(known, scene, self.window, room, self.noted)
-            range_ = self.sides.range_of(self.window, len(known.calls), known.spent)
+            strip, self.window = self.sides.strip(known, scene, self.window, room, self.noted, ghosts)
+            range_ = self.sides.range_of(self.window, known, ghosts=any(ghosts))
             return strip, range_, self.sides.legend(known, width)
 
         self.calls.show(again)
@@ -272,9 +305,14 @@ class Panels:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         staged = self.staging is not None
         rows = composition.rows_wanted(what, self.context.body_width, opened=self.context.opened)
-        wants = Wants(rows, threads, groups, staged, self.coming is not None)
+        wants = Wants(rows, threads, groups, staged, self.coming is not None, self.reads)
         changed, self._wants = wants != self._wants, wants
         return changed
+
+
+def _marked(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
+    here = [node for node in marks if rows.holds(node)]
+    return transcript_notes.marked(scene, here, len(marks) - len(here))
 
 
 def _context_map(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from textual.widget import Widget
 
+from ctxtui.tui.inspector.signals import Signal
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.prompt_line import PromptLine, Question
 from ctxtui.views.text.span import Span, Spans
@@ -22,6 +23,8 @@ class SessionPrompt(PromptLine):
         super().__init__(edit, self._enter, self._go_back)
         self.said = False
         """Whether something is said."""
+        self.spoken: Signal[[Spans]] = Signal()
+        """What is said, for those that stand over the line."""
         self._pane = pane
         self._hint = hint
         self._replan = replan
@@ -37,6 +40,7 @@ class SessionPrompt(PromptLine):
         if self.said != bool(words):
             self.said = bool(words)
             self._replan()
+        self.spoken.emit(words)
 
     def refuse(self, why: str) -> None:
         """Say why nothing is done."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -13,14 +14,29 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.timer import Timer
 
+from ctxtui.core.edit import Edit
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
-from ctxtui.tui.commands.situation import ASKING, BLOCK, CALLS, FILTERED, FOLLOWS, PUT_IN, SKIPPED, THREADS
-from ctxtui.tui.inspector.boards import ContextBoard
+from ctxtui.tui.commands.situation import (
+    ASKING,
+    BLOCK,
+    CALLS,
+    FILTERED,
+    FOLLOWS,
+    MARKED,
+    PUT_IN,
+    SEARCHING,
+    SKIPPED,
+    STAGED,
+    THREADS,
+)
+from ctxtui.tui.inspector import key_order
+from ctxtui.tui.inspector.boards import ContextBoard, WhyLine
 from ctxtui.tui.inspector.calls_board import CallsBoard
 from ctxtui.tui.inspector.commands import INSPECTOR
-from ctxtui.tui.inspector.context_edits import ContextEdits
+from ctxtui.tui.inspector.context_edits import ContextEdits, OnBlocks
 from ctxtui.tui.inspector.controller import Controller, Delivery, ScreenAccess
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
+from ctxtui.tui.inspector.controllers.compactions import CompactionsController
 from ctxtui.tui.inspector.controllers.diff import DiffController
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.export import ExportController
@@ -29,10 +45,12 @@ from ctxtui.tui.inspector.controllers.marking import MarkController
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
 from ctxtui.tui.inspector.controllers.policies import PoliciesController
+from ctxtui.tui.inspector.controllers.reading import ReadingController
 from ctxtui.tui.inspector.controllers.rewriting import RewritingController
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.staging import StagingController
 from ctxtui.tui.inspector.controllers.summaries import Asker, RecordedAsker, SummariesController
+from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.loader import Source
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
@@ -40,8 +58,8 @@ from ctxtui.tui.inspector.panels import ALL_LINES, Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.inspector.transcript import Transcript
-from ctxtui.tui.messages import Aim
-from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.messages import Aim, Opened
+from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.stage import Stage
@@ -50,7 +68,7 @@ from ctxtui.views.text.span import Span, Spans
 
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
-_HINT: Spans = (Span("call number, event or category", "faint"),)
+_HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
 
 
 class SessionScreen(Commanded, Screen[None]):
@@ -68,6 +86,8 @@ class SessionScreen(Commanded, Screen[None]):
     state: InspectorState
     edits: ContextEdits
     controllers: tuple[Controller, ...] = ()
+    first_keys: ClassVar[tuple[type[Command], ...]] = ()
+    """What the key line names before the keys that go about."""
 
     def __init__(self, panels: Panels, prompt: LineEdit, hint: Spans) -> None:
         super().__init__()
@@ -78,7 +98,7 @@ class SessionScreen(Commanded, Screen[None]):
         self.keys = KeyLine(id="keys")
         self._stage = Stage(self._boxes)
         self._pointing: Timer | None = None
-        self._situation: Situation | None = None
+        self._offered: tuple[Situation, bool] | None = None
 
     @property
     def session_name(self) -> str:
@@ -105,6 +125,8 @@ class SessionScreen(Commanded, Screen[None]):
         self.offer_keys()
         self.state.on.shown.subscribe(self.offer_keys)
         self.state.on.fitted.subscribe(self.offer_keys)
+        self.state.on.told.subscribe(self.line.say)
+        self.line.spoken.subscribe(self.state.on.said.emit)
         self.owner(OpeningController).start()
         self.set_interval(1.0, self._tick)
 
@@ -147,11 +169,17 @@ class SessionScreen(Commanded, Screen[None]):
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """Open a block, go to a heavy one, show a thread."""
         if message.pane is self.panels.transcript:
-            self.call_later(self.owner(BlocksController).open_block)
+            rule = self.panels.transcript.rule
+            opened = self.owner(BlocksController).open_block
+            self.call_later(opened if rule is None else self.owner(CompactionsController).compactions)
         elif message.pane is self.panels.heaviest:
             self.owner(NavigationController).to_heavy()
         elif message.pane is self.panels.threads:
             self.owner(NavigationController).to_listed(message.index)
+
+    def on_why_line_chosen(self, message: WhyLine.Chosen) -> None:
+        """To what makes the context so big."""
+        self.owner(WhyController).go_there()
 
     def on_map_board_pointed(self, message: MapBoard.Pointed) -> None:
         """To the block at a token."""
@@ -178,6 +206,10 @@ class SessionScreen(Commanded, Screen[None]):
         if event.widget is self.prompt and not self.line.asking:
             self.enter_prompt()
 
+    def bring(self, edits: Sequence[Edit]) -> None:
+        """Apply these to the context, as soon as it is read."""
+        self.edits.bring(edits)
+
     def enter_prompt(self) -> None:
         """Take words on the prompt's line."""
         self.owner(NavigationController).go()
@@ -192,13 +224,31 @@ class SessionScreen(Commanded, Screen[None]):
 
     def on_line_edit_left(self, message: LineEdit.Left) -> None:
         """`esc` leaves the question."""
+        self.leave_prompt()
+
+    def leave_prompt(self) -> None:
+        """Leave what is asked on the prompt's line."""
         self.line.cancel()
+
+    def sums(self, pane: str, line: int) -> Mapping[str, str]:
+        """The arithmetic behind the figures in line `line` of a pane."""
+        # Imported here: it is asked for seldom.
+        from ctxtui.tui.inspector.sums import sums
+
+        return sums(self.panels, pane, line, self.state.count)
 
     # Commands
 
     def owners(self) -> Iterable[object]:
         """The controllers do the commands."""
         return self.controllers
+
+    async def action_command(self, name: str) -> None:
+        """Do the command of the class `name`; one that would change marked blocks only out of view asks first."""
+        command, do = self.command(name), partial(super().action_command, name)
+        marked = command is not None and issubclass(command, OnBlocks) and command.on_marked
+        if not marked or not self.owner(MarkController).asks(lambda: self.call_later(do)):
+            await do()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key is this command's now."""
@@ -207,6 +257,13 @@ class SessionScreen(Commanded, Screen[None]):
             return True
         facts = self._situated().facts
         return command.key_needs <= facts and not command.key_unless & facts
+
+    @property
+    def doing(self) -> tuple[str, ...]:
+        """The groups of commands that what one is doing is about, for the help."""
+        facts = self._situated().facts
+        editing = ("editing the context",) if facts & {MARKED, STAGED} else ()
+        return (*(("searching",) if SEARCHING in facts else ()), *editing)
 
     def commands_now(self) -> list[type[Command]]:
         """The commands that are available, in the order of their use."""
@@ -232,11 +289,13 @@ class SessionScreen(Commanded, Screen[None]):
 
     def offer_keys(self) -> None:
         """Show the keys that can be used now."""
-        situation = self._situated()
-        if situation != self._situation:
-            self._situation = situation
-            shown = [each for each in self.commands_now() if each.label and not each.always]
-            self.keys.keys = [Key(each.key_shown(), each.label, each.short) for each in shown]
+        question, situation = self.line.question, self._situated()
+        choice = question is not None and bool(question.keys)
+        if (situation, choice) != self._offered:
+            self._offered = situation, choice
+            top = len(self.app.screen_stack) == 1
+            can = list(offered(self.commands, situation))
+            self.keys.keys = tuple(key_order.keys(can, situation, first=self.first_keys, choice=choice, top=top))
 
 
 def session_controllers(
@@ -249,12 +308,15 @@ def session_controllers(
         BlocksController(*every, pager),
         DiffController(*every),
         NotesController(*every),
+        ReadingController(*every),
         SearchController(*every),
         MarkController(*every, edits),
         EditLogController(*every, edits),
         StagingController(*every, edits),
         RewritingController(*every, edits),
         PoliciesController(*every, edits),
+        CompactionsController(*every, edits),
+        WhyController(*every, edits),
         ExportController(*every, edits),
         SummariesController(*every, edits, asker),
     )
@@ -276,8 +338,12 @@ class InspectorScreen(SessionScreen):
             *session_controllers(*every, self.edits, pager, RecordedAsker(source)),
             NavigationController(*every, [Span(" › ", "accent bold")]),
             ForksController(*every),
-            ForkController(*every),
+            ForkController(*every, self.edits),
         )
+
+    def on_mount(self) -> None:
+        """Tell when there is something to look at."""
+        self.state.on.complete.subscribe(lambda: self.post_message(Opened(self)))
 
     @property
     def aim(self) -> Aim | None:
@@ -288,6 +354,6 @@ class InspectorScreen(SessionScreen):
     def aim(self, aim: Aim | None) -> None:
         self.owner(SearchController).aim = aim
 
-    def may_quit(self) -> bool:
+    def may_quit(self, leave: Callable[[], None]) -> bool:
         """Whether the program may end: with staged edits it says so once; the same key again leaves, they are kept."""
         return self.owner(EditLogController).may_quit()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import replace
+from functools import partial
 
 from ctxtui.analysis.content.tools import ToolUse
-from ctxtui.analysis.figures import figures
+from ctxtui.analysis.figures import context_size, figures
 from ctxtui.core.tree import Tree
 from ctxtui.services.study.study import Study
 from ctxtui.services.study.thread_study import ThreadStudy
@@ -15,7 +16,7 @@ from ctxtui.views.inspector.call_strip import CallStrip, Columns
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.growth_chart import GrowthChart
 from ctxtui.views.inspector.heaviest import Heaviest, HeaviestRow
-from ctxtui.views.inspector.strip_columns import Window
+from ctxtui.views.inspector.strip_columns import COMPACTION, GHOST, Window
 from ctxtui.views.inspector.threads import ThreadRow, ThreadSums
 from ctxtui.views.inspector.toolset import Toolset
 from ctxtui.views.model.scene import Scene
@@ -59,10 +60,17 @@ class Sides:
         return columns
 
     def strip(
-        self, known: ThreadStudy, scene: Scene, window: Window | None, room: int, noted: Noted = frozenset()
+        self,
+        known: ThreadStudy,
+        scene: Scene,
+        window: Window | None,
+        room: int,
+        noted: Noted = frozenset(),
+        ghosts: Sequence[int] = (),
     ) -> tuple[CallStrip, Window]:
         """The strip of calls in `room` columns, and the window of calls that it shows; `window` is the one before,
-        `noted` are the calls with notes or bookmarks, by thread and number."""
+        `noted` are the calls with notes or bookmarks, by thread and number, `ghosts` the tokens that the calls after
+        the one shown would not have had under staged edits."""
         columns = self.columns(known, scene)
         seen = call_strip.window(window, len(columns.columns), scene.index, room)
         shown = tuple(columns.columns[seen.first : seen.last + 1])
@@ -71,15 +79,22 @@ class Sides:
                 replace(column, marks=(*column.marks, "bookmark")) if (known.thread, number) in noted else column
                 for number, column in enumerate(shown, seen.first + 1)
             )
+        if any(ghosts):
+            first = scene.index + 1
+            gone = dict(enumerate(ghosts, first - seen.first))
+            shown = tuple(replace(one, ghost=max(0, gone.get(at, 0))) for at, one in enumerate(shown))
         return CallStrip(shown, seen.per, scene.index - seen.first, columns.top, scene.limits.usable), seen
 
-    def range_of(self, window: Window, calls: int, spent: Sequence[float | None] = ()) -> list[Span]:
-        """Which of the `calls` are in view, and what they cost, for the rule; `spent` is USD of the first n calls."""
-        if calls < 2:
+    def range_of(self, window: Window, known: ThreadStudy, *, ghosts: bool = False) -> list[Span]:
+        """Which of the calls are in view, and what they cost, for the rule; what `ghosts` are, where there are any."""
+        if len(known.calls) < 2:
             return []
-        ends = (spent[window.first], spent[window.last + 1]) if len(spent) > window.last + 1 else (None, None)
-        money = numbers.money(ends[1] - (ends[0] or 0.0)) if ends[1] is not None else ""
-        return [Span(f"{window.first + 1:,}–{window.last + 1:,}{f'  {money}' if money else ''}", "dim")]
+        first, last, money = window.first, window.last + 1, ""
+        if len(known.spent) > last and (spent := known.spent[last]) is not None:
+            unpriced = known.unpriced[last] - known.unpriced[first]
+            money = numbers.least(spent - (known.spent[first] or 0.0), unpriced > 0)
+        shown = [Span(f"{window.first + 1:,}–{window.last + 1:,}{f'  {money}' if money else ''}", "dim")]
+        return [*shown, Span("  █", GHOST), Span(" would go", "dim")] if ghosts else shown
 
     def legend(self, known: ThreadStudy, room: int) -> list[Span]:
         """What the marks mean and how many there are, for the rule."""
@@ -94,11 +109,13 @@ class Sides:
     def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:
         """The growth of the thread."""
         every = [column.total for column in self.columns(known, scene).columns]
-        return GrowthChart(growth_chart.thinned(every, _POINTS), scene.limits.usable, scene.index, scene.limits)
+        last = max(1, len(every) - 1)
+        folds = tuple((event.number - 1) / last for event in known.events if event.kind == COMPACTION)
+        return GrowthChart(growth_chart.thinned(every, _POINTS), scene.limits.usable, scene.index, scene.limits, folds)
 
     def threads(self, study: Study) -> list[ThreadRow]:
         """The threads with their contexts, peaks and costs."""
-        return self._threads.rows(study.session, study.costs)
+        return self._threads.rows(study.session, study.costs, partial(context_size, study.book))
 
     def tools(self, scene: Scene) -> Toolset:
         """The tools of the context."""

@@ -4,39 +4,28 @@ controllers subscribe to its signals, and hear them in the order in which the sc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from textual.message import Message
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.tui.inspector.loader import SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
+from ctxtui.tui.inspector.signals import Signals
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript.context_rows import HIDDEN, LINE
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
+    from ctxtui.services.workers.session_report import Report
     from ctxtui.views.model.preview import Preview
     from ctxtui.views.model.scene import Scene
+    from ctxtui.views.model.staging import Staging
 
-P = ParamSpec("P")
-
-
-class Signal(Generic[P]):
-    """Something happened: all that subscribed are called, the first first."""
-
-    def __init__(self) -> None:
-        self._heard: list[Callable[P, object]] = []
-
-    def subscribe(self, do: Callable[P, object]) -> None:
-        """Call this, too."""
-        self._heard.append(do)
-
-    def emit(self, *args: P.args, **more: P.kwargs) -> bool:
-        """Call all of them; whether any said that it did something."""
-        done = [do(*args, **more) for do in self._heard]
-        return any(done)
+T = TypeVar("T")
 
 
 class Planner(Protocol):
@@ -60,8 +49,8 @@ class InspectorState:
 
     `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `follows`
     says that the view goes along with a recording that grows, `live` that one is being written, `complete` that the
-    first reading is done. `marks` are the nodes that the user marked, in the order of marking; `every` shows all rows
-    while edits are staged; `edits` are those of the context, where it has any.
+    first reading is done. `marks` are the nodes that the user marked, in the order of marking; `only_edits` shows only
+    the rows that edits touch; `edits` are those of the context, if any; `kept` is how lists stood when closed.
     """
 
     def __init__(self, source: Source, panels: Panels, planner: Planner, *, follow: bool) -> None:
@@ -78,13 +67,15 @@ class InspectorState:
         self.live = False
         self.complete = False
         self.marks: tuple[int, ...] = ()
-        self.every = False
+        self.only_edits = False
+        self.kept: dict[str, tuple[str, int]] = {}
         self.edits: SceneEdits | None = None
         self.on = Signals()
         self._planner = planner
         self._places: dict[str, int] = {}
         self._placed = False
         self._known: tuple[object, ...] = ()
+        self._reports: dict[str, tuple[object, Any]] = {}
         self._followed_by_hand = False
 
     def _posted(self, message: Message) -> None:
@@ -116,9 +107,16 @@ class InspectorState:
     @property
     def view(self) -> View:
         """What is wanted now."""
-        last = self.study.thread(self.thread).calls[-1:] if self.study is not None else ()
-        behind = self.count - 1 - self.index if self.live and last else 0
-        return View(self.thread, self.index, self.shown, self.word, behind, self.every or bool(self.marks))
+        behind = self.count - 1 - self.index if self.live and self.count else 0
+        return View(
+            thread=self.thread,
+            index=self.index,
+            shown=self.shown,
+            state=self.word,
+            behind=behind,
+            only_edits=self.only_edits,
+            marks=frozenset(self.marks),
+        )
 
     # Showing
 
@@ -126,6 +124,7 @@ class InspectorState:
         """Show the scene as it is known now; the cursor stays on its block unless the view goes to the end."""
         study, transcript = self.study, self.panels.transcript
         node, new = (None, None) if to_end else (transcript.node, transcript.new)
+        rule = None if to_end else transcript.rule
         if self.glimpse is not None:
             self.panels.glimpse(self.glimpse, self.thread)
             transcript.changed(node, to_end=to_end)
@@ -133,7 +132,7 @@ class InspectorState:
         if study is None or not study.session.threads:
             return
         self._fill(study)
-        transcript.changed(node, to_end=to_end, new=new)
+        transcript.changed(node, to_end=to_end, new=new, rule=rule)
         self.on.changed.emit()
         self.panels.draw_map()
         self.on.shown.emit()
@@ -158,13 +157,32 @@ class InspectorState:
         self.shown = shown
         self.show()
 
-    def show_every(self, every: bool) -> None:
-        """Show all rows while edits are staged, or only what they touch."""
-        self.every = every
+    def show_only_edits(self, only: bool) -> None:
+        """Show only the rows that edits touch, or all of them."""
+        if only == self.only_edits:
+            return
+        self.only_edits = only
+        if self.panels.transcript.data is not None:
+            self.panels.transcript.data.fold()
+        self.show()
+
+    def read(self, reads: bool) -> None:
+        """Let the transcript have the screen for itself, to be read, or stand among the panes again."""
+        self.panels.read(reads)
+        self._planner.replan()
+        self._planner.after_frame(self.show)
 
     def mark(self, nodes: Iterable[int]) -> None:
         """These nodes are marked from now on, and no others; each once, in this order."""
         self.marks = tuple(dict.fromkeys(nodes))
+
+    def unmark(self) -> bool:
+        """No block is marked any more; whether any was, which is then told."""
+        gone, self.marks = len(self.marks), ()
+        if gone:
+            self.show()
+            self.on.told.emit([Span(f"{gone:,} mark{'' if gone == 1 else 's'} cleared", "dim")])
+        return gone > 0
 
     def take_edits(self, edits: SceneEdits) -> None:
         """The context shown has edits: these say what they make of it."""
@@ -197,9 +215,34 @@ class InspectorState:
         self.go(number - 1)
 
     def to_block(self, node: int | None) -> None:
-        """Put the cursor on a block of the context shown."""
-        if self.panels.transcript.data is not None and node is not None:
-            self.panels.transcript.move_to(self.panels.transcript.data.index_of(node))
+        """Put the cursor on a block of the context shown: its row is unfolded, or shown again where its category is
+        hidden. Where it is not in this context, that is told, and the cursor stays."""
+        rows = self.panels.transcript.data
+        if rows is None or node is None:
+            return
+        if not rows.holds(node):
+            self.on.told.emit([Span("that block is not in the context of this call", "dim")])
+            return
+        self.unfold(node)
+        self.panels.transcript.move_to(rows.index_of(node))
+
+    def to_new(self, edit: str) -> None:
+        """Open what the edit of this id puts in, and stand on it."""
+        rows, pane = self.panels.transcript.data, self.panels.transcript
+        row = rows.open_put_in(edit) if rows is not None else None
+        if row is not None:
+            pane.stand(row, 0)
+
+    def unfold(self, node: int) -> None:
+        """Let the block of the context shown have its row, whatever folds or hides it."""
+        rows = self.panels.transcript.data
+        if rows is None or rows.scene is None:
+            return
+        category = rows.scene.running.category(node) if node else 0
+        if self.shown[category] == HIDDEN and node:
+            self.filter((*self.shown[:category], LINE, *self.shown[category + 1 :]))
+        if rows.unfold(node):
+            self.panels.transcript.changed(self.panels.transcript.node)
 
     def follow(self, follows: bool) -> None:
         """Follow the recording, or hold the view: the user says so."""
@@ -211,6 +254,22 @@ class InspectorState:
     def scene(self) -> Scene | None:
         """What is shown."""
         return self.panels.scene
+
+    @property
+    def staging(self) -> Staging | None:
+        """What edits make of it; None without any."""
+        return self.panels.staging
+
+    def edit(self, kind: str, node: int) -> None:
+        """Stage an edit of the marked blocks, else of this one: the cursor goes to it."""
+        if not self.marks:
+            self.to_block(node)
+        self.on.edit.emit(kind)
+
+    def hear_said(self, do: Callable[[Spans], object]) -> Callable[[], object]:
+        """From now on call `do` with what is said; what is returned ends that."""
+        self.on.said.subscribe(do)
+        return lambda: self.on.said.unsubscribe(do)
 
     def preview(self, node: int) -> Preview:
         """The block of a node of the context shown, in words."""
@@ -230,14 +289,23 @@ class InspectorState:
         assert self.loaded is not None
         from ctxtui.services.workers.session_report import STATEMENT
 
-        return self.source.report(STATEMENT, self.loaded)
+        return self._reported(STATEMENT, self.loaded)
 
     def misses(self) -> Misses:
         """What the cache missed, and why; takes its time."""
         assert self.loaded is not None
         from ctxtui.services.workers.session_report import MISSES
 
-        return self.source.report(MISSES, self.loaded)
+        return self._reported(MISSES, self.loaded)
+
+    def _reported(self, kind: Report[T], loaded: Loaded) -> T:
+        """A report, kept until the recording has more."""
+        known = (id(loaded.session), loaded.bytes_read, len(loaded.session.calls))
+        kept = self._reports.get(kind.name)
+        if kept is None or kept[0] != known:
+            kept = self._reports[kind.name] = known, self.source.report(kind, loaded)
+        found: T = kept[1]
+        return found
 
     # Opening, and growing
 
@@ -326,24 +394,6 @@ class InspectorState:
         was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
         if was != self.live:
             self.show()
-
-
-class Signals:
-    """What controllers may subscribe to: the `loader` posted something; another session is read (`reopened`), all of it
-    is (`complete`); figures were `worked` out, with whether that is all; the rows are others (`changed`); all panes are
-    `shown` anew, or `fitted` to another size; the cursor `moved`; what is open is `closed`, which tells whether
-    anything was."""
-
-    def __init__(self) -> None:
-        self.loader: Signal[[Message]] = Signal()
-        self.reopened: Signal[[]] = Signal()
-        self.complete: Signal[[]] = Signal()
-        self.worked: Signal[[bool]] = Signal()
-        self.changed: Signal[[]] = Signal()
-        self.shown: Signal[[]] = Signal()
-        self.fitted: Signal[[]] = Signal()
-        self.moved: Signal[[]] = Signal()
-        self.closed: Signal[[]] = Signal()
 
 
 def _first_thread(session: Session) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -14,6 +15,8 @@ from ctxtui.views.transcript.context_rows import ContextRows
 if TYPE_CHECKING:
     from ctxtui.views.model.staging import New
 
+READ = 160
+"""Rows above and below the view whose heights are known while the transcript is read."""
 NEAR = 80
 """Rows above and below the cursor that are opened in full at once, where a whole category is shown in full."""
 
@@ -35,6 +38,10 @@ class Transcript(Pane):
         self.data = rows
         self.note: Spans = ()
         """What the rule says of filters and of what could not be read."""
+        self._around = 0
+        """The row around which heights are known while the transcript is read."""
+        self.marked: Spans = ()
+        """What the rule says of marked blocks, as long as there are any."""
 
     @property
     def grid(self) -> Grid:
@@ -57,22 +64,49 @@ class Transcript(Pane):
             return None
         return self.data.new(min(self.cursor, self.data.count - 1))
 
+    def shows(self, nodes: Collection[int]) -> bool:
+        """Whether the row of any of `nodes` is in view, in part at least."""
+        if self.data is None or not self.heights.count:
+            return False
+        lines = range(self.top, min(self.top + self.body_height, self.heights.total))
+        return any(self.data.entry(row) in nodes for row in {self.heights.row_at(line)[0] for line in lines})
+
+    @property
+    def rule(self) -> int | None:
+        """The node before which the compaction's rule under the cursor stands; None on any other row."""
+        if self.data is None or not self.data.count:
+            return None
+        return self.data.compacts_before(min(self.cursor, self.data.count - 1))
+
     @property
     def at_last(self) -> bool:
         """Whether the cursor is on the last row: then the view follows what comes."""
-        return self.data is None or self.cursor >= self.data.count - 1
+        if self.data is None or self.cursor >= self.data.count - 1:
+            return True
+        # A result that stands beside its call has no line of its own to be on.
+        return self.data.reading is not None and self.cursor >= self._near(self.data.count - 1)
 
-    def changed(self, node: int | None, *, to_end: bool = False, new: New | None = None) -> None:
-        """The rows are others now. The cursor stays on `node`, or on what is put in where `new` was, and that on its
-        line of the view; it goes to the end if that is not in this context, or `to_end`."""
+    def changed(
+        self, node: int | None, *, to_end: bool = False, new: New | None = None, rule: int | None = None
+    ) -> None:
+        """The rows are others now. The cursor stays on `node`, on what is put in where `new` was, or on the `rule`
+        before a node, and that on its line of the view; it goes to the end if that is not in this context, or
+        `to_end`."""
         data = self.data
         if data is None:
             return
         line = self.heights.line_of(min(self.cursor, max(0, self.heights.count - 1))) - self.top
+        stays = not to_end and node is not None and data.holds(node)
+        self._around = data.index_of(node) if stays and node is not None else data.count - 1
         self.forget()
         self.opened = self.opened_rows()
         self.measure()
         put_in = data.new_before(new.at) if new is not None and not to_end else None
+        if new is not None and put_in is None and new.at < len(data.path):
+            # What it stood for is there again.
+            node = data.path[new.at]
+        if rule is not None and data.holds(rule):
+            put_in = max(0, data.index_of(rule) - 1)
         if put_in is not None:
             self.cursor = put_in
             self.top = min(max(0, self.heights.line_of(put_in) - line), self.last_top)
@@ -90,10 +124,46 @@ class Transcript(Pane):
         data = self.data
         if data is None or data.scene is None:
             return frozenset()
+        if data.reading is not None:
+            return frozenset(range(max(0, self._around - READ), min(data.count, self._around + READ)))
         single = {data.index_of(node) for node in data.opened if node and data.holds(node)}
+        single |= {row for row, _ in data.put_in}
         near = range(max(0, self.cursor - NEAR), min(data.count, self.cursor + NEAR)) if "full" in data.shown else ()
         first = {0} if 0 in data.opened and data.count and data.entry(0) == 0 else set()
         return frozenset(row for row in {*single, *near, *first} if data.is_open(row))
+
+    def _reach(self, row: int) -> bool:
+        """While the transcript is read, heights are known near what is in view only: know them near `row`, too; whether
+        they had to be found."""
+        data = self.data
+        if data is None or data.reading is None or abs(row - self._around) <= READ // 2:
+            return False
+        self._around = row
+        self.opened = self.opened_rows()
+        self.measure()
+        return True
+
+    def move_to(self, index: int) -> None:
+        """As for any pane, with the heights of where it goes."""
+        self._reach(min(max(0, index), max(0, self.row_count - 1)))
+        super().move_to(index)
+
+    def scroll_to_line(self, top: int) -> bool:
+        """As for any pane, with the heights of what comes into view."""
+        moved = super().scroll_to_line(top)
+        if moved and self._reach(self.heights.row_at(self.top)[0]):
+            self.refresh()
+        return moved
+
+    def read(self, reads: bool) -> None:
+        """Draw the rows to be read from now on, or as a list again; the cursor stays on its row."""
+        if self.data is not None:
+            # Imported here: no session begins with it.
+            from ctxtui.views.transcript.reading import Reading
+
+            self.data.reading = Reading(self.data) if reads else None
+            self._around = self.cursor
+            self.reopen()
 
     def reopen(self) -> None:
         """Blocks were opened or closed: measure anew, what is at the top stays there."""
@@ -135,11 +205,20 @@ class Transcript(Pane):
 
     def row_ground(self, index: int, line: int) -> str:
         """A user's rows have a ground of their own."""
+        if self.data is not None and self.data.reading is not None:
+            return "on-turn" if self.data.reading.says(index, line, self.grid) else ""
         return "on-turn" if line == 0 and self.data is not None and self.data.asks(index) else ""
 
     def selectable(self, index: int) -> bool:
-        """Rules are passed over, what an edit puts in is not."""
-        return self.data is None or self.data.entry(index) >= 0 or self.data.new(index) is not None
+        """Rules are passed over but those of compactions; what an edit puts in and what is folded away are not."""
+        data = self.data
+        return (
+            data is None
+            or data.entry(index) >= 0
+            or data.new(index) is not None
+            or data.is_folded(index)
+            or data.compacts_before(index) is not None
+        )
 
     def sticky(self, index: int) -> int | None:
         """The user row of the turn that is in view."""
@@ -156,20 +235,18 @@ class Transcript(Pane):
 
     def after(self) -> Spans:
         """What follows the title."""
-        if self.data is None or self.data.staging is None or self.body_width < 50:
-            return self.note
-        every = self.data.every
-        words = "all rows  " if every else "edits only  "
-        return [
-            *self.note,
-            Span(words, "warn"),
-            Span("z", "accent bold"),
-            Span(" edits only" if every else " all rows", "dim"),
-        ]
+        told = [*self.marked, *self.note]
+        if self.data is not None and self.data.reading is not None:
+            return [*told, Span(" reading  ", "ink"), Span(";", "accent bold"), Span(" back to all panes", "dim")]
+        if self.data is None or not self.data.folds or self.body_width < 50:
+            return told
+        return [*told, Span(" edits only  ", "warn"), Span("z", "accent bold"), Span(" all rows", "dim")]
 
     def notes(self) -> Spans:
         """The heads of the columns, and how much is above the view."""
         if self.data is None:
+            return ()
+        if self.data.reading is not None:
             return ()
         above = self.heights.row_at(self.top)[0]
         return self.grid.heads(above, self.data.blocks)

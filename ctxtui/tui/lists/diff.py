@@ -46,6 +46,13 @@ class WholeBlocks(_OnDiff):
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.toggle_whole())
 
 
+class SortBySize(_OnDiff):
+    """The largest differences first, or in prompt order again."""
+
+    name, keys, label, short = "order by size or place", ("s",), "by size", "size"
+    run = Act(lambda: DiffScreen, lambda screen: screen.pane.sort())
+
+
 class ShowInTranscript(_OnDiff):
     """Close the diff, and go to the block in the context that has it."""
 
@@ -57,7 +64,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
     """Shows what `make` works out; closes with the change that is to be shown in the transcript."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
-        NextDifference, OpenDifference, WholeBlocks, ShowInTranscript, PreviousDifference,
+        NextDifference, OpenDifference, WholeBlocks, SortBySize, ShowInTranscript, PreviousDifference,
     )  # fmt: skip
 
     pane: DiffPane

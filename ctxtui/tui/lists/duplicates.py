@@ -1,4 +1,5 @@
-"""What of a context stands elsewhere too. Enter goes to a block, `v` to the one that stands for it."""
+"""What of a context stands elsewhere too. Rows are marked and dropped here; Enter goes to a
+block, `v` to the one that stands for it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from typing import ClassVar
 from ctxtui.core.tree import ROOT
 from ctxtui.services.library.workspace_files import repeats_of
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import HostedList, ListHost
+from ctxtui.tui.lists.block_list import MORE_ON_ROWS, ON_ROWS, BlockList
+from ctxtui.tui.lists.list_screen import ListHost
 from ctxtui.views.lists import duplicates
 from ctxtui.views.lists.duplicates import Repeated
 from ctxtui.views.text.span import Span, Spans
@@ -22,10 +24,17 @@ class ShowOther(Command):
     run = Act(lambda: RepeatsScreen, lambda screen: screen.show_other())
 
 
-class RepeatsScreen(HostedList[Repeated, int]):
+class MarkRepeats(Command):
+    """Mark every block in the list: `d` then drops them as one action."""
+
+    name, keys, label, short, group = "mark all that could go", ("a",), "mark all that could go", "all", "blocks"
+    run = Act(lambda: RepeatsScreen, lambda screen: screen.mark_these([row.repeat.node for row in screen.rows]))
+
+
+class RepeatsScreen(BlockList[Repeated]):
     """The blocks that repeat others; closes with the node of one."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (ShowOther,)
+    commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, ShowOther, MarkRepeats, *MORE_ON_ROWS)
     heading, none = "repeats", "Nothing in this context stands there twice."
 
     @classmethod
@@ -40,22 +49,18 @@ class RepeatsScreen(HostedList[Repeated, int]):
             return ()
         found = repeats_of(scene.session, scene.book.names, scene.head)
         return duplicates.ordered(
-            [duplicates.repeated(scene.session.tree, r, scene.running.own(r.node)) for r in found]
+            [duplicates.repeated(scene.session.tree, scene.turns, r, scene.running.own(r.node)) for r in found]
         )
 
-    def table(self, rows: Sequence[Repeated]) -> Table[Repeated]:
+    def figures(self, rows: Sequence[Repeated]) -> Table[Repeated]:
         """Each block, and why it could go."""
         return duplicates.table(self.host.preview)
-
-    def told(self, rows: Sequence[Repeated]) -> Spans:
-        """Of which call."""
-        return [Span(f"call {self.scene.number:,}", "dim")] if self.scene is not None else ()
 
     def noted(self, rows: Sequence[Repeated]) -> Spans:
         """What could go."""
         return duplicates.total(rows)
 
-    def choose(self, row: Repeated) -> int:
+    def node(self, row: Repeated) -> int:
         """Its node."""
         return row.repeat.node
 
@@ -64,7 +69,5 @@ class RepeatsScreen(HostedList[Repeated, int]):
         row = self.pane.row
         if row is not None and row.repeat.other != ROOT:
             self.dismiss(row.repeat.other)
-
-    def done(self, result: int) -> None:
-        """To the block."""
-        self.host.to_block(result)
+        elif row is not None:
+            self.said.say([Span("it stands in the file, not in this context: there is no other block", "dim")])

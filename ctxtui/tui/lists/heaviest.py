@@ -1,4 +1,4 @@
-"""The blocks of a context by weight: tokens, what they carried, cost. Enter goes to one."""
+"""The blocks of a context by weight: tokens, what they carried, cost. Marked and dropped here; Enter goes to one."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import HostedList, ListHost
+from ctxtui.tui.lists.block_list import MORE_ON_ROWS, ON_ROWS, BlockList
+from ctxtui.tui.lists.list_screen import ListHost
 from ctxtui.views.lists import heaviest_blocks
 from ctxtui.views.lists.heaviest_blocks import HeavyBlock
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Spans
 from ctxtui.views.text.table import Table
 
 
 class NextOrder(Command):
-    """Order by the next figure: tokens, what was carried (tokens x calls it stayed), cost."""
+    """Order by the next figure: what was carried (tokens x calls it stayed), tokens, cost."""
 
     name, keys, label, group = "order by next column", ("s",), "order", "blocks"
     run = Act(lambda: HeaviestScreen, lambda screen: screen.next_order())
 
 
-class HeaviestScreen(HostedList[HeavyBlock, int]):
+class HeaviestScreen(BlockList[HeavyBlock]):
     """The heaviest blocks by tokens, by carry or by cost; closes with the node of one."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (NextOrder,)
+    commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, NextOrder, *MORE_ON_ROWS)
     heading, none, order, most = "heaviest", "No block in this context.", "carry", heaviest_blocks.KEEP
 
     @classmethod
@@ -37,24 +38,24 @@ class HeaviestScreen(HostedList[HeavyBlock, int]):
         if study is None or scene is None:
             return ()
         known = study.thread(scene.thread)
-        return heaviest_blocks.weighed(scene, known.stays, known.ledger)
+        return heaviest_blocks.weighed(scene, known.stays, known.ledger if known.has_costs else None)
 
-    def table(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
+    def settled(self, rows: Sequence[HeavyBlock]) -> bool:
+        """What blocks cost comes as calls are entered into the ledger."""
+        study, scene = self.host.study, self.scene
+        if study is None or scene is None:
+            return True
+        ledger = study.thread(scene.thread).ledger
+        return ledger is not None and ledger.done >= scene.number
+
+    def figures(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
         """Each block with its figures."""
-        return heaviest_blocks.table(self.host.preview)
+        return heaviest_blocks.table(self.host.preview, rows)
 
-    def told(self, rows: Sequence[HeavyBlock]) -> Spans:
-        """Of which call."""
-        return [Span(f"call {self.scene.number:,}", "dim")] if self.scene is not None else ()
+    def node(self, row: HeavyBlock) -> int:
+        """Its node."""
+        return row.weight.node
 
     def noted(self, rows: Sequence[HeavyBlock]) -> Spans:
         """What all of them carried."""
         return heaviest_blocks.total(rows)
-
-    def choose(self, row: HeavyBlock) -> int:
-        """Its node."""
-        return row.weight.node
-
-    def done(self, result: int) -> None:
-        """To the block."""
-        self.host.to_block(result)

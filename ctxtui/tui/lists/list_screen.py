@@ -7,9 +7,10 @@ A new list is its rows (a function of `analysis`), their table (in `views.lists`
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -18,11 +19,13 @@ from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, bindings, key_text
+from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.tui.widgets.said_line import SaidLine
 from ctxtui.tui.widgets.table_pane import TablePane
-from ctxtui.views.text.span import Spans
+from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
@@ -32,10 +35,13 @@ if TYPE_CHECKING:
     from ctxtui.services.study.study import Study
     from ctxtui.views.model.preview import Preview
     from ctxtui.views.model.scene import Scene
+    from ctxtui.views.model.staging import Staging
 
 What = TypeVar("What")
 Row = TypeVar("Row")
 Result = TypeVar("Result")
+
+_ESC = "esc, then it works"
 
 CallAt = tuple[str, int]
 """A call: its thread and its number there, from 1."""
@@ -43,10 +49,12 @@ CallAt = tuple[str, int]
 
 def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
     """The keys of a list's `commands`, those that every screen has, and the way out."""
-    everywhere = [Binding(key, f"app.{each.action}", show=False) for each in EVERYWHERE for key in each.keys]
-    leave = Binding("escape", "dismiss", show=False)
-    # Here `q` closes the list; `^q` still leaves the program.
-    return [*bindings(commands), leave, Binding("q", "dismiss", show=False), *everywhere[:-2], everywhere[-1]]
+    everywhere = [
+        Binding(key, "dismiss" if each is Back else f"app.{each.action}", show=False)
+        for each in EVERYWHERE
+        for key in each.keys
+    ]
+    return [*bindings(commands), Binding("escape", "dismiss", show=False), *everywhere]
 
 
 class ContentLoaded(Message, Generic[What]):
@@ -69,6 +77,8 @@ class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
     foot: ClassVar[bool] = True
     leave: ClassVar[str] = "close"
     at_once: ClassVar[bool] = False
+    leave_to_edit: ClassVar[str] = _ESC
+    """What to do to use a key that edits a block, and does nothing here."""
     DEFAULT_CSS = "PageScreen { background: $background; } PageScreen Board { height: 1fr; }"
 
     def __init_subclass__(cls) -> None:
@@ -78,15 +88,17 @@ class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
 
     def __init__(self, board: Board) -> None:
         super().__init__()
+        self.said = SaidLine()
         self._board = board
 
     def compose(self) -> ComposeResult:
         """The page, and what its keys do."""
         yield self._board
         yield from self.below()
+        yield self.said
         if self.foot:
-            shown = [Key(each.key_shown(), each.label, each.short) for each in self.commands if each.label]
-            yield KeyLine([*shown, Key(key_text("escape"), self.leave)])
+            shown = [Key(*each.key_line()) for each in self.commands if each.label]
+            yield KeyLine([*shown, Key(key_text("escape"), self.leave, "", ("dismiss",))])
 
     def below(self) -> Iterable[Widget]:
         """What stands between the page and the key line."""
@@ -95,6 +107,16 @@ class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
     def commands_now(self) -> list[type[Command]]:
         """What the palette offers here."""
         return [*self.commands, *EVERYWHERE]
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that edits in the screen below, and does nothing here, says so."""
+        below = self.app.screen_stack[-2:-1]
+        known = below[0].commands if below and isinstance(below[0], Commanded) else ()
+        found = [each for each in known if event.key in each.keys and each.group == "editing the context"]
+        if found and event.key not in self.active_bindings:
+            what = [Span(key_text(event.key), "accent bold"), Span(f" {found[0].name}: not in this list. ", "ink")]
+            # What acts on the block under the cursor can be done where that is in the transcript.
+            self.said.say([*what, Span(self.leave_to_edit if found[0].panes else _ESC, "dim")])
 
     def on_mount(self) -> None:
         """Begin to work it out."""
@@ -205,19 +227,29 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""
-        table = self.table(self.rows)
-        rows = table.ordered(self.rows, self.order)[: self.most] if self.order else self.rows
-        self.pane.show(rows, table, self.order, cursor=cursor)
+        table = self.table(self.rows).showing(self.order)
+        self.pane.show(self.in_order(self.rows, table), table, self.order, cursor=cursor)
+
+    def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
+        """`rows` as they are listed."""
+        return table.ordered(rows, self.order)[: self.most] if self.order in table.orders else rows[: self.most]
 
     def fail(self, trouble: str) -> None:
         """Say it in the place of the rows."""
         self.pane.fail(trouble)
 
     def next_order(self) -> None:
-        """Order by the next column that has an order."""
-        names = self.table(self.rows).orders
-        self.order = names[(names.index(self.order) + 1) % len(names)]
+        """Order by the next column that has an order; the one that the list begins with is the first of them."""
+        first = type(self).order
+        names = sorted(self.table(self.rows).orders, key=lambda name: name != first)
+        self.order = names[(names.index(self.order) + 1) % len(names) if self.order in names else 0]
         self.draw_rows(0)
+
+    def on_table_pane_head_clicked(self, message: TablePane.HeadClicked) -> None:
+        """Order by a column whose head was clicked, where rows can be ordered by it."""
+        if message.name in self.table(self.rows).orders:
+            self.order = message.name
+            self.draw_rows(0)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """Enter, or a double click."""
@@ -234,12 +266,15 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 class ListHost(Protocol):
     """What a list may ask of the Inspector that it is opened over, and what it may do there.
 
-    Call `index` (from 0) of `thread` is shown there. `complete` says that the first reading is done.
+    Call `index` (from 0) of `thread` is shown there. `complete` says that the first reading is done. `marks` are the
+    nodes that are marked; `kept` has the order and the node under the cursor of lists that were closed, by their class.
     """
 
     index: int
     thread: str
     complete: bool
+    marks: tuple[int, ...]
+    kept: dict[str, tuple[str, int]]
     loaded: Loaded | None
     study: Study | None
 
@@ -254,6 +289,16 @@ class ListHost(Protocol):
     def preview(self, node: int) -> Preview:
         """The block of a node of the context shown, in words."""
 
+    @property
+    def staging(self) -> Staging | None:
+        """What edits make of the context shown; None without any."""
+
+    def edit(self, kind: str, node: int) -> None:
+        """Stage an edit of the marked blocks, else of this one; what came of it is said."""
+
+    def hear_said(self, do: Callable[[Spans], object]) -> Callable[[], object]:
+        """From now on call `do` with what is said; what is returned ends that."""
+
     def price_all(self) -> None:
         """Let the calls of every thread be priced."""
 
@@ -262,6 +307,12 @@ class ListHost(Protocol):
 
     def misses(self) -> Misses:
         """What the cache missed, and why; takes its time."""
+
+    def mark(self, nodes: Iterable[int]) -> None:
+        """Mark these blocks, and no others."""
+
+    def show(self) -> None:
+        """Show what is known now."""
 
     def to_thread(self, thread: str) -> None:
         """Show a thread."""

@@ -28,7 +28,7 @@ class NextMiss(Command):
     """The next miss, less dear."""
 
     name, keys, shown = "next miss", ("right_square_bracket", "full_stop", "n"), "[ ]"
-    label, group = "miss", "misses"
+    label, group, parts = "miss", "misses", ("PreviousMiss", "NextMiss")
     run = Act(lambda: MissesScreen, lambda screen: screen.step(1))
 
 

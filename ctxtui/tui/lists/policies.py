@@ -89,7 +89,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def load(self) -> Sequence[Proposed]:
         """What is known of them."""
-        return list(self._rows)
+        return policies.ordered(self._rows)
 
     def _work(self) -> None:
         worker = get_current_worker()
@@ -113,8 +113,11 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
             self.show(self.load())
 
     def show(self, what: Sequence[Proposed]) -> None:
-        """The rows, and what is said of the one under the cursor."""
+        """The rows, and what is said of the one under the cursor, which stays on its policy when they are ordered."""
+        before = self.pane.row
         super().show(what)
+        if before is not None and self.pane.row is not None and self.pane.row.name != before.name and not self.order:
+            self.draw_rows(next(n for n, row in enumerate(what) if row.name == before.name))
         self._tell()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
@@ -160,4 +163,4 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def choose(self, row: Proposed) -> Proposed | None:
         """A row that has something to stage or to take back."""
-        return row if not row.why and (row.edits or row.stands) else None
+        return row if not row.why and (row.gains or row.stands) else None

@@ -59,6 +59,8 @@ class ShowHeaviest(ListCommand):
     cache can keep each."""
 
     name, keys, opens = "heaviest blocks, by tokens or carry", ("W",), "heaviest.HeaviestScreen"
+    sought = ("big", "large", "expensive", "old", "stale", "remove")
+    label, short = "heaviest", "heavy"
 
 
 class ShowRepeats(ListCommand):
@@ -66,12 +68,14 @@ class ShowRepeats(ListCommand):
     with the tokens that could go."""
 
     name, keys, opens = "same content elsewhere (repeats)", ("S",), "duplicates.RepeatsScreen"
+    sought = ("stale", "old", "duplicates", "twice")
 
 
 class ShowMisses(ListCommand):
     """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word."""
 
     name, keys, label, short, opens = "cache misses", ("c",), "misses", "misses", "misses.MissesScreen"
+    sought = ("expensive", "slow")
     group, needs = "calls", frozenset({CALLS})
 
 
@@ -79,6 +83,7 @@ class ShowBill(ListCommand):
     """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
 
     name, keys, label, group, opens = "bill of the session", ("dollar_sign",), "bill", "calls", "bill.BillScreen"
+    sought = ("money", "expensive", "price", "cost", "dear")
 
 
 class SkippedLines(ListCommand):

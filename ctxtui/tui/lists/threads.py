@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from ctxtui.analysis.figures import context_size
 from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.tui.lists.list_screen import HostedList, ListHost
 from ctxtui.views.inspector import threads
@@ -25,7 +27,9 @@ class ThreadsScreen(HostedList[Kin, str]):
     def load(self) -> Sequence[Kin]:
         """As far as they are priced."""
         study = self.host.study
-        return family(study.session, study.costs) if study is not None else ()
+        if study is None:
+            return ()
+        return family(study.session, study.costs, partial(context_size, study.book))
 
     def settled(self, rows: Sequence[Kin]) -> bool:
         """Costs come as they are worked out."""

@@ -44,6 +44,14 @@ class DiffPane(Pane):
             self.data.whole = not self.data.whole
             self.reload()
 
+    def sort(self) -> None:
+        """The largest differences first, or in prompt order again."""
+        if self.data is not None:
+            self.data.sort()
+            self.opened = self.data.opened
+            self.forget()
+            self.reload(cursor=0)
+
     def step(self, step: int) -> None:
         """To the next difference, or the one before; it stands at the top as far as it can."""
         row = self._stepped(step)

@@ -1,58 +1,98 @@
-"""The key line: what the keys do here, as many as fit, the palette and the help always at the right."""
+"""The key line: what the keys do here, as many as fit, the palette and the help always at the right. A click on a key
+does what the key does."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from textual import events
+from textual.message import Message
 from textual.strip import Strip
 
 from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.still import Still
+from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, merged, width
 
-ALWAYS = (("^p", "palette"), ("?", "help"))
 WIDE = 160
 """Columns from which labels are written out."""
+ROOMY = 100
+"""Columns from which the key that explains stands beside palette and help."""
 
 
 class Key(NamedTuple):
-    """A key as it is written (``⏎``, ``[ ]``), what it does, and that in a word for narrow screens."""
+    """A key as it is written (``⏎``, ``[ ]``), what it does, that in a word for narrow screens, and Textual's actions:
+    one, or one for each sign of the key. None: a click does nothing."""
 
     key: str
     label: str
     short: str = ""
+    actions: tuple[str, ...] = ()
 
 
+EXPLAIN = Key("=", "explain", "", ("app.explain",))
+ALWAYS = (Key("^p", "palette", "", ("app.palette",)), Key("?", "help", "", ("app.help",)))
 _NAMES = {"⏎": "ret", "↑": "up", "↓": "down", "←": "left", "→": "right"}
 
 
-def _spans(key: str, label: str, ascii: bool) -> list[Span]:
-    return [Span(_NAMES.get(key, key) if ascii else key, "accent bold"), Span(f" {label}", "dim")]
+class _Placed(NamedTuple):
+    """A key and the cell in which it begins."""
+
+    x: int
+    key: Key
+    spans: list[Span]
+
+    @property
+    def end(self) -> int:
+        return self.x + width(self.spans)
+
+    def action(self, x: int) -> str:
+        """What a click on cell `x` of the line does."""
+        actions = self.key.actions
+        if len(actions) < 2:
+            return actions[0] if actions else ""
+        # Signs are divided by blanks; the label belongs to the last one, which goes on.
+        passed = self.spans[0].text[: max(0, x - self.x)].count(" ")
+        return actions[min(passed, len(actions) - 1)] if x < self.x + cells.width(self.spans[0].text) else actions[-1]
 
 
-def keyline(
-    room: int, keys: Sequence[Key], *, right: Sequence[tuple[str, str]] = ALWAYS, ascii: bool = False
-) -> list[Span]:
+def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
+    label = key.label if room >= WIDE or not key.short else key.short
+    name = " ".join(_NAMES.get(sign, sign) for sign in key.key.split(" ")) if ascii else key.key
+    return [Span(name, "accent bold"), Span(f" {label}", "dim")]
+
+
+def _placed(room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool) -> list[_Placed]:
+    """`keys` in order from the left, the first that does not fit and all behind it left out; `right` at the end."""
+    right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
+    always = [_spans(key, room, ascii) for key in right]
+    x = room - sum(width(spans) for spans in always) - 2 * max(0, len(always) - 1) - 1
+    out: list[_Placed] = []
+    free, at = x - 1, 1
+    for key in keys:
+        spans = _spans(key, room, ascii)
+        # Where there is room the two sides keep apart.
+        if at + width(spans) + (2 if room >= ROOMY else 1) > free + 1:
+            break
+        out.append(_Placed(at, key, spans))
+        at += width(spans) + 2
+    for key, spans in zip(right, always, strict=True):
+        out.append(_Placed(max(x, 1), key, spans))
+        x = max(x, 1) + width(spans) + 2
+    return out
+
+
+def keyline(room: int, keys: Sequence[Key], *, right: Sequence[Key] = ALWAYS, ascii: bool = False) -> list[Span]:
     """A line of exactly `room` cells: `keys` in order, the first that does not fit and all behind it left out.
 
     Keys are named in words with `ascii`. `right` is always there, as far as `room` reaches.
     """
-    always: list[Span] = []
-    for name, label in right:
-        always += [Span("  " if always else " "), *_spans(name, label, ascii)]
-    always.append(Span(" "))
-    left: list[Span] = []
-    free = room - width(always)
-    for key in keys:
-        label = key.label if room >= WIDE or not key.short else key.short
-        more = [Span("  " if left else " "), *_spans(key.key, label, ascii)]
-        if width(left) + width(more) + 1 > free:
-            break
-        left += more
-    gap = max(0, free - width(left))
-    return merged([*left, Span(" " * gap), *always])
+    line: list[Span] = []
+    for one in _placed(room, keys, right, ascii):
+        line += [Span(" " * (one.x - width(line))), *one.spans]
+    return merged([*line, Span(" " * max(1, room - width(line)))])
 
 
 class KeyLine(Still):
@@ -61,9 +101,14 @@ class KeyLine(Still):
     ALLOW_SELECT = False
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; }"
 
-    def __init__(
-        self, keys: Sequence[Key] = (), *, right: Sequence[tuple[str, str]] = ALWAYS, id: str | None = None
-    ) -> None:
+    class Pressed(Message):
+        """A key was clicked: its `action` is to be run on the screen."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    def __init__(self, keys: Sequence[Key] = (), *, right: Sequence[Key] = ALWAYS, id: str | None = None) -> None:
         super().__init__(id=id)
         self._keys = tuple(keys)
         self._right = right
@@ -84,3 +129,10 @@ class KeyLine(Still):
         look = look_of(self.app)
         spans = keyline(self.size.width, self._keys, right=self._right, ascii=look.ascii)
         return paint.strip(spans, self.size.width, look, "on-panel")
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a key does what the key does."""
+        event.stop()
+        for one in _placed(self.size.width, self._keys, self._right, look_of(self.app).ascii):
+            if one.x <= event.x < one.end and (action := one.action(event.x)):
+                self.post_message(self.Pressed(action))

@@ -16,6 +16,9 @@ from ctxtui.tui.widgets.text_buffer import TextBuffer
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
+_LEAST = 12
+"""Cells that are left for typing beside what stays at the end."""
+
 
 class LineEdit(Still, can_focus=True):
     """A line of text with `lead` before it, `hint` in place of an empty text, `right` at its end.
@@ -53,6 +56,10 @@ class LineEdit(Still, can_focus=True):
         self.lead: Spans = ()
         self.hint: Spans = ()
         self.right: Spans = ()
+        self.brief: Spans = ()
+        """What of `right` stays where there is no room for all of it, however much is typed."""
+        self.pasted: Callable[[str], str] = str
+        """What is put in for what is pasted, where lines are kept."""
         self.keys: tuple[str, ...] = ()
         self._pause = 0.0
         self._quiet: float | None = None
@@ -78,6 +85,7 @@ class LineEdit(Still, can_focus=True):
         """Ask for another text, beginning with `text`; or for one of `keys`, which answer after a `pause` in seconds.
         `on_early` gets what was typed before that and was no answer."""
         self.lead, self.right, self.keys = lead, right, keys
+        self.brief, self.pasted = (), str
         self._pause, self._quiet, self._early, self._on_early = pause, None, "", on_early
         self.set_text(text)
 
@@ -95,8 +103,9 @@ class LineEdit(Still, can_focus=True):
         lead = self.lead
         if not self.ready:
             lead = [Span(text, "faint" if "accent" in style else style) for text, style in lead]
-        left = [*lead, *(self.hint if not self.buffer.size and not self.has_focus else self._typed(room))]
-        right = self.right if width(left) + width(self.right) + 2 <= room else ()
+        kept = width(self.brief) + 1 if self.brief and width(lead) + width(self.brief) + _LEAST <= room else 0
+        left = [*lead, *(self.hint if not self.buffer.size and not self.has_focus else self._typed(room - kept))]
+        right = self.right if width(left) + width(self.right) + 2 <= room else self.brief if kept else ()
         gap = max(0, room - width(left) - width(right) - (1 if right else 0))
         return paint.strip([*left, Span(" " * gap), *right], room, look)
 
@@ -118,7 +127,7 @@ class LineEdit(Still, can_focus=True):
         elif self.keys:
             if not self._answers(event):
                 return
-            self.buffer.put(event.character or "")
+            self.buffer.put(event.key if event.key in self.keys else event.character or "")
             self.post_message(self.Submitted(self))
         elif event.key == "enter":
             self.post_message(self.Submitted(self))
@@ -138,8 +147,8 @@ class LineEdit(Still, can_focus=True):
 
     def _answers(self, event: events.Key) -> bool:
         """Whether a key answers the question; what was typed for something else does not, nor does a key held down."""
-        typed = event.character if event.is_printable else None
-        if typed is None:
+        typed = event.character if event.is_printable else event.key
+        if typed is None or not (event.is_printable or typed in self.keys):
             return False
         # The key's own time: it may have waited while the screen was busy.
         if not self._pause or (self._quiet is not None and event.time - self._quiet >= self._pause):
@@ -147,7 +156,7 @@ class LineEdit(Still, can_focus=True):
         # It does nothing else either, but it is not lost.
         event.stop()
         event.prevent_default()
-        self._early += typed
+        self._early += typed if event.is_printable else ""
         if self._quiet is not None:
             self._rest(max(self._quiet, event.time))
             self.refresh()

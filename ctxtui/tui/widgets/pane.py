@@ -11,8 +11,6 @@ from textual.message import Message
 
 from ctxtui.tui.widgets.rows import ScrolledRows
 
-_WHEEL = 3
-
 
 class Pane(ScrolledRows, can_focus=True):
     """A list with a cursor; posts `Moved` when it goes to another row and `Chosen` when a row is opened.
@@ -184,13 +182,3 @@ class Pane(ScrolledRows, can_focus=True):
         self.move_to(row)
         if event.chain == 2:
             self.action_choose()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel moves the view and leaves the cursor."""
-        event.stop()
-        self.scroll_to_line(self.top + _WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """As downwards."""
-        event.stop()
-        self.scroll_to_line(self.top - _WHEEL)

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
+from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 
@@ -17,6 +18,7 @@ from ctxtui.tui.widgets.board import Board
 from ctxtui.views.text.span import Span, Spans
 
 _MOST_STRIPS = 4000
+_WHEEL = 3
 
 
 class ScrolledRows(Board):
@@ -195,6 +197,16 @@ class ScrolledRows(Board):
         spans = self.render_sticky(index, width) if line < 0 else self.render_row(index, line, width)
         ground = state if state.startswith("on-") else self.row_ground(index, max(0, line))
         return self.strip_of(spans, look, ground, self.shift)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel moves the view and leaves the cursor."""
+        event.stop()
+        self.scroll_to_line(self.top + _WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """As downwards."""
+        event.stop()
+        self.scroll_to_line(self.top - _WHEEL)
 
 
 class Heights:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
+from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text import safe_text
@@ -23,6 +25,13 @@ class TablePane(Pane, Generic[Row]):
         Binding("k", "move(-1)", "previous row", show=False),
         Binding("j", "move(1)", "next row", show=False),
     ]
+
+    class HeadClicked(Message):
+        """The head of a column was clicked."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
 
     def __init__(self, title: str, none: str, *, working: Spans = (), inset: int = 1) -> None:
         super().__init__(title=title, id=title.replace(" ", "-"))
@@ -77,6 +86,16 @@ class TablePane(Pane, Generic[Row]):
     def selectable(self, index: int) -> bool:
         """Heads are passed over."""
         return index >= self._above
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a head asks for its order; rows are `Pane`'s."""
+        row = self.row_under(event.y)
+        if row is None or row >= self._above or self.table is None:
+            return
+        event.stop()
+        name = self.table.head_at(self.body_width - self._inset, event.x - bool(self.join))
+        if name:
+            self.post_message(self.HeadClicked(name))
 
     def empty(self) -> Spans:
         """While it is worked out, where there is nothing, and why."""

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from ctxtui.views.model.preview import Preview
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span
+
+
+def name(says: Preview, room: int) -> str:
+    """The block's name in at most `room` cells: its label, and what its call asked for, or what it says."""
+    told = f"{says.label} {says.asked or says.text}".strip()
+    return cells.fit(safe_text.one_line(told, 2 * room), room)
 
 
 def words(says: Preview, label: str, voice: str = "") -> list[Span]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
-from ctxtui.views.home.session_list import Entry, ListOrder, Sought, arrange
+from ctxtui.views.home.session_list import Entry, ListOrder, Sought, arrange, matches
 from ctxtui.views.home.totals import CallOwners, Totals
 from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
 
@@ -86,9 +86,13 @@ class Collection:
         whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=one.cost_usd)
         self._ledger.put(one.key, one.spent or ((whole,) if one.stored and not one.path else ()))
 
-    def totals(self) -> Totals:
-        """Sums over the user's own sessions: the samples are nobody's money."""
-        return self._ledger.totals(sum(one.group != SAMPLES for one in self.sessions.values()))
+    def totals(self, words: str = "") -> Totals:
+        """Sums over the user's own sessions, those that match the filter `words`: the samples are nobody's money."""
+        own = [one for one in self.sessions.values() if one.group != SAMPLES]
+        wanted = words.casefold().split()
+        if not wanted:
+            return self._ledger.totals(len(own))
+        return self._ledger.among({one.key for one in own if matches(one, wanted)}, len(own))
 
     def progress(self) -> tuple[int, int]:
         """How many sessions have figures, of how many."""

@@ -67,10 +67,16 @@ class HomeColumn(Column[HomeRow]):
 
 
 def age(seconds: float) -> str:
-    """How long ago, in at most 4 cells and without a clock that ticks: ``now``, ``13 m``, ``2 h``, ``3 d``, ``2 y``."""
+    """How long ago, in at most 4 cells and without a clock that ticks: ``now``, ``13 m``, ``2 h``, ``3 d``, ``31 w``,
+    ``2 y``."""
     if seconds < 60:
         return "now"
-    return f"{math.floor(seconds / 60)} m" if seconds < 3600 else numbers.ago(seconds)
+    if seconds < 3600:
+        return f"{math.floor(seconds / 60)} m"
+    days = math.floor(seconds / 86400)
+    if days < 100:
+        return numbers.ago(seconds)
+    return f"{days // 7} w" if days < 365 else f"{min(days // 365, 99)} y"
 
 
 def when(summary: SessionSummary) -> float:
@@ -168,6 +174,9 @@ def least_words(s: SessionSummary) -> str:
 
 
 def _age(row: HomeRow, room: int) -> Span:
+    if row.summary.live:
+        # Running sessions stand first, in an order that does not change as they write.
+        return Span("live", "ok")
     return Span("" if row.summary.group == SAMPLES else age(row.now - row.summary.mtime), "dim")
 
 
@@ -196,7 +205,7 @@ TABLE: Table[HomeRow] = Table(
         HomeColumn(
             "calls", 5, lambda row, _: Span(f"{row.summary.calls:,}", "ink"),
             gap=1, from_width=NARROW, wider=((WIDE, 6),), sort=lambda row: row.summary.calls,
-            field="calls", value=lambda s: s.calls,
+            field="calls", value=lambda s: s.calls, printed=6, text=lambda s: f"{s.calls:,}",
         ),
         HomeColumn(
             "peak", 6, _peak, gap=1, wider=((MEDIUM, 7),), sort=lambda row: row.summary.peak_tokens,

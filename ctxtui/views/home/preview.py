@@ -23,7 +23,7 @@ WIDE: Final = 160
 AXIS: Final = 5
 """Cells of the growth strip's axis, its blank not counted."""
 _NAME: Final = 12
-_FIGURE: Final = 7
+_FIGURE: Final = 8
 _LONGEST: Final = 40
 """Cells of the longest bar."""
 _BOLD_SHARE: Final = 0.2
@@ -156,7 +156,7 @@ def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Span
     if not s.growth or height < 1:
         return [[Span(" No calls recorded.", "dim")]] if height > 0 else []
     wide = max(1, room - AXIS - 3)
-    calls = [strip_columns.StripColumn(c.read, c.write, c.fresh, c.marks) for c in s.growth]
+    calls = [strip_columns.StripColumn(c.read, c.write, c.fresh, marks=c.marks) for c in s.growth]
     columns = strip_columns.bucketed(calls, wide)
     per = min(4, max(1, wide // len(columns)))
     marked = height >= 3

@@ -96,5 +96,6 @@ def arrange(
             entries += [Group(name if group == HERE else group, note), *members]
     looked = tuple(sought)
     if looked and not (words or groups[HERE] or groups[ELSEWHERE]):
-        entries += [Group("no recorded session on this machine", "looked for those of"), *looked]
+        more = Sought("any other", "ctxtui PATH opens a file; ctxtui doctor checks these places")
+        entries += [Group("no recorded session on this machine", "looked for those of"), *looked, more]
     return tuple(entries)

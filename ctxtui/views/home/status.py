@@ -41,14 +41,25 @@ SHORT: Final = (
     "Below: the sessions of this machine, this directory's first; then samples.",
     "Read-only; nothing leaves this machine.",
 )
+NOWHERE: Final = (
+    LINES[0],
+    "No session was found on this machine yet. Below: four samples to try, and the places where ctxtui looked.",
+    LINES[2],
+)
+NOWHERE_SHORT: Final = (
+    SHORT[0],
+    "No session found yet. Below: four samples, and where ctxtui looked.",
+    SHORT[2],
+)
 KEYS: Final = (("enter", "open"), ("[ ]", "calls"), ("/", "filter"), ("?", "help"), ("q", "quit"))
 HEIGHT: Final = 1 + len(LINES) + 1
 """Lines of the pane with its rule."""
 
 
-def welcome(room: int) -> list[Spans]:
-    """The pane's body."""
-    words = LINES if room >= cells.width(LINES[0]) + 4 else SHORT
+def welcome(room: int, *, found: bool = True) -> list[Spans]:
+    """The pane's body; `found` says whether there are sessions beside the samples."""
+    long, short = (LINES, SHORT) if found else (NOWHERE, NOWHERE_SHORT)
+    words = long if room >= cells.width(long[0]) + 4 else short
     lines: list[Spans] = [[Span(f"  {line}", "ink")] for line in words]
     keys: list[Span] = [Span("  ")]
     for key, label in KEYS:

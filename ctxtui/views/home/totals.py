@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -11,10 +12,11 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans, merged, width
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums over sessions: `sessions` listed, `tokens` in and out, `cost` in USD of the calls with a price, `unpriced`
-    calls without one, `input` tokens and those of them that were `read` from a cache."""
+    """Sums over sessions: `sessions` of them, chosen among `of` (0: all there are), `tokens` in and out, `cost` in USD
+    of the calls with a price, `unpriced` calls without one, `input` tokens and those of them that were `read` from a
+    cache."""
 
     sessions: int = 0
     tokens: int = 0
@@ -22,6 +24,7 @@ class Totals:
     unpriced: int = 0
     input: int = 0
     read: int = 0
+    of: int = 0
 
 
 Sums = tuple[float, float, float, float, float]
@@ -84,8 +87,32 @@ class CallOwners:
 
     def totals(self, sessions: int) -> Totals:
         """The sums, for `sessions` listed ones."""
-        tokens, cost, unpriced, input_, read = self._total
-        return Totals(sessions, round(tokens), max(0.0, cost), round(unpriced), round(input_), round(read))
+        return _totals(self._total, sessions)
+
+    def among(self, keys: Collection[str], of: int) -> Totals:
+        """The sums of the sessions `keys` alone, `of` so many; a call that several of them have counts once."""
+        sums = _NOTHING
+        taken: set[int] = set()
+        for key in keys:
+            sums = _plus(sums, self._sums.get(key, _NOTHING))
+            for name in self._waits.get(key, ()):
+                if name not in taken and self._owner.get(name) not in keys:
+                    taken.add(name)
+                    sums = _plus(sums, _of(self._waiting[name][key]))
+        return _totals(sums, len(keys), of)
+
+
+def _totals(sums: Sums, sessions: int, of: int = 0) -> Totals:
+    tokens, cost, unpriced, input_, read = sums
+    return Totals(
+        sessions=sessions,
+        tokens=round(tokens),
+        cost=max(0.0, cost),
+        unpriced=round(unpriced),
+        input=round(input_),
+        read=round(read),
+        of=of,
+    )
 
 
 def header(room: int, directory: str, totals: Totals) -> list[Span]:
@@ -102,10 +129,12 @@ def header(room: int, directory: str, totals: Totals) -> list[Span]:
 
 def _groups(totals: Totals) -> list[Spans]:
     noun = "session" if totals.sessions == 1 else "sessions"
-    out: list[Spans] = [[Span(f"{totals.sessions:,} {noun}", "dim")]]
+    told = f"{totals.sessions:,} of {totals.of:,} sessions" if totals.of else f"{totals.sessions:,} {noun}"
+    out: list[Spans] = [[Span(told, "warn" if totals.of else "dim")]]
     if totals.tokens:
         out.append([Span(numbers.tokens(totals.tokens), "ink bold"), Span(" tokens", "dim")])
-        more = [Span(f" + {totals.unpriced:,} unpriced", "dim")] if totals.unpriced else []
+        calls = "call" if totals.unpriced == 1 else "calls"
+        more = [Span(f" + {totals.unpriced:,} {calls} without a price", "dim")] if totals.unpriced else []
         out.append([Span(numbers.money(totals.cost), "ink bold"), Span(" list price", "dim"), *more])
     if totals.read:
         share = read_share(totals.read / totals.input)

@@ -81,7 +81,7 @@ def _column(call: Call, marks: tuple[str, ...], counted: int | None = None) -> S
     if not usage.has_cache:
         # Without figures of the cache nothing can be said of it: all in the colour of what is plainly there.
         return StripColumn(usage.input, marks=marks)
-    return StripColumn(usage.cache_read, usage.cache_write, usage.fresh, marks)
+    return StripColumn(usage.cache_read, usage.cache_write, usage.fresh, marks=marks)
 
 
 def window(before: Window | None, count: int, cursor: int, room: int) -> Window:

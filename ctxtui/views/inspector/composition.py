@@ -35,20 +35,16 @@ class Composition:
 
 
 def staged(what: Composition, changes: Mapping[int, int]) -> Composition:
-    """`what` under edits that give each category (by index) so many tokens more, or less. Both sides are counts: what a
-    report had beyond them belongs to the call that was sent."""
+    """`what` under edits that give each category (by index) so many tokens more, or less: the total as it was, less
+    what our figures say of what goes. The residual stays, for nobody knows which blocks it belongs to."""
     if not what.parts:
         return what
     known = {part.category: part for part in what.parts}
     known |= {index: CategoryPart(category=index, tokens=0, share=0.0) for index in changes if index not in known}
-    counted = sum(part.tokens for part in what.parts)
-    total = max(1, counted + sum(changes.values()))
-    parts = []
-    for index in sorted(known):
-        part = known[index]
-        after = max(0, part.tokens + changes.get(index, 0))
-        parts.append(replace(part, after=after, share=after / total))
-    return replace(what, total=counted, parts=tuple(parts), residual=0, after=total)
+    left = {index: max(0, part.tokens + changes.get(index, 0)) for index, part in known.items()}
+    total = max(1, what.total + sum(after - known[index].tokens for index, after in left.items()))
+    parts = tuple(replace(known[index], after=left[index], share=left[index] / total) for index in sorted(known))
+    return replace(what, parts=parts, after=total)
 
 
 def composition(
@@ -75,8 +71,8 @@ def composition(
             tokens=tokens,
             share=tokens / total if total else 0.0,
             change=None if was is None or category >= NOT_RECORDED else tokens - was.get(CATEGORIES[category], 0),
-            this=money[0][category] if money and category <= NOT_RECORDED else None,
-            so_far=money[1][category] if money and category <= NOT_RECORDED else None,
+            this=money[0][category] if money and category <= ATTACHED else None,
+            so_far=money[1][category] if money and category <= ATTACHED else None,
             shown=shown[category] if category < len(shown) else "line",
         )
         for category, tokens in known.items()
@@ -137,10 +133,12 @@ def lines(what: Composition, room: int, height: int, *, opened: bool = False) ->
     last = [part for part in kept if part.category >= NOT_RECORDED]
     out += [composition_row.draw(part, scale, room) for part in kept if part.category < NOT_RECORDED]
     if folded:
-        out.append(composition_row.folded(folded, what.total, room))
+        out.append(composition_row.folded(folded, room))
     out += [composition_row.draw(part, scale, room) for part in last]
     if rest:
-        out.append(composition_row.extra("residual", numbers.signed(what.residual)))
+        whole = what.total if what.after is None else what.after
+        share = what.residual / whole if whole else 0.0
+        out.append(composition_row.extra("residual", numbers.signed(what.residual), share, room))
         out += told(what, room) if opened else ()
     if not what.parts:
         out.append([Span(" · counting tokens", "faint")])

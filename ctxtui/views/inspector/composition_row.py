@@ -79,9 +79,12 @@ def draw(part: CategoryPart, scale: int, room: int) -> list[Span]:
         line.append(Span(f"{change:>8}", "ink" if part.change else "dim"))
         line.append(_money(part.this, 11))
         line.append(_money(part.so_far, 10))
-    share = numbers.share(part.share, decimals)
-    line += [Span(f"{share[:-2]:>{room - 1 - 24 - bar - 29 * money - 2}}", "dim"), Span(" %", "faint")]
-    return line
+    return [*line, *_share(part.share, decimals, room - 24 - bar - 29 * money)]
+
+
+def _share(share: float, decimals: int, room: int) -> list[Span]:
+    """A share at the right of `room` cells, the last of which stays free."""
+    return [Span(f"{numbers.share(share, decimals)[:-2]:>{max(0, room - 3)}}", "dim"), Span(" %", "faint")]
 
 
 def _bar(part: CategoryPart, now: int, scale: int, room: int, style: str) -> list[Span]:
@@ -98,12 +101,12 @@ def _money(usd: float | None, room: int) -> Span:
     return Span(f"{numbers.NONE if usd is None else numbers.money(usd):>{room}}", "dim")
 
 
-def folded(parts: Sequence[CategoryPart], total: int, room: int) -> list[Span]:
-    """One row for several small categories: their glyphs and their sum."""
-    tokens = sum(part.tokens for part in parts)
+def folded(parts: Sequence[CategoryPart], room: int) -> list[Span]:
+    """One row for several small categories: their glyphs and their sum, as it is under staged edits."""
+    tokens = sum(part.tokens if part.after is None else part.after for part in parts)
     glyphs = [Span(part.sign.glyph + " ", part.sign.style) for part in parts]
     taken = 3 + 2 * len(parts)
-    share = numbers.share(tokens / total if total else 0.0, 1 if room >= BAR_FROM else 0)
+    share = numbers.share(sum(part.share for part in parts), 1 if room >= BAR_FROM else 0)
     return [
         Span("   "),
         *glyphs,
@@ -112,6 +115,6 @@ def folded(parts: Sequence[CategoryPart], total: int, room: int) -> list[Span]:
     ]
 
 
-def extra(name: str, figure: str) -> list[Span]:
-    """A row that is no category."""
-    return [Span(f"   {name:<13}{figure:>7}", "faint")]
+def extra(name: str, figure: str, share: float, room: int) -> list[Span]:
+    """A row that is no category, with its share of the whole."""
+    return [Span(f"   {name:<13}{figure:>7} ", "faint"), *_share(share, 1 if room >= BAR_FROM else 0, room - 24)]

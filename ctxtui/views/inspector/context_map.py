@@ -10,7 +10,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.views.inspector import raster
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import scale
+from ctxtui.views.text import bars, scale
 from ctxtui.views.text.signs import NOT_RECORDED
 from ctxtui.views.text.span import Span, Spans
 
@@ -19,7 +19,8 @@ from ctxtui.views.text.span import Span, Spans
 class ContextMap:
     """What the map draws: `shown` is the category at each pixel, `extent` the tokens that all pixels stand for,
     `segments` and `marks` the track, `here` the token of the block under the cursor. With edits staged, `own` are the
-    places of their breakpoints and `break_at` is the token where the prefix ends."""
+    places of their breakpoints and `break_at` is the token where the prefix ends. `limit` says which limit is in
+    force and how that is known."""
 
     shown: tuple[int | None, ...]
     extent: float
@@ -28,6 +29,7 @@ class ContextMap:
     here: float | None = None
     own: tuple[float, ...] = ()
     break_at: float | None = None
+    limit: str = ""
 
 
 def extent_of(scene: Scene) -> float:
@@ -49,7 +51,7 @@ def context_map(
     """The map of the shown context, whose nodes are `path`, in `count` pixels; `cursor` is the node under the
     cursor."""
     if not scene.counted:
-        return ContextMap(shown=(None,) * count, extent=extent_of(scene))
+        return ContextMap(shown=(None,) * count, extent=extent_of(scene), limit=bars.limit_short(scene.limits))
     extent, stretch = extent_of(scene), _stretch(scene)
     total, missing, read = scene.position(scene.head), scene.missing, scene.running.reading(scene.head)
     shown, at = list[int | None](), 0
@@ -67,7 +69,14 @@ def context_map(
     if charge:
         marks = tuple(scene.position(node) * stretch for node in (charge.read_node, charge.write_node) if node != ROOT)
     segments = tuple((state, tokens * stretch) for state, tokens in charge.segments()) if charge else ()
-    return ContextMap(shown=tuple(shown), extent=extent, segments=segments, marks=marks, here=here_of(scene, cursor))
+    return ContextMap(
+        shown=tuple(shown),
+        extent=extent,
+        segments=segments,
+        marks=marks,
+        here=here_of(scene, cursor),
+        limit=bars.limit_short(scene.limits),
+    )
 
 
 def here_of(scene: Scene, cursor: int | None) -> float | None:

@@ -7,18 +7,20 @@ from dataclasses import dataclass, field
 
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.views.text import bars, braille, numbers, scale
+from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, merged
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthChart:
-    """`tokens` of each call's context in order, the `usable` limit, the index of the call shown, and the `window` in
-    force there."""
+    """`tokens` of each call's context in order, the `usable` limit, the index of the call shown, the `window` in force
+    there, and at which shares of the way compactions stand."""
 
     tokens: tuple[float, ...]
     usable: float
     here: int
     window: ContextWindow = field(default_factory=ContextWindow)
+    compactions: tuple[float, ...] = ()
 
     @property
     def per_call(self) -> float:
@@ -53,7 +55,17 @@ def lines(what: GrowthChart, room: int, height: int) -> list[Spans]:
         label = scale.short(what.usable) if y == limit else "0" if y == height - 1 else ""
         spans = _limited(drawn[y]) if y == limit else drawn[y]
         out.append([Span(f" {label:>5} ", "warn" if y == limit else "faint"), *spans])
+    for share in what.compactions:
+        _mark(out, 7 + min(wide - 1, round(share * (wide - 1))))
     return out
+
+
+def _mark(lines: list[Spans], column: int) -> None:
+    """Put ``Σ`` into a column, on the highest line on which nothing is drawn there."""
+    every = [[Span(char, style) for text, style in line for char in text] for line in lines]
+    free = next((y for y, line in enumerate(every) if len(line) <= column or line[column].text in " ┄"), 0)
+    line = every[free] + [Span(" ")] * (column + 1 - len(every[free]))
+    lines[free] = merged([*line[:column], MARK["compaction"].span, *line[column + 1 :]])
 
 
 def _limited(line: Spans) -> list[Span]:

@@ -15,6 +15,9 @@ from ctxtui.views.text.span import Span, width
 if TYPE_CHECKING:
     from ctxtui.analysis.money.totals import SessionTotals
 
+CHAT_ID: Final = "chat-"
+"""How the id of a chat of ours begins."""
+NEW_CHAT: Final = "new chat"
 _TITLE: Final = 24
 """Cells that a title gets before anything that can go takes them."""
 
@@ -54,18 +57,24 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
     thread = scene.session.threads.get(scene.thread)
     label = safe_text.one_line(thread.label, 80) if thread and thread.parent else ""
     return Header(
-        title=safe_text.one_line(about.title, 200) or safe_text.one_line(about.id, 80),
+        title=safe_text.one_line(about.title, 200) or _untitled(about.id),
         model=safe_text.one_line(short_model(call.model), 40),
         call=scene.number if call.id and not scene.partial else 0,
         state=state,
         fidelity=str(call.fidelity),
         used=used,
         limits=scene.limits,
-        cost=cost,
+        # Before the first call nothing was paid, whatever the prices are.
+        cost=cost if scene.session.calls else 0.0,
         priced=priced,
         thread=label,
         spent=_spent(scene) if subscription else None,
     )
+
+
+def _untitled(id_: str) -> str:
+    """What a session without a title is called: a chat in which nothing was said yet has no name worth reading."""
+    return NEW_CHAT if id_.startswith(CHAT_ID) else safe_text.one_line(id_, 80)
 
 
 def _spent(scene: Scene) -> int:
@@ -74,19 +83,23 @@ def _spent(scene: Scene) -> int:
 
 def draw(what: Header, room: int) -> list[Span]:
     """The header in exactly `room` cells: the figures at the right are whole, the title takes what is left."""
-    right = _figures(what, room)
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
     name = f"{what.thread} ‹ {what.title}" if what.thread else what.title
     state, fidelity = _state(what, room)
     call = [Span(f"  call {what.call:,}", "ink")] if what.call else []
     model = [Span(f"  {what.model}", "dim")] if what.model and room >= 100 else []
     record = _record(what) if room >= 100 else []
+    # How the limit is known is said on the map, too.
+    right = _figures(what, room, origin=room >= 100)
+    long = min(cells.width(name), _TITLE)
+    short = record[1:] and [Span(f"  {record[1].text} right".replace(" of ", "/"), "dim")]
+    if width([*badge, *model, *call, *state, *fidelity, *short, *right]) + 1 + long > room:
+        right = _figures(what, room)
     free = room - width(badge) - width(right) - 1
     # The title needs its room more than the record and the fidelity do, then more than the model's name; on a tiny
     # screen the figures need theirs more than anything.
-    long = min(cells.width(name), _TITLE)
     if free - width([*model, *call, *state, *fidelity, *record]) < long:
-        record = record[1:] and [Span(f"  {record[1].text} right".replace(" of ", "/"), "dim")]
+        record = short
     for part, title in ((record, long), (fidelity, long), (model, _TITLE // 2), (state, 0), (call, 0)):
         if free - width([*model, *call, *state, *fidelity, *record]) < title:
             part.clear()
@@ -117,10 +130,11 @@ def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
     ] if fidelity else []
 
 
-def _figures(what: Header, room: int) -> list[Span]:
+def _figures(what: Header, room: int, *, origin: bool = False) -> list[Span]:
     bar = 40 if room >= 160 else 24 if room >= 100 else 12 if room >= 70 else 0
     others = _with_others(what, room)
-    bar = min(bar, 12) if others and room < 140 else bar
+    how = bars.limit_short(what.limits) if origin else ""
+    bar = min(bar, 12) if others and room < 140 else min(bar, 24) if how else bar
     usable, window = what.limits.usable, what.limits.limit
     cost = numbers.least(what.cost, what.partial) if what.priced else numbers.NONE
     used = numbers.NONE if what.used is None else numbers.tokens(what.used)
@@ -140,6 +154,8 @@ def _figures(what: Header, room: int) -> list[Span]:
         out.append(
             Span(f"{share:>7}" if room >= 100 else f"{share:>6}", "ink" if style == "readtx" else f"{style} bold")
         )
+    if how and usable and what.after is None:
+        out.append(Span(f"  {how}", "dim"))
     out.append(Span("  " if room >= 100 else " "))
     if what.spent is not None:
         out.append(Span(numbers.tokens(what.spent), "ink bold"))

@@ -9,6 +9,8 @@ NARROW: Final = 100
 WIDE: Final = 160
 _SMALLEST: Final = (60, 16)
 _READABLE: Final = (30, 6)
+_SAYS_WHY: Final = 20
+"""Lines of a screen from which one says why the context is so big."""
 _STAGED: Final = 12
 """Lines that the pane of staged edits takes before the composition gets any."""
 
@@ -25,13 +27,15 @@ class Box(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Wants:
     """What panes would like: lines of the composition, of threads and tools (0: nothing to show); `staged` says that
-    edits are staged, so that their pane stands in place of what the call did, `coming` that the next call does."""
+    edits are staged, so that their pane stands in place of what the call did, `coming` that the next call does,
+    `reading` that the transcript has the screen for itself."""
 
     context: int = 7
     threads: int = 0
     tools: int = 0
     staged: bool = False
     coming: bool = False
+    reading: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +65,21 @@ def arrange(width: int, height: int, wants: Wants) -> Layout:
     boxes["prompt"] = Box(0, height - 2, width, 1)
     if tall:
         boxes["edge"] = Box(0, height - 3, width, 1)
+    if wants.reading:
+        boxes["transcript"] = Box(0, 1, width, height - 3 - tall)
+        return Layout(boxes, strip_rows=strip)
     calls = strip + 1 + tall
     top = height - 2 - tall - calls
     boxes["calls"] = Box(0, top, width, calls)
     side = 30 if width < NARROW else 46 if width < WIDE else int(width * 0.44)
     if wants.staged and width < WIDE:
         side += 4
-    boxes["transcript"] = Box(0, 1, width - side - 1, top - 1)
+    first = 1 + (height >= _SAYS_WHY)
+    if first > 1:
+        boxes["why"] = Box(0, 1, width, 1)
+    boxes["transcript"] = Box(0, first, width - side - 1, top - first)
     stack = _staged if wants.staged else _side
-    rows, scaled = stack(boxes, width, height, Box(width - side - 1, 1, side + 1, top - 1), wants)
+    rows, scaled = stack(boxes, width, height, Box(width - side - 1, first, side + 1, top - first), wants)
     return Layout(boxes, rows, scaled, strip, tall)
 
 

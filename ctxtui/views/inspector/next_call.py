@@ -22,7 +22,7 @@ def notes(what: Coming, room: int) -> list[Span]:
 def lines(what: Coming, now: float, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines: all of it, or the figures in one line, the total, the lifetime."""
     if height < FULL:
-        return [_in_one(what), _total(what, room), _life(what, now, room)][: max(1, height)]
+        return [_in_one(what), _total(what, room, now), _life(what, now, room)][: max(1, height)]
     most = max(what.read, what.write, what.fresh, what.answer, 1)
     parts = (("read", "readtx", what.read), ("write", "write", what.write), ("fresh", "fresh", what.fresh))
     out: list[Spans] = [
@@ -32,7 +32,7 @@ def lines(what: Coming, now: float, room: int, height: int) -> list[Spans]:
     answer = Span(numbers.typical(what.answer) if what.answer else numbers.NOT_YET, "dim")
     out.append(_line("answer", Span("›", "dim"), answer, "dim", what.answer, most=most, usd=what.usd[3], room=room))
     out.append([Span(" "), Span("─" * max(0, room - 2), "hair")])
-    return [*out, _total(what, room), _life(what, now, room)]
+    return [*out, _total(what, room, now), _life(what, now, room)]
 
 
 def _line(
@@ -59,17 +59,21 @@ def _in_one(what: Coming) -> Spans:
     return [*spans, Span("› ", "dim"), Span(numbers.typical(what.answer), "dim")]
 
 
-def _total(what: Coming, room: int) -> Spans:
+def _total(what: Coming, room: int, now: float) -> Spans:
     spans = [Span(" ≈ ", "dim"), Span(numbers.money(what.total), "ink bold")]
+    # The figures are those of the time of the recording: what has expired since saves nothing any more.
+    left = what.left(now)
+    late = left is not None and left <= 0
     half = (what.hi - what.lo) / 2
-    if what.input and half:
+    if what.input and half and not (late and room < 34):
         spans.append(Span(f" ±{max(1, round(100 * half / what.input))} %", "dim"))
     if what.uncached and what.total is not None:
         saved = 1 - what.total / what.uncached
         told = f"   uncached {numbers.money(what.uncached)}" if room >= 40 else ""
         spans.append(Span(told, "dim"))
         if saved > 0.005:
-            spans += [Span("   saves ", "dim"), Span(f"{100 * saved:.0f} %", "ok bold")]
+            share = Span(f"{100 * saved:.0f} %", "dim" if late else "ok bold")
+            spans += [Span(f"   {'saved' if late else 'saves'} ", "dim"), share, Span(" then" if late else "", "dim")]
     return spans
 
 
@@ -79,7 +83,7 @@ def _life(what: Coming, now: float, room: int) -> Spans:
     lead = [*(marks if what.marks else [Span(" ")]), Span(life, "dim")]
     left = what.left(now)
     if left is None:
-        known = "nothing of it is cached" if not what.read else "when that expires is not known"
+        known = "nothing is cached" if not what.read else "when that expires is not known"
         return [*lead, Span(f"  {known}", "dim")]
     if left <= 0:
         return [*lead, Span("  expired", "crit bold"), Span(f" {numbers.ago(-left)} ago", "dim")]
@@ -105,4 +109,4 @@ def sentence(what: Coming, now: float) -> list[Spans]:
         Span(f"  fresh {numbers.tokens(what.fresh)}", "fresh"),
         Span(f"  answer {numbers.typical(what.answer)}", "dim"),
     ]
-    return [[], [*figures, *_total(what, 80)], [Span("          "), *_life(what, now, 60)]]
+    return [[], [*figures, *_total(what, 80, now)], [Span("          "), *_life(what, now, 60)]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final, NamedTuple
 
 from ctxtui.views.text.scale import short
@@ -13,8 +13,12 @@ from ctxtui.views.text.span import Span, merged
 EIGHTHS_UP: Final = " ▁▂▃▄▅▆▇█"
 """The lower part of a cell, by eighths."""
 
-MARKS_BY_RANK: Final = ("here", "error", "miss", "ttl miss", "compaction", "model", "edit", "bookmark", "turn")
-"""Of the marks of one column the first of these is shown."""
+GHOST: Final = "faint"
+"""The style of what a column would be lower by under staged edits."""
+COMPACTION: Final = "compaction"
+MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "edit", "bookmark", "turn")
+"""Of the marks of one column the first of these is shown: a compaction nearly always comes with a miss, and is seldom
+enough to be looked for."""
 
 # What a token costs beside a fresh one, for calls without a price: a read a tenth, a write a quarter more (facts §5).
 _WEIGHT: Final = (0.1, 1.25, 1.0)
@@ -24,15 +28,18 @@ _WEIGHT: Final = (0.1, 1.25, 1.0)
 class StripColumn:
     """One call in the strip: `read`, `write`, `fresh` in tokens, its `marks` by name (`MARKS_BY_RANK`).
 
-    `forecast` marks the call that is not yet made, drawn in accent. `usd` is what it cost, None where unknown.
+    `forecast` marks the call that is not yet made, drawn in accent. `usd` is what it cost, None where unknown. Of its
+    tokens `ghost` would not have been there under staged edits.
     """
 
     read: float
     write: float = 0
     fresh: float = 0
+    _: KW_ONLY
     marks: tuple[str, ...] = ()
     forecast: bool = False
     usd: float | None = None
+    ghost: float = 0
 
     @property
     def total(self) -> float:
@@ -78,20 +85,29 @@ def bucketed(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
         group = columns[bucket * count // room : (bucket + 1) * count // room]
         dearest = max(group, key=lambda column: column.dearness)
         marks = tuple(name for name in MARKS_BY_RANK if any(name in column.marks for column in group))
-        out.append(StripColumn(dearest.read, dearest.write, dearest.fresh, marks, dearest.forecast, dearest.usd))
+        out.append(replace(dearest, marks=marks))
     return out
 
 
-def _levels(column: StripColumn, height: int, top: float) -> list[tuple[int, str]]:
-    """Where each part of the column ends, in eighths from the bottom, with its style."""
-    parts = (("read", column.read), ("write", column.write), ("fresh", column.fresh))
+def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> list[tuple[int, str]]:
+    """Where each part of the column ends, in eighths from the bottom, with its style; its ghost on top of it, or not
+    there where it has no colour of its own."""
+    left = max(0.0, min(column.ghost, column.total))
+    parts = [("ghost", left)] if ghosts else []
+    for style, part in (("fresh", column.fresh), ("write", column.write), ("read", column.read)):
+        parts.insert(0, (style, part))
+    # The column keeps its height: what would not have been there is taken from what was read first.
+    for at, (style, part) in enumerate(parts[:3]):
+        gone = min(left, max(0.0, part))
+        parts[at], left = (style, part - gone), left - gone
     ends, sum_ = [], 0.0
     for style, part in parts:
         sum_ += max(0.0, part)
         end = min(8 * height, int(sum_ * 8 * height / top + 0.5)) if top > 0 else 0
         if sum_ > 0 and end == 0:
             end = 1
-        ends.append((end, "accent" if column.forecast and style == "read" else style))
+        shown = GHOST if style == "ghost" else "accent" if column.forecast and style == "read" else style
+        ends.append((end, shown))
     return ends
 
 
@@ -134,7 +150,7 @@ def rows(
     `top` is the tokens that the whole height stands for. Two colours share a cell, one as ground of the other;
     without `colour` a cell has the style of its largest part.
     """
-    levels = [_levels(column, height, top) for column in columns]
+    levels = [_levels(column, height, top, ghosts=colour and column.ghost > 0) for column in columns]
     draw = _cell if colour else _plain_cell
     out = []
     for row in range(height - 1, -1, -1):
@@ -144,12 +160,17 @@ def rows(
 
 
 def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int = 1) -> list[Span]:
-    """The line under the strip: each call's foremost mark, and ``▲`` under the call `here` (index in `columns`)."""
+    """The line under the strip: each call's foremost mark, and ``▲`` under the call `here` (index in `columns`). A
+    compaction has room for the next mark beside it where a call has two cells; else it has the colour of `here`."""
     spans = []
     for number, column in enumerate(columns):
         names = (*column.marks, "here") if number == here else column.marks
-        shown = next((MARK[name].span for name in MARKS_BY_RANK if name in names), Span(" "))
-        spans.append(Span(shown.text + " " * (per - 1), shown.style))
+        found = [MARK[name].span for name in MARKS_BY_RANK if name in names]
+        if COMPACTION not in names or per < 2:
+            found = found[:1]
+        if per < 2 and COMPACTION in names and number == here:
+            found = [found[0]._replace(style=MARK["here"].style)]
+        spans += [*found[:2], Span(" " * (per - len(found[:2])))]
     return merged(spans)
 
 

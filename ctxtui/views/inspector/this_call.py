@@ -52,6 +52,7 @@ class ThisCall:
     by_pause: bool = False
     error: str = ""
     record: tuple[int, int] = (0, 0)
+    sent: bool = True
 
 
 def this_call(scene: Scene) -> ThisCall:
@@ -73,6 +74,7 @@ def this_call(scene: Scene) -> ThisCall:
             missed=lost,
             by_pause=by_pause,
             error=call.error,
+            sent=bool(call.id),
         )
     total = cost.usd if cost else usage.cost or None
     return ThisCall(
@@ -126,6 +128,7 @@ def lines(what: ThisCall, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines: all of it, or folded to `COMPACT`; the total is always there."""
     if not what.reported:
         told = " No usage recorded for this call." if room >= 35 else " No usage recorded."
+        told = told if what.sent else " Not sent yet."
         out: list[Spans] = [[Span(told, "dim")], _facts_line(what, room)]
         return out[: max(0, height)]
     if height < FULL:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.growth.thread_tree import Kin, ordered
+from ctxtui.analysis.growth.thread_tree import Kin, Size, ordered
 from ctxtui.analysis.money.spending import row_of
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session, Thread
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadRow:
     """One thread: `depth` below the main one, the calls it made, the tokens of its last call and of its largest (None:
-    no report), what it cost in USD (None: not known) without its `unpriced` calls, and whether that is worked out."""
+    not known yet), what it cost in USD (None: not known) without its `unpriced` calls, and whether it is worked out."""
 
     id: str
     label: str
     depth: int
     last: bool
     calls: int
-    tokens: int | None
+    tokens: int | None = None
     peak: int | None = None
     usd: float | None = None
     unpriced: int = 0
@@ -37,10 +37,12 @@ class ThreadRow:
 
 @dataclass(slots=True)
 class _Sum:
-    """What is known of a thread's first `calls` calls."""
+    """What is known of a thread's first `calls` calls: the largest that was `reported`, and those
+    without a report."""
 
     calls: int = 0
-    peak: int | None = None
+    reported: int | None = None
+    silent: tuple[str, ...] = ()
     usd: float | None = None
     unpriced: int = 0
 
@@ -51,14 +53,11 @@ class ThreadSums:
     def __init__(self) -> None:
         self._sums: dict[str, _Sum] = {}
 
-    def rows(self, session: Session, costs: Mapping[str, Cost | None]) -> list[ThreadRow]:
+    def rows(self, session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadRow]:
         """The threads as a tree (see `thread_tree.ordered`); `costs` holds prices by call, None where there is none."""
-        return [
-            self._with(session, row, costs)
-            for row in (_row(session, thread, depth, last) for thread, depth, last in ordered(session))
-        ]
+        return [self._with(session, row, costs, size) for row in thread_rows(session)]
 
-    def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None]) -> ThreadRow:
+    def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None], size: Size) -> ThreadRow:
         order = session.order.get(row.id, [])
         found = self._sums.setdefault(row.id, _Sum())
         if found.calls > len(order):
@@ -71,9 +70,18 @@ class ThreadSums:
         for id_ in order[found.calls :]:
             if not _add(whole, session.calls[id_], costs):
                 break
-        peak = whole.peak if whole.calls == len(order) else _peak(session, order[whole.calls :], whole.peak)
         priced = whole.calls == len(order)
-        return replace(row, peak=peak, usd=whole.usd if priced else None, unpriced=whole.unpriced, priced=priced)
+        # What is no report may be counted otherwise by now.
+        rest = [*whole.silent, *order[whole.calls :]]
+        sizes = [whole.reported, *(size(session.calls[id_]) for id_ in rest)]
+        return replace(
+            row,
+            tokens=size(session.calls[order[-1]]) if order else None,
+            peak=max((tokens for tokens in sizes if tokens is not None), default=None),
+            usd=whole.usd if priced else None,
+            unpriced=whole.unpriced,
+            priced=priced,
+        )
 
 
 def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
@@ -84,36 +92,29 @@ def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
         more = row_of(call, costs.get(call.id), "")
         found.usd = found.usd if more.usd is None else (found.usd or 0.0) + more.usd
         found.unpriced += more.unpriced
-        found.peak = max(found.peak or 0, call.usage.input)
+        found.reported = max(found.reported or 0, call.usage.input)
+    else:
+        found.silent = (*found.silent, call.id)
     found.calls += 1
     return True
 
 
-def _peak(session: Session, rest: Sequence[str], peak: int | None) -> int | None:
-    """The largest context among `rest`, too, whose prices are still to come."""
-    sizes = [usage.input for id_ in rest if (usage := session.calls[id_].usage) is not None]
-    return max([*sizes, *([peak] if peak is not None else [])], default=None)
-
-
 def thread_rows(session: Session) -> list[ThreadRow]:
-    """The threads as a tree (see `thread_tree.ordered`), without peaks and costs."""
+    """The threads as a tree (see `thread_tree.ordered`), without contexts and costs."""
     return [_row(session, thread, depth, last) for thread, depth, last in ordered(session)]
 
 
 def _row(session: Session, thread: Thread, depth: int, last: bool) -> ThreadRow:
     order = session.order.get(thread.id, [])
-    usage = next((u for i in reversed(order) if (u := session.calls[i].usage)), None)
     label = safe_text.one_line(thread.label, 200) or (thread.id if depth else "main")
-    return ThreadRow(
-        id=thread.id, label=label, depth=depth, last=last, calls=len(order), tokens=usage.input if usage else None
-    )
+    return ThreadRow(id=thread.id, label=label, depth=depth, last=last, calls=len(order))
 
 
 def _least(row: ThreadRow) -> str:
-    return numbers.least(row.usd, row.unpriced > 0).replace(" ", "")
+    return numbers.least(row.usd, row.unpriced > 0)
 
 
-PANE_HEADS: Final = "now   peak   cost"
+PANE_HEADS: Final = "now   peak     cost"
 """What stands over the figures of the pane."""
 
 
@@ -142,7 +143,7 @@ def pane_table(current: str) -> Table[ThreadRow]:
             Column("", 0, name, "left", least=3),
             Column("", 6, lambda row, _: Span(_tokens(row.tokens), ink(row))),
             Column("", 7, lambda row, _: Span(_tokens(row.peak), ink(row))),
-            Column("", 8, lambda row, _: Span(_least(row) if row.priced else numbers.NONE, ink(row))),
+            Column("", 10, lambda row, _: Span(_least(row) if row.priced else numbers.NONE, ink(row))),
         )
     )
 
@@ -169,7 +170,7 @@ def _since(row: Kin, room: int) -> Span:
 
 def _cost(row: Kin, room: int) -> Span:
     style = "ink bold" if (row.least or 0) >= 1 else "ink" if row.usd is not None else "dim"
-    return Span(numbers.least(row.least, row.usd is None).replace(" ", "") if row.priced else numbers.NONE, style)
+    return Span(numbers.least(row.least, row.usd is None) if row.priced else numbers.NONE, style)
 
 
 _WIDE: Final = 100

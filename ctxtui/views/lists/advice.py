@@ -16,7 +16,8 @@ from ctxtui.views.transcript.staged_pane import paid, payback
 SHOWN: Final = 4
 """Pieces of advice that the bill names."""
 _WIDE: Final = 100
-_STYLE: Final = {Risk.NOTHING: "ok", Risk.OUTSIDE: "ok", Risk.PARTS: "warn", Risk.SUMMARY: "warn", Risk.GONE: "crit"}
+STYLE: Final = {Risk.NOTHING: "ok", Risk.OUTSIDE: "ok", Risk.PARTS: "warn", Risk.SUMMARY: "warn", Risk.GONE: "crit"}
+"""How a risk is written."""
 
 
 def named(one: Advice) -> str:
@@ -56,7 +57,7 @@ def _pays(one: Advice, room: int) -> Span:
 def _risk(one: Advice, room: int) -> list[Span]:
     by = "block quotes" if one.quoted == 1 else "blocks quote"
     quoted = f", {one.quoted:,} later {by} it" if one.quoted else ""
-    return [Span(cells.fit(one.risk.words, room).rstrip(), _STYLE[one.risk]), Span(quoted, "warn")]
+    return [Span(cells.fit(one.risk.words, room).rstrip(), STYLE[one.risk]), Span(quoted, "warn")]
 
 
 TABLE: Final[Table[Advice]] = Table(
@@ -67,7 +68,7 @@ TABLE: Final[Table[Advice]] = Table(
         Column("once", 10, _once, from_width=_WIDE),
         Column("per call", 10, _per_call, from_width=_WIDE),
         Column("pays back", 11, _pays, from_width=_WIDE),
-        Column("risk", 30, lambda one, room: Span(one.risk.words, _STYLE[one.risk]), "left", gap=2),
+        Column("risk", 30, lambda one, room: Span(one.risk.words, STYLE[one.risk]), "left", gap=2),
     ),
     mark=2,
     tail=0,

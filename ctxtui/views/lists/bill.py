@@ -46,6 +46,15 @@ _MEANS: Final = {
     OTHER: "web searches, the provider's own passes",
     RECORDED: "calls without a list price, as their record says",
 }
+_SHORTER: Final = {
+    CARRY: ("sent again",),
+    REWRITES: ("lost by the cache",),
+    FIRST: ("sent first",),
+    OUTPUT: ("answers",),
+    OTHER: ("web searches",),
+    RECORDED: ("no list price",),
+}
+"""The same in fewer words."""
 _STYLE: Final = {CARRY: "read", REWRITES: "write", FIRST: "fresh", OUTPUT: "cat-assistant"}
 _CAUSES: Final = {
     TTL: "after a pause",
@@ -83,7 +92,7 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
             Column("", 8, share),
             *([Column("", wide, bar, "left", gap=1)] if wide else []),
             Column("", 10, lambda name, _: Span(f"${amounts[name]:,.{decimals}f}", "ink bold"), gap=0 if wide else 1),
-            Column("", 0, lambda name, _: Span(_meaning(name, bill), "dim"), "left", gap=2, least=1),
+            Column("", 0, lambda name, room: Span(_meaning(name, bill, room), "dim"), "left", gap=2, least=1),
         ),
         mark=0,
     )
@@ -97,10 +106,14 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
         ]
 
 
-def _meaning(name: str, bill: Bill) -> str:
+def _meaning(name: str, bill: Bill, room: int) -> str:
+    """What a part is, in the words that fit."""
+    forms: list[str] = [_MEANS[name], *_SHORTER.get(name, ())]
     if name == CARRY and bill.in_full.usd >= 0.1 * bill.parts[CARRY].usd > 0:
-        return f"{_MEANS[name]}, {numbers.money(bill.in_full.usd)} of it not from a cache"
-    return _MEANS[name]
+        usd = numbers.money(bill.in_full.usd)
+        forms = [f"{_MEANS[name]}, {usd} of it not from a cache", f"sent again, {usd} not cached", *forms]
+    fits = [words for words in forms if cells.width(words) <= room]
+    return fits[0] if fits else forms[-1]
 
 
 def rewrite_lines(what: Statement) -> list[BillLine]:

@@ -10,13 +10,13 @@ from typing import Final
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
-from ctxtui.core.block_content import read_value
 from ctxtui.core.category import INDEX
 from ctxtui.core.word_diff import DiffSpan, word_diff
 from ctxtui.views.blocks import one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.word_diff import drawn
-from ctxtui.views.model.preview import Preview, preview
+from ctxtui.views.model.block_cache import preview_of
+from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
@@ -47,7 +47,15 @@ class DiffList:
 
     def __init__(self, found: Diff, steady: Sequence[Unsteady]) -> None:
         self.found = found
-        self.rows: list[Row] = [*summary(found), *found.changes]
+        self._steady = steady
+        self.by_size = False
+        self._order()
+
+    def _order(self) -> None:
+        """The rows in prompt order, or by size: what is largest first."""
+        found, steady = self.found, self._steady
+        changes = sorted(found.changes, key=lambda one: -_size(one)) if self.by_size else found.changes
+        self.rows: list[Row] = [*summary(found), *changes]
         if steady:
             self.rows.append([Span("╌╌ changing within the run: the same place, other content ╌╌", "hair")])
             self.rows += steady
@@ -55,6 +63,11 @@ class DiffList:
         self.opened: frozenset[int] = frozenset(islice(changed, OPENED))
         self.whole = False
         self._bodies: dict[tuple[int, int, bool], Body] = {}
+
+    def sort(self) -> None:
+        """By size, or in prompt order again; what was open folds."""
+        self.by_size = not self.by_size
+        self._order()
 
     def selectable(self, index: int) -> bool:
         """Whether row `index` is a difference."""
@@ -127,6 +140,7 @@ def summary(found: Diff) -> Iterator[list[Span]]:
     shared += [Span("; they part at token ", "dim"), Span(numbers.exact(found.token), "bold")]
     yield [*shared, Span(".", "dim")]
     yield list(totals(found))
+    yield from by_category(found)
 
 
 def totals(found: Diff) -> Iterator[Span]:
@@ -139,6 +153,33 @@ def totals(found: Diff) -> Iterator[Span]:
             tokens = tokens or numbers.tokens(before if kind == LEFT else after)
             yield from (Span(between), SIGN[kind], Span(f" {count:,} {kind} "), Span(tokens, "bold"))
             between = "   "
+
+
+def _size(change: Change) -> int:
+    return max(change.tokens_before or 0, change.tokens_after or 0)
+
+
+def by_category(found: Diff) -> Iterator[list[Span]]:
+    """What each category gained and lost, the largest first; nothing where it is one category only."""
+    sums: dict[int, list[int]] = {}
+    for change in found.changes:
+        side, node = (found.a, change.before) if change.after is None else (found.b, change.after)
+        assert node is not None
+        gained = sums.setdefault(side.tree[node].category, [0, 0])
+        more = (change.tokens_after or 0) - (change.tokens_before or 0)
+        gained[more < 0] += more
+    parts = sorted(sums.items(), key=lambda one: -max(one[1][0], -one[1][1]))
+    parts = [part for part in parts if any(part[1])]
+    if len(parts) < 2:
+        return
+    line: list[Span] = []
+    for category, (come, go) in parts:
+        sign = CATEGORY[category]
+        line += [Span("   ")] if line else []
+        line += [sign.span, Span(f" {sign.name}", "dim")]
+        line += [Span(f" {numbers.signed(come)}", "add")] if come else []
+        line += [Span(f" {numbers.signed(go)}", "del")] if go else []
+    yield line
 
 
 def _blocks(count: int) -> str:
@@ -184,11 +225,7 @@ def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> lis
 
 def said(side: DiffSide, node: int) -> Preview:
     """A block in one line."""
-    here, names = side.tree[node], side.book.names
-    value = here.block.value()
-    got = read_value(here.block.kind, value)
-    call = names.call(got.call_id or names.answered(here)) if here.category == _RESULT else None
-    return preview(here.block.kind, here.category, value, got, call, side.book.session.about.cwd)
+    return preview_of(side.book, node)
 
 
 def steady_row(side: DiffSide, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:

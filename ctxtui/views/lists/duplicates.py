@@ -8,6 +8,7 @@ from typing import Final
 
 from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.turns import Turns
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import cells, numbers, safe_text
@@ -37,10 +38,10 @@ class Repeated:
     other_place: int
 
 
-def repeated(tree: Tree, found: Repeat, tokens: int) -> Repeated:
-    """The row of a repeat in `tree` whose block has so many tokens."""
+def repeated(tree: Tree, turns: Turns, found: Repeat, tokens: int) -> Repeated:
+    """The row of a repeat in `tree` whose block has so many tokens; `turns` are those of its thread."""
     node, other = tree[found.node], tree[found.other]
-    return Repeated(found, tokens, node.category, other.turn, other.depth)
+    return Repeated(found, tokens, node.category, turns.of(found.other), other.depth)
 
 
 def total(rows: Sequence[Repeated]) -> list[Span]:

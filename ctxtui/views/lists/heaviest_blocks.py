@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KEEP: Final = 500
 """Blocks that the list shows: nobody reads further."""
-_WIDE: Final = 100
+_WIDE: Final = 96
 """Cells of a line from which it has every column."""
 _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
 
@@ -41,19 +41,33 @@ class HeavyBlock:
 
 
 def total(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """What all blocks carried, for the rule."""
+    """What all blocks carried, for the rule; how cacheable they are, where that is the same of all."""
     carried = sum(row.weight.carry for row in rows)
-    return [Span(numbers.tokens(carried), "ink"), Span(" carried in all", "dim")]
+    stable = _alike(rows)
+    alike = f", cacheable: {stable}" if stable else ""
+    return [Span(numbers.tokens(carried), "ink"), Span(f" carried in all{alike}", "dim")]
 
 
-def table(say: Callable[[int], Preview]) -> Table[HeavyBlock]:
-    """The table; `say` gives a node's block in words."""
+def _alike(rows: Sequence[HeavyBlock]) -> str | None:
+    """How cacheable all `rows` are ("": not known of any), None where they differ: a column that says the same in
+    every row says nothing."""
+    found = {row.weight.stability for row in rows}
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def table(say: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Table[HeavyBlock]:
+    """The table; `say` gives a node's block in words. Columns that would say the same of all `rows` are left out."""
 
     def words(row: HeavyBlock, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], say(row.weight.node)
         return [sign.span, Span(" "), *one_line.words(says, sign.style, "ink" if says.loud else "dim")]
 
-    return Table((Column("  block", 0, words, "left", least=6), *_FIGURES))
+    left_out = {
+        "cost" if rows and all(row.usd is None for row in rows) else "",
+        "cacheable" if _alike(rows) is not None else "",
+    }
+    figures = [column for column in _FIGURES if column.name not in left_out]
+    return Table((Column("  block", 0, words, "left", least=6), *figures))
 
 
 def _tokens(count: int, bold: int) -> Span:

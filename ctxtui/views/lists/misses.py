@@ -22,6 +22,7 @@ from ctxtui.analysis.cache.misses import (
 )
 from ctxtui.analysis.short_names import short_model
 from ctxtui.core.word_diff import word_diff
+from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.blocks.word_diff import counted, drawn
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK, category
@@ -29,6 +30,8 @@ from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Column, Table
 
 NARROW: int = 100
+_BARS: int = 110
+"""Cells from which there is room for bars beside what changed."""
 _LANE: int = 8
 
 
@@ -69,6 +72,9 @@ def what_of(one: Missed) -> Spans:
     if one.new is not None and one.cause not in (COMPACTION, RESTART, UNKNOWN):
         sign = category(one.new.category)
         return [sign.span, Span(f" {safe_text.one_line(one.new.label, 120)}", "dim")]
+    if one.cause == STRIPPED:
+        # The cause's column says the rest; why it was is told below the list.
+        return [Span("earlier thinking was taken out", "dim")]
     told = one.what or one.evidence or "part of what the cache held was not read"
     return [Span(safe_text.one_line(told, 200), "dim")]
 
@@ -76,8 +82,8 @@ def what_of(one: Missed) -> Spans:
 def head(what: Misses) -> list[Span]:
     """The sum of all, for the rule."""
     count = len(what.found)
-    lost = numbers.money(what.lost) if what.found else "$0.000"
-    of = f" lost of {numbers.money(what.usd)}" if what.usd is not None else " lost"
+    lost = numbers.least(what.lost, what.partly_lost) if what.found else "$0.000"
+    of = f" lost of {numbers.least(what.usd, what.unpriced > 0)}" if what.usd is not None else " lost"
     return [
         Span(f"{count:,} miss{'' if count == 1 else 'es'}  ", "dim"),
         Span(numbers.tokens(what.tokens), "ink bold"),
@@ -121,7 +127,7 @@ def table(found: Sequence[Missed]) -> Table[Missed]:
             Column("what changed", 0, what, "left", from_width=NARROW),
             Column("again", 8, _again, below=NARROW),
             Column("written again", 8, _again, from_width=NARROW),
-            Column("", 8, bar, "left", gap=2, from_width=NARROW),
+            Column("", 8, bar, "left", gap=2, from_width=_BARS),
             Column("lost", 10, lambda one, _: Span(numbers.money(one.usd), "ink" + _bold(one))),
             Column("", 0, _rest, "left", gap=1, below=NARROW, least=0),
             Column("foreseen", 8, _foreseen, "left", gap=3, from_width=NARROW),
@@ -150,7 +156,7 @@ def _rest(one: Missed, room: int) -> Spans:
 
 def _foreseen(one: Missed, room: int) -> Spans:
     if not one.tested:
-        return [Span("  untested", "faint")]
+        return [Span("untested", "faint")]
     return [Span("✓ ", "ok"), Span("yes", "dim")] if one.foreseen else [Span("– ", "faint"), Span("no", "faint")]
 
 
@@ -210,8 +216,8 @@ def _sentences(one: Missed, room: int) -> Iterator[Spans]:
         Span(f"{numbers.tokens(one.tokens)} tokens", "warn bold"),
         Span(f" were written again{more}.", "warn bold"),
     ]
-    yield _cut(parts, room)
-    yield _cut([Span(" " + _because(one), "dim")], room)
+    yield from ([Span(" "), *line] for line in wrapped([Span(parts[0].text[1:], parts[0].style), *parts[1:]], room - 2))
+    yield from ([Span(f" {line}", "dim")] for line in safe_text.wrap(_because(one), max(20, room - 2)))
 
 
 def _parts(one: Missed) -> bool:

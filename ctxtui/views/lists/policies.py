@@ -6,6 +6,8 @@ import shlex
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.curation.policies.risk import Risk
+from ctxtui.views.lists.advice import STYLE
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.signs import MARK
@@ -33,7 +35,7 @@ class Proposed:
     """What a policy would do besides what stands already: its new `edits`, tokens `freed` (None: not worked out yet),
     the `share` of the usable window that the context would fill (None: unknown), USD more `once` and `per_call` at the
     `moment` that is cheapest (None: unknown), after how many later calls it `pays_back`. `stands` are the ids of its
-    edits that are in force. `why`: it cannot be worked out, or would be refused."""
+    edits that are in force. `why`: it cannot be worked out, or would be refused. `risk`: of its edits."""
 
     name: str
     about: str
@@ -48,6 +50,24 @@ class Proposed:
     pays_back: int | None = None
     stands: tuple[str, ...] = field(default=())
     why: str = ""
+    risk: Risk = Risk.NOTHING
+
+    @property
+    def worked(self) -> bool:
+        """Whether it is worked out, or cannot be."""
+        return self.freed is not None or bool(self.why)
+
+    @property
+    def gains(self) -> bool:
+        """Whether it has edits that free tokens, or make later calls cheaper."""
+        return bool(self.edits) and ((self.freed or 0) > 0 or (self.per_call or 0.0) < 0)
+
+
+def ordered(rows: Sequence[Proposed]) -> list[Proposed]:
+    """What frees most first, as soon as all of them are worked out; then what has edits in force, then the others."""
+    if not all(row.worked for row in rows):
+        return list(rows)
+    return sorted(rows, key=lambda row: (bool(row.why), not row.gains, not row.stands, -(row.freed or 0)))
 
 
 def spelled(row: Proposed) -> str:
@@ -56,7 +76,7 @@ def spelled(row: Proposed) -> str:
 
 
 def _name(row: Proposed, room: int) -> Span:
-    idle = row.freed is None or row.why or not (row.edits or row.stands)
+    idle = row.freed is None or row.why or not (row.gains or row.stands)
     return Span(cells.fit(safe_text.one_line(row.name, 60), room - 1), "dim" if idle else "ink bold")
 
 
@@ -66,12 +86,12 @@ def _instead(row: Proposed) -> Spans:
         return [Span("  "), MARK["refused"].span, Span(f" {safe_text.one_line(row.why, 400)}", "warn")]
     if row.freed is None:
         return [Span(f"  {numbers.NONE}", "faint")]
-    if row.edits:
+    if row.gains:
         return ()
     if row.stands:
         count = len(row.stands)
         return [Span(f"  {count:,} edit{'' if count == 1 else 's'} of it stand{'s' if count == 1 else ''}", "ok")]
-    return [Span("  nothing to do here", "faint")]
+    return [Span("  its edits would free nothing here" if row.edits else "  nothing to do here", "faint")]
 
 
 def _frees(row: Proposed, room: int) -> Span:
@@ -92,6 +112,11 @@ def _pays_back(row: Proposed, room: int) -> Span:
     return Span(told, "add" if row.pays_back == 0 else "dim")
 
 
+def _risk(row: Proposed, room: int) -> Span:
+    words = row.risk.words if cells.width(row.risk.words) <= room else row.risk.short
+    return Span(words, STYLE[row.risk])
+
+
 def _money(usd: float | None) -> str:
     return numbers.NONE if usd is None else numbers.signed_money(usd)
 
@@ -110,7 +135,7 @@ TABLE: Final[Table[Proposed]] = Table(
         Column("per call", 10, _per_call, from_width=_WIDE),
         Column("pays", _PAYS, _pays_back, below=_WIDE),
         Column("pays back", 11, _pays_back, from_width=_WIDE),
-        Column("at best", 0, lambda row, _: Span(row.moment, "dim"), "left", gap=2, from_width=_WIDE, least=1),
+        Column("risk", 0, _risk, "left", gap=2, least=1),
     ),
     mark=2,
     tail=0,
@@ -133,7 +158,7 @@ def details(row: Proposed, room: int, height: int) -> list[Spans]:
 def notes(rows: Sequence[Proposed]) -> list[Span]:
     """How many are worked out, for the rule."""
     done = sum(row.freed is not None or bool(row.why) for row in rows)
-    able = sum(bool(row.edits) for row in rows)
+    able = sum(row.gains for row in rows)
     if done < len(rows):
         return [Span(f"{done:,} of {len(rows):,} worked out", "dim")]
     return [Span(f"{able:,} of {len(rows):,} can do something", "dim")]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
-from ctxtui.views.text import safe_text
+from ctxtui.views.model.preview import tool_label
+from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
@@ -47,13 +49,61 @@ class SearchProgress:
     trouble: str = ""
 
 
-Row = Spotted | str
-"""A block, or the name of the session to which those below belong."""
+@dataclass(slots=True)
+class FoundSession:
+    """A session with hits, called `title`; its blocks below it, the first `FEW` of them until it is `opened`."""
+
+    target: str
+    title: str
+    blocks: list[Spotted] = field(default_factory=list)
+    opened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Stands for the blocks of a session that are not listed."""
+
+    session: FoundSession
+
+
+Row = Spotted | FoundSession | Folded
+_OF_TOOLS: Final = frozenset({"tool_call", "tool_result", "tools"})
+FEW: Final = 3
+"""Blocks of a session that are listed until it is opened: one session does not hide the others."""
+
+
+def rows(found: Sequence[FoundSession]) -> list[Row]:
+    """What is listed."""
+    out: list[Row] = []
+    for session in found:
+        whole = session.opened or len(session.blocks) <= FEW + 1
+        out += [session, *(session.blocks if whole else session.blocks[:FEW])]
+        if not whole:
+            out.append(Folded(session))
+    return out
+
+
+def name(session: FoundSession, room: int, *, here: bool) -> list[Span]:
+    """The line of a session in `room` cells: its title, and how many blocks of it hold the text."""
+    many = f"{len(session.blocks):,} block{'' if len(session.blocks) == 1 else 's'}"
+    mark = Span("▸ " if here else "  ", "accent")
+    title = cells.fit(safe_text.one_line(session.title or session.target), max(0, room - 5 - len(many)))
+    return [mark, Span(title, "ink bold"), Span(f"  {many}", "dim")]
+
+
+def more(folded: Folded, *, here: bool) -> list[Span]:
+    """The line for what is folded."""
+    left = len(folded.session.blocks) - FEW
+    return [Span("▸ " if here else "  ", "accent"), Span(f"⋮ {left:,} more  ", "dim"), Span("⏎ shows them", "faint")]
 
 
 def _where(one: Spotted, room: int) -> Span:
     where = f"call {one.call:,}" if one.call is not None else "not sent"
     return Span(where + ("" if one.thread == MAIN else f" {safe_text.one_line(one.thread)}"), "ink")
+
+
+def _label(one: Spotted) -> str:
+    return tool_label(one.label) if one.category in _OF_TOOLS else safe_text.one_line(one.label)
 
 
 def _snippet(one: Spotted, room: int) -> list[Span]:
@@ -69,7 +119,7 @@ TABLE: Final[Table[Spotted]] = Table(
     (
         Column("", 10, _where, "left"),
         Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
-        Column("", 14, lambda one, _: Span(safe_text.one_line(one.label), "dim"), "left", gap=1),
+        Column("", 14, lambda one, _: Span(_label(one), "dim"), "left", gap=1),
         Column("", 0, _snippet, "left", gap=2, least=0),
     ),
     mark=2,
@@ -78,10 +128,11 @@ TABLE: Final[Table[Spotted]] = Table(
 """The blocks with hits."""
 
 
-def told(done: int, total: int, blocks: int, direct: int, *, capped: bool) -> str:
-    """How far the search is: `done` of `total` sessions, `blocks` with hits; `direct` are not in the index."""
+def told(done: int, total: int, blocks: int, sessions: int, direct: int, *, capped: bool) -> str:
+    """How far the search is: `done` of `total` sessions, `blocks` with hits in so many `sessions`; `direct` are not in
+    the index."""
     found = f"{blocks:,}{'+' if capped else ''} block{'s' if blocks != 1 else ''}"
     if done < total:
         return f"{found} · {done:,} of {total:,} sessions"
     unindexed = f", {direct:,} of them not indexed yet: read" if direct else ""
-    return f"{found} in {total:,} sessions{unindexed}"
+    return f"{found} in {sessions:,} of {total:,} sessions searched{unindexed}"

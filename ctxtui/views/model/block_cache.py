@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ctxtui.analysis.short_names import Names
 from ctxtui.core import long_json
@@ -14,6 +14,9 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.views.model.preview import Preview, preview
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.book import Book
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _BACK: Final = 512
@@ -54,6 +57,15 @@ class Recent(Generic[T]):
         self._kept.clear()
 
 
+def preview_of(book: Book, node: int) -> Preview:
+    """The block of `node` in one line, a result with what its call asked for."""
+    here, names = book.session.tree[node], book.names
+    value = here.block.value()
+    got = read_value(here.block.kind, value)
+    call = names.call(got.call_id or names.answered(here), here.id) if here.category == _RESULT else None
+    return preview(here.block.kind, here.category, value, got, call, book.session.about.cwd)
+
+
 class Readings:
     """What the blocks of a session say, by node.
 
@@ -67,6 +79,7 @@ class Readings:
         self._want = want
         self._wanted: set[int] = set()
         self._previews: Recent[Preview] = Recent(4096)
+        self._cwd = session.about.cwd
         self._large: Recent[tuple[Json, BlockContent]] = Recent(4)
 
     @property
@@ -116,6 +129,10 @@ class Readings:
 
     def preview(self, node: int) -> Preview:
         """The block in one line; ``·`` while it is not ready."""
+        if self._cwd != self._session.about.cwd:
+            # Paths are told from there: a recording may say late where it was made.
+            self._cwd = self._session.about.cwd
+            self._previews.clear()
         found = self._previews.get(node)
         if found is None:
             if not self.ready(node):
@@ -127,8 +144,20 @@ class Readings:
         value, got = self._decoded(node.id)
         call = None
         if node.category == _RESULT:
-            call = self.call_of(node, got) or self._names.call(got.call_id or self._names.answered(node))
+            call = self.call_of(node, got) or self._names.call(got.call_id or self._names.answered(node), node.id)
         return preview(node.block.kind, node.category, value, got, call, self._session.about.cwd)
+
+    @property
+    def cwd(self) -> str:
+        """The session's directory."""
+        return self._session.about.cwd
+
+    def call_id(self, node: int) -> str:
+        """The id by which a call and its result name each other; "" where there is none, or it is not ready."""
+        here = self._session.tree[node]
+        if not self.ready(node):
+            return ""
+        return self.reading(node).call_id or (self._names.answered(here) if here.category == _RESULT else "")
 
     def call_of(self, node: Node, got: BlockContent) -> BlockContent | None:
         """The call that a result answers, if it stands within the blocks before it."""

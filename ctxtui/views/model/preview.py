@@ -41,6 +41,10 @@ _WRAPPED: Final = re.compile(r'\A\{"output":')
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
 
+_FILE: Final = re.compile(r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(?: form="(signatures)")?>\n')
+"""What stands in front of a file that ctxtui itself put into a context."""
+
+
 class Preview(NamedTuple):
     """A block in one line, safe to draw: `voice` is the style of its `text`; a `loud` label is bold; `failed` says
     that a tool reported an error; `asked` is what the call of a result asked for."""
@@ -75,11 +79,11 @@ def preview(
     if kind == HEADER:
         return Preview("", f"(empty {got.name} message)" if got.name else "(empty message)", "dim")
     if name == "tool_call":
-        return Preview(_tool(got.name), _line(telling(got, cwd)) or "(no input)", "ink", True)
+        return Preview(tool_label(got.name), _line(telling(got, cwd)) or "(no input)", "ink", True)
     if name == "tool_result":
         said, failed = _result(got)
         tool = (call.name if call else "") or got.name
-        return Preview(_tool(tool), said, "dim", failed=failed, asked=_asked(call, cwd) if call else "")
+        return Preview(tool_label(tool), said, "dim", failed=failed, asked=_asked(call, cwd) if call else "")
     if name == "tools":
         about = _described(value)
         return Preview(_line(short_tool(got.name)), _line(about), "dim", True)
@@ -88,10 +92,15 @@ def preview(
     if got.media and not got.text:
         return Preview("", _line(media_line(got.media[0])), "ink")
     voice = "dim" if name in ("system", "memory") else "ink"
+    file = _FILE.match(got.text) if name in ("memory", "document") else None
+    if file is not None:
+        said = got.text[file.end() :].rpartition("\n</")[0] or got.text[file.end() :]
+        return Preview(_line(file[1]), _line(said), "dim", True, asked=file[2] or "")
     return Preview("", _line(got.text) or _withheld(got), voice)
 
 
-def _tool(name: str) -> str:
+def tool_label(name: str) -> str:
+    """A tool as rows call it, safe to draw: ``$`` for a shell of Codex's, no prefix of an MCP server's."""
     return "$" if name in _SHELLS else _line(short_tool(name))
 
 

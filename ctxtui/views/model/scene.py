@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
+from ctxtui.core.turns import Turns, turns_of
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -27,7 +28,8 @@ class Scene:
     `calls` are those of `thread`, `index` (from 0) is the one shown. `events` are the thread's, `costs` holds a `Cost`
     for every priced call by id, None where no price is known; a call that is not in it is not priced yet. `uncached`
     is what a priced call would have cost in USD without a cache, `missed` the misses by number of call. `partial`: only
-    the end of the recording was read, so that no number that counts from its beginning is known.
+    the end of the recording was read, so that no number that counts from its beginning is known. `turns`
+    are the thread's.
     """
 
     book: Book
@@ -43,6 +45,7 @@ class Scene:
     uncached: Mapping[str, float] = field(default_factory=dict)
     missed: Mapping[int, Missed] = field(default_factory=dict)
     partial: bool = False
+    turns: Turns
 
     @property
     def session(self) -> Session:
@@ -71,12 +74,15 @@ class Scene:
 
     @property
     def tip(self) -> int:
-        """Where the record of the thread ends: behind the answer for its last call, else the answer itself."""
+        """Where the record of the thread ends: behind the answer for its last call, else the answer itself. A chat of
+        ours may go on in another context (with other tools): then that."""
         answer = self.call.response_head or self.head
         thread = self.session.threads.get(self.thread)
         if not self.last or thread is None:
             return answer
-        return thread.tip if thread.tip and self.session.tree.holds(thread.tip, answer) else answer
+        tree, tip = self.session.tree, thread.tip
+        elsewhere = bool(tip) and self.session.about.source == "ctxtui" and not tree.holds(answer, tip)
+        return tip if tip and (elsewhere or tree.holds(tip, answer)) else answer
 
     @property
     def counted(self) -> bool:
@@ -112,8 +118,10 @@ def scene_at(
     costs: Mapping[str, Cost | None] | None = None,
     uncached: Mapping[str, float] | None = None,
     missed: Mapping[int, Missed] | None = None,
+    turns: Turns | None = None,
 ) -> Scene:
-    """The scene of `calls[index]`; an index beyond the ends is held at them."""
+    """The scene of `calls[index]`; an index beyond the ends is held at them. `turns` are those of `calls`, where they
+    are known already."""
     # Imported here: a screen has its first frame before any figure is asked for.
     from ctxtui.analysis.context_window import context_window
     from ctxtui.analysis.figures import figures
@@ -133,4 +141,5 @@ def scene_at(
         costs=costs or {},
         uncached=uncached or {},
         missed=missed or {},
+        turns=turns or turns_of(book.session.tree, calls),
     )

@@ -74,6 +74,15 @@ def limit_words(window: ContextWindow) -> list[Span]:
     return [Span(numbers.tokens(window.limit), "ink"), Span(f" {window.words}{behind}", "dim")]
 
 
+def limit_short(window: ContextWindow) -> str:
+    """The same in at most 18 cells: ``compacts at 168.5k``; "" where no limit is known."""
+    # Imported here: Home's first frame knows no window.
+    from ctxtui.analysis.context_window import SHORT
+
+    how = SHORT.get(window.origin, "")
+    return how.format(numbers.tokens(window.limit).replace(".0k", "k")) if window.limit else ""
+
+
 def budget(used: float, usable: float, window: float, room: int, after: float | None = None) -> list[Span]:
     """The budget bar, exactly `room` cells; its scale is the context window (tokens).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from ctxtui.views.text import cells
@@ -122,6 +122,11 @@ class Table(Generic[Row]):
                 return column.name
             at += wide
         return ""
+
+    def showing(self, name: str) -> Table[Row]:
+        """The same table, with the column `name` on lines of any width."""
+        columns = (replace(one, from_width=0, below=0) if one.name == name else one for one in self.columns)
+        return replace(self, columns=tuple(columns)) if name else self
 
     @property
     def orders(self) -> list[str]:

@@ -30,13 +30,14 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
     gone = scene.running.gone(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
     if gone is not None:
         texts.append(f"gone since call {gone.since:,}, as inferred from its report: {gone.says}")
-    if found.calls:
+    # What entered with this call has carried nothing yet, and nothing is known of how it keeps.
+    if found.calls > 1 or found.stability:
         many = f"{found.calls:,} call{'s' if found.calls != 1 else ''}"
         texts.append(
             f"since call {found.since:,}, in {many}: {numbers.tokens(found.carry)} carried; {cacheable(found)}"
         )
     if repeat is not None:
-        texts.append(f"{REPEAT[repeat.kind].glyph} {told(repeat, scene.session.tree[repeat.other].turn)}")
+        texts.append(f"{REPEAT[repeat.kind].glyph} {told(repeat, scene.turns.of(repeat.other))}")
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 

@@ -8,11 +8,13 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.ledger import CostLedger
 
 _THINKING = INDEX["thinking"]
+_RESULT = INDEX["tool_result"]
 
 
 def this_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
@@ -27,6 +29,24 @@ def this_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
         if start != ROOT and here.depth < tree[start].depth:
             return 0.0
     return scene.running.own(node) * ledger.charged(scene.index).rate(here.depth)
+
+
+def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
+    """The round to which the block of `node` belongs, and what it has cost so far."""
+    unknown = Span(numbers.NONE, "faint")
+    if ledger is None:
+        return "", unknown
+    made, entered = ledger.stays.answered(node), ledger.stays.first(node)
+    if made is None and entered is None:
+        return "", unknown
+    # A result belongs to the call that it answers, a user's text to the call that first read it.
+    number = made + 1 if made is not None else entered or 0
+    if made is None and scene.session.tree[node].category != _RESULT:
+        number += 1
+    usd = ledger.block(node, scene.running.own(node), scene.number) if scene.running.counted(node) else None
+    if usd is None:
+        return str(number or 1), unknown
+    return str(number or 1), Span(numbers.money(usd), "dim" if usd >= 0.0005 else "faint")
 
 
 def words(scene: Scene, ledger: CostLedger | None, node: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.core.block import UNREADABLE
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.views.blocks.body import Body
@@ -15,7 +16,7 @@ from ctxtui.views.model.call_charge import Charge, charge
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid
-from ctxtui.views.text.signs import REPEAT, of_note
+from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
@@ -29,13 +30,16 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.core.note import Note
     from ctxtui.views.model.staging import New, Staging
+    from ctxtui.views.transcript.open_block import RowDrawing
     from ctxtui.views.transcript.staged_rows import StagedRows
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"
 SHOWN: Final = (LINE, FULL, HIDDEN)
 """How the blocks of a category are shown, in the order in which its key walks."""
 _ALL_LINE: Final = (LINE,) * len(CATEGORIES)
-_RESULT: Final = INDEX["tool_result"]
+_WHOLE: Final = 400
+"""Lines of what an edit puts in that are shown at once: it is read before it is applied."""
+_TEXTS: Final = frozenset(INDEX[name] for name in ("user", "assistant", "thinking", "summary"))
 
 
 class ContextRows:
@@ -62,11 +66,18 @@ class ContextRows:
         self.here: tuple[int, int] | None = None
         """Where a search stands: a node, and which of the hits in its open body."""
         self.staging: Staging | None = None
-        """What staged edits make of the scene; `every` shows all its rows, not only what they touch."""
-        self.every = False
+        """What edits make of the scene; with `only_edits` the rows that they do not touch are folded away."""
+        self.only_edits = False
+        self.marked: frozenset[int] = frozenset()
+        """The nodes that the user marked."""
+        self.reading: RowDrawing | None = None
+        """How the rows are drawn where they are to be read."""
+        self.read: set[str] = set()
+        """The edits of which the user has opened what they put in."""
+        self._put_in: dict[str, Opened] = {}
+        self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
-        self._positions: tuple[object, list[int]] | None = None
         self._trail: PathNodes | None = None
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
@@ -76,16 +87,6 @@ class ContextRows:
         self.scene, self.ledger, self.shown = scene, ledger, shown
         self.charge = charge(scene, self._trail.show(scene.head))
         hidden = frozenset(category for category, how in enumerate(shown) if how == HIDDEN)
-        self._staged = None
-        if self.staging is not None:
-            # Imported here, as what draws them: most sessions are only looked at.
-            from ctxtui.views.transcript.staged_rows import StagedRows, positions
-
-            context = self.staging.applied.context
-            key = (id(context), len(context), hidden)
-            if self._positions is None or self._positions[0] != key:
-                self._positions = key, positions(context, hidden)
-            self._staged = StagedRows(scene.session.tree, self.staging, self._positions[1], every=self.every)
         self._rows.show(
             scene.head,
             self._tails(scene),
@@ -94,6 +95,34 @@ class ContextRows:
             elsewhere=scene.running.elsewhere,
             missing=scene.missing > 0,
         )
+        self._stage()
+
+    def _stage(self) -> None:
+        """Put between the rows what edits put there, and fold what they do not touch where only edits are shown."""
+        self._staged = None
+        if self.staging is not None and self._rows is not None:
+            # Imported here, as what draws them: most sessions are only looked at.
+            from ctxtui.views.transcript.staged_rows import StagedRows
+
+            only = (self.marked | self._unfolded) if self.only_edits else None
+            self._staged = StagedRows(self.readings.tree, self.staging, self._rows, only)
+
+    @property
+    def folds(self) -> bool:
+        """Whether rows that no edit touches are folded away."""
+        return self.only_edits and self._staged is not None
+
+    def fold(self) -> None:
+        """Fold again what was unfolded."""
+        self._unfolded.clear()
+
+    def unfold(self, node: int) -> bool:
+        """Let the row of `node` stand, and its neighbours, where it is folded away; whether it was."""
+        if not self.folds or self.entry(self.index_of(node)) == node:
+            return False
+        self._unfolded.add(node)
+        self._stage()
+        return True
 
     @property
     def path(self) -> Sequence[int]:
@@ -128,9 +157,8 @@ class ContextRows:
 
     @property
     def entries(self) -> Sequence[int]:
-        """What `entry` gives, of all rows."""
-        rows = self._list
-        return rows.entries if isinstance(rows, RowIndex) else [self.entry(index) for index in range(self.count)]
+        """The nodes and rules of all rows, also of those that are folded away."""
+        return self._rows.entries if self._rows is not None else ()
 
     def entry(self, index: int) -> int:
         """The node of row `index`; `MISSING` for what is not recorded, negative for a rule."""
@@ -140,6 +168,26 @@ class ContextRows:
     def new(self, index: int) -> New | None:
         """The block that an edit puts in at row `index`; None where a row is none."""
         return self._staged.new(self.entry(index)) if self._staged is not None else None
+
+    def open_put_in(self, edit: str) -> int | None:
+        """Open what the edit of this id puts in; its row, None where it has none."""
+        found = next((row for row, new in self.put_in if new.edit.id == edit), None)
+        if found is not None and self.is_open(found) is None:
+            self.toggle(found)
+        return found
+
+    @property
+    def put_in(self) -> list[tuple[int, New]]:
+        """The rows of what edits put in."""
+        return self._staged.news if self._staged is not None else []
+
+    def compacts_before(self, index: int) -> int | None:
+        """The node before which the rule of a compaction stands that is row `index`; None where it is another row."""
+        entry = self.entry(index)
+        if entry >= 0 or self._list is None or self.new(index) is not None:
+            return None
+        rule = self._list.rule(entry)
+        return rule.before if rule.kind == "compaction" else None
 
     def new_before(self, at: int) -> int | None:
         """The row of the block that an edit puts in before the raw position `at`; None where none is."""
@@ -177,11 +225,15 @@ class ContextRows:
         if entry == MISSING:
             return rows.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
-        call, cost = self._history(entry) if history else ("", rows.NOTHING)
+        call, cost = block_money.history(scene, self.ledger, entry) if history else ("", rows.NOTHING)
         made = rows.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
+        if self._rows is not None and self._rows.withheld[:1] == [entry]:
+            made = rows.withheld_row(made, scene, self._rows.withheld)
         note, repeat = self.noted.get(entry), self._repeat(entry)
         if repeat is not None:
             made = replace(made, mark=REPEAT[repeat.kind].span)
+        if entry in self.marked:
+            made = replace(made, mark=MARK["marked"].span)
         return made if note is None else replace(made, note=of_note(note))
 
     def _repeat(self, node: int) -> Repeat | None:
@@ -196,24 +248,6 @@ class ContextRows:
             return []
         return block_details.details(self.scene, entry, self.stays, self._repeat(entry), room)
 
-    def _history(self, node: int) -> tuple[str, Span]:
-        """The round to which the block belongs and what it has cost so far."""
-        scene, ledger = self.scene, self.ledger
-        unknown = Span(numbers.NONE, "faint")
-        if ledger is None or scene is None:
-            return "", unknown
-        made, entered = ledger.stays.answered(node), ledger.stays.first(node)
-        if made is None and entered is None:
-            return "", unknown
-        # A result belongs to the call that it answers, a user's text to the call that first read it.
-        number = made + 1 if made is not None else entered or 0
-        if made is None and scene.session.tree[node].category != _RESULT:
-            number += 1
-        usd = ledger.block(node, scene.running.own(node), scene.number) if scene.running.counted(node) else None
-        return str(number or 1), unknown if usd is None else Span(
-            numbers.money(usd), "dim" if usd >= 0.0005 else "faint"
-        )
-
     def asks(self, index: int) -> bool:
         """Whether row `index` is a user's."""
         entry = self.entry(index)
@@ -223,15 +257,22 @@ class ContextRows:
         """How row `index` is open, None where it is one line."""
         entry = self.entry(index)
         if entry < 0:
-            return None
+            new = self.new(index) if self._put_in else None
+            return self._put_in.get(new.edit.id) if new is not None else None
         found = self.opened.get(entry)
         if found is not None or entry in self.folded or entry == MISSING or self.scene is None:
             return found
         return Opened(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
-        """Open row `index` or fold it; with `raw` show it as JSON or not, opening it if need be."""
+        """Open row `index` or fold it; with `raw` show it as JSON or not, opening it if need be. A folded run is
+        unfolded."""
+        if self.reading is not None and raw is None and self._is_read(index) and self.reading.fold(index):
+            return
         how, entry = self.is_open(index), self.entry(index)
+        if entry < 0:
+            self._toggle_put_in(index, how, raw)
+            return
         if how is None:
             self.folded.discard(entry)
             self.opened[entry] = Opened(self.preview_lines, bool(raw))
@@ -241,27 +282,66 @@ class ContextRows:
             self.opened.pop(entry, None)
             self.folded.add(entry)
 
+    def _toggle_put_in(self, index: int, how: Opened | None, raw: bool | None) -> None:
+        new = self.new(index)
+        if new is None:
+            if self._staged is not None and self.is_folded(index):
+                self._unfolded.update(self._staged.folded(self.entry(index)))
+                self._stage()
+            return
+        self.read.add(new.edit.id)
+        if how is not None and raw is None:
+            del self._put_in[new.edit.id]
+        else:
+            self._put_in[new.edit.id] = Opened(how.lines if how else _WHOLE, bool(raw))
+
+    def is_folded(self, index: int) -> bool:
+        """Whether row `index` stands for a run of rows that are folded away."""
+        entry = self.entry(index)
+        return self._staged is not None and self._staged.own_rule(entry) and bool(self._staged.folded(entry))
+
+    def _is_text(self, entry: int) -> bool:
+        """Whether a block is words, which stand below the row of an open block and need not stand in it, too."""
+        node = self.readings.tree[entry] if entry > 0 else None
+        return node is not None and node.category in _TEXTS and node.block.kind != UNREADABLE
+
     def body(self, index: int, how: Opened, room: int) -> Body:
         """The lines of open row `index` in `room` cells."""
         assert self.scene is not None
+        new = self.new(index)
+        if new is not None:
+            return self.bodies.put_in(new, how, room)
         return self.bodies.body(self.scene, self.ledger, self.entry(index), how, room)
+
+    def _is_read(self, index: int) -> bool:
+        """Whether row `index` is drawn as something to read: not what edits touch, nor what was opened as JSON."""
+        if self.reading is None:
+            return False
+        entry = self.entry(index)
+        how = self.opened.get(entry) if entry > 0 else None
+        touched = self.staging is not None and (
+            self.new(index) is not None or (entry > 0 and self.staging.fate(entry) is not None)
+        )
+        return not touched and (how is None or (not how.raw and self.reading.grows(index)))
 
     def height(self, index: int, grid: Grid) -> int:
         """Lines of row `index`: one, and for an open one its body and the line that closes it."""
+        if self.reading is not None and self._is_read(index):
+            return self.reading.height(index, grid)
         how = self.is_open(index)
         if how is None:
             return 1
         return 2 + self.body(index, how, grid.body).height(how.lines) + len(self.details(index, grid.body))
 
     def _rule_line(self, index: int, rule: RuleRow, grid: Grid, cursor: str) -> Spans:
-        if self._staged is None or self.staging is None:
+        if self._staged is None or self.staging is None or not self._staged.own_rule(self.entry(index)):
             return rows.draw_rule(rule, grid, cursor)
         from ctxtui.views.transcript import staged_row
 
         new = self._staged.new(self.entry(index))
         if new is not None:
             return staged_row.draw_new(new, grid, cursor)
-        return staged_row.draw_rule(rule, grid, self.staging.broken)
+        return staged_row.draw_rule(rule, grid, self.staging.broken, cursor)
 
     def _row_line(self, index: int, row: rows.TranscriptRow, grid: Grid, cursor: str) -> Spans:
         if self.staging is None:
@@ -275,10 +355,15 @@ class ContextRows:
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""
-        row = self.row(index, history=grid.call > 0)
+        if self.reading is not None and self._is_read(index):
+            return self.reading.line(index, line, grid, cursor)
+        row, how = self.row(index, history=grid.call > 0), self.is_open(index)
         if isinstance(row, RuleRow):
-            return self._rule_line(index, row, grid, cursor)
-        how = self.is_open(index)
+            if line == 0 or how is None:
+                return self._rule_line(index, row, grid, cursor)
+            return body_line(self.body(index, how, grid.body), how, line, Span(" "), "accent")
+        if line == 0 and how is not None and not how.raw and self._is_text(self.entry(index)):
+            row = replace(row, words=(Span(CATEGORY[self.readings.tree[self.entry(index)].category].name, "dim"),))
         if line == 0 or how is None:
             if self.find is not None:
                 from ctxtui.views.transcript.hits import marked
@@ -293,5 +378,10 @@ class ContextRows:
     def more(self, index: int) -> None:
         """Show more of an open row."""
         how, entry = self.is_open(index), self.entry(index)
-        if how is not None:
-            self.opened[entry] = replace(how, lines=how.lines * MORE)
+        if how is None:
+            return
+        longer, new = replace(how, lines=how.lines * MORE), self.new(index)
+        if new is not None:
+            self._put_in[new.edit.id] = longer
+        else:
+            self.opened[entry] = longer

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ctxtui.core.edit import APPLY, REVERT, WAIT, Edit, Target
+from ctxtui.core.edit import APPLY, LEAVE, REVERT, WAIT, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT
 from ctxtui.core.edit_log import EXPIRY, MISS, standing, waiting
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Column, Table
 
-_WORDS = {APPLY: "applied", WAIT: "set to wait", REVERT: "taken back"}
+_WORDS = {APPLY: "applied", WAIT: "set to wait", LEAVE: "went out", REVERT: "taken back"}
 _UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request misses"}
 
 
@@ -37,16 +37,68 @@ def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
     for edit in reversed(log):
         state = "applied" if edit.id in applied else "staged" if edit.id in staged else "taken back"
         state = "waiting" if edit.id in waits else state
-        if edit.kind in (APPLY, WAIT, REVERT):
+        if edit.kind in (APPLY, WAIT, LEAVE, REVERT):
             state = ""
         found.append(EditRow(edit, state, _about(edit, by_id, label)))
     return found
+
+
+def detail(row: EditRow, room: int) -> list[Spans]:
+    """All that an entry says: of a context that left its command, where to type it, its file, what it went without, a
+    line each, cut nowhere."""
+    given = row.edit.given
+    said = [("", row.about)]
+    if row.edit.kind == LEAVE:
+        lost = ", ".join(map(str, given.get("without") or ()))
+        parts = (("command", "command"), ("type it in", "folder"), ("file", "place"))
+        said = [*((name, str(given.get(key) or "")) for name, key in parts), ("without", lost)]
+    out: list[Spans] = []
+    for name, text in said:
+        for n, line in enumerate(safe_text.wrap(safe_text.one_line(text, 1000), max(8, room - 14))):
+            out.append([Span(f" {name if not n else '':<12}", "dim"), Span(line, "ink")])
+    return out
+
+
+def copied(what: str, folder: str, file: str, without: Sequence[str], room: int) -> list[Span]:
+    """What is said in `room` cells of a context that left by the command (or file) `what`, which was copied: the
+    `folder` in which to type it ("": any), the `file` that was written ("": none), what it went `without`. What there
+    is no room for stands in the edit log."""
+    where = f"type it in {folder}" if folder else ""
+    wrote = f"written to {file}" if file else ""
+    lost = f"without {', '.join(without)}" if without else ""
+    forms = ((what, where, wrote, lost), (what, where, "", lost), (what, where, "", ""), ("", where, "", ""))
+    for form in forms if folder else forms[:1]:
+        end = "keeps it" if form == forms[0] else "keeps the rest"
+        told = _copied(*form, end)
+        # Where it may be typed anywhere, the end of a line matters less than that it was copied.
+        if width(told) <= room or not folder:
+            return told
+    left = room - width(_copied("", "", "", "", "keeps all")) - 3
+    return _copied("", cells.fit(safe_text.one_line(where, 600), max(16, left)), "", "", "keeps all")
+
+
+def _copied(what: str, where: str, wrote: str, lost: str, end: str) -> list[Span]:
+    parts = [
+        Span(f"copied: {what}" if what else "copied", "ink bold"),
+        Span(safe_text.one_line(where, 600), "ink"),
+        Span(safe_text.one_line(wrote, 600), "dim"),
+        Span(safe_text.one_line(lost, 200), "warn"),
+    ]
+    out = [Span("✓ ", "ok")]
+    for part in parts:
+        out += [part, Span(" · ", "dim")] if part.text else []
+    return [*out, Span("E", "accent bold"), Span(f" {end}", "ink")]
 
 
 def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
     if edit.kind == REVERT:
         other = by_id.get(edit.reverts)
         return "" if other is None else f"{_word(other)}: {_about(other, by_id, label)}"
+    if edit.kind == LEAVE:
+        command, folder, place = (str(edit.given.get(key) or "") for key in ("command", "folder", "place"))
+        lost = ", ".join(map(str, edit.given.get("without") or ()))
+        told = (command, f"in {folder}" if folder else "", place, f"without {lost}" if lost else "")
+        return " · ".join(filter(None, told))
     if edit.kind in (APPLY, WAIT):
         count = len(edit.given.get("ids") or ())
         until = f" until {_UNTIL.get(str(edit.given.get('until') or ''), 'later')}" if edit.kind == WAIT else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.views.blocks.content import Content
+    from ctxtui.views.model.staging import New
+    from ctxtui.views.text.grid import Grid
 
 MORE: Final = 8
 """By how much more of an opened block is shown each time more is asked for."""
@@ -39,7 +41,7 @@ class Bodies:
 
     def __init__(self, readings: Readings, highlight: Highlight | None) -> None:
         self._readings = readings
-        self._highlight = highlight
+        self.highlight = highlight
         self._kept: Recent[Body] = Recent(256)
         self._find: Find | None = None
 
@@ -54,6 +56,18 @@ class Bodies:
         found = self._kept.get(key)
         if found is None:
             got = self._content(scene, ledger, entry, how, room)
+            found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find, got.lead))
+        return found
+
+    def put_in(self, new: New, how: Opened, room: int) -> Body:
+        """The lines of a block that an edit puts in."""
+        key = (new.item.block.digest, how.raw, room)
+        found = self._kept.get(key)
+        if found is None:
+            from ctxtui.views.blocks import content
+
+            block = new.item.block
+            got = content.raw(block) if how.raw else content.content(new.category, read(block), block.value())
             found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find, got.lead))
         return found
 
@@ -86,7 +100,7 @@ class Bodies:
             got,
             self._readings.value(entry),
             call=self._readings.call_of(node, got),
-            highlight=self._highlight,
+            highlight=self.highlight,
             facts=facts(got, scene, entry, ledger) if got.media else (),
         )
         return content.under(segment_lines.lines(scene, entry, words(got), room), body)
@@ -127,3 +141,22 @@ def closing(more: int | None, how: Opened, money: str = "") -> list[Span]:
         "⏎ fold  " + ("e more  " if more != 0 else "") + "o pager  y copy  " + ("r read" if how.raw else "r raw JSON")
     )
     return [Span(left + (f"{money}  " if money else ""), "dim"), Span(keys, "faint")]
+
+
+class RowDrawing(Protocol):
+    """Draws rows to be read (`reading.Reading`)."""
+
+    def grows(self, index: int) -> bool:
+        """Whether row `index` shows more of itself here when it is opened."""
+
+    def fold(self, index: int) -> bool:
+        """Fold a text into one line, or show it again; whether row `index` is a text."""
+
+    def says(self, index: int, line: int, grid: Grid) -> bool:
+        """Whether a person says line `line` of row `index`."""
+
+    def height(self, index: int, grid: Grid) -> int:
+        """Lines of row `index`."""
+
+    def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
+        """Line `line` of row `index`."""

@@ -7,9 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 
+_THINKING: Final = INDEX["thinking"]
+_LONG: Final = 1 << 18
+"""Bytes of a block from which on it says something, without being read."""
 MISSING: Final = ROOT
 """The entry of what is not recorded: the row before the first block."""
 
@@ -77,6 +82,9 @@ class RowIndex:
         self._shared = 0
         self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
         self._missing = False
+        self.withheld: list[int] = []
+        """The nodes of reasoning that only its provider can read: the first has a row, which stands for all."""
+        self._sealed: dict[int, bool] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -88,6 +96,11 @@ class RowIndex:
     def entries(self) -> Sequence[int]:
         """All entries; not to be changed."""
         return self._entries
+
+    @property
+    def rules(self) -> Sequence[RuleRow]:
+        """All rules; not to be changed."""
+        return self._rules
 
     @property
     def context_rows(self) -> int:
@@ -118,12 +131,15 @@ class RowIndex:
         known = (hidden, len(moved) if hidden else 0)
         if known != self._hidden or missing != self._missing:
             self._cut(0)
+            self.withheld.clear()
             self._head, self._hidden, self._missing = ROOT, known, missing
             if missing:
                 self._entries.append(MISSING)
         else:
             self._cut(self._shared)
             self._head = self._back_to(self._tree.common(self._head, head))
+            while self.withheld and self._tree[self.withheld[-1]].depth > self._tree[self._head].depth:
+                self.withheld.pop()
         at = boundaries or {}
         self._add(self._tree.path(head, self._head), at, moved)
         self._head, self._shared = head, len(self._entries)
@@ -141,13 +157,13 @@ class RowIndex:
 
     def _back_to(self, node: int) -> int:
         """Keep the rows of the context `node`; of a shorter one where its last message may still get content."""
-        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self._place))
+        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.place))
         last = next((entry for entry in reversed(self._entries) if entry >= 0), ROOT)
         if self._tree[last].block.kind == HEADER:
             node = last
         if self._tree[node].block.kind == HEADER:
             node = self._tree[node].parent
-        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self._place))
+        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.place))
         return node
 
     def _put(self, rule: RuleRow) -> None:
@@ -165,14 +181,25 @@ class RowIndex:
                 continue
             if here.block.kind == HEADER and at + 1 < len(path) and tree[path[at + 1]].block.kind != HEADER:
                 continue
+            if here.category == _THINKING and self._is_sealed(node):
+                self.withheld.append(node)
+                if len(self.withheld) > 1:
+                    continue
             add(node)
 
-    def _place(self, entry: int) -> int:
-        # Twice the depth, so that a rule stands between two blocks.
+    def _is_sealed(self, node: int) -> bool:
+        found = self._sealed.get(node)
+        if found is None:
+            block = self._tree[node].block
+            found = self._sealed[node] = len(block.body) < _LONG and not read(block).text.strip()
+        return found
+
+    def place(self, entry: int) -> int:
+        """Where an entry stands: twice the depth of its block, so that a rule stands between two of them."""
         if entry >= 0:
             return 2 * self._tree[entry].depth
         return 2 * self._tree[self.rule(entry).before].depth - 1
 
     def index_of(self, entry_depth: int) -> int:
         """The row of the block at that depth of the context, or the nearest one above it that is shown; at least 0."""
-        return max(0, bisect_right(self._entries, 2 * entry_depth, key=self._place) - 1)
+        return max(0, bisect_right(self._entries, 2 * entry_depth, key=self.place) - 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core.block import HEADER, UNREADABLE
@@ -16,7 +17,7 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers
 from ctxtui.views.text.grid import Grid, figure, fitted
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.span import Span, width
 from ctxtui.views.transcript.row_index import RuleRow
 
 BAR_STEP: Final = 350
@@ -27,6 +28,13 @@ BLANK: Final = Span(" ")
 
 _USER: Final = INDEX["user"]
 _CALL: Final = INDEX["tool_call"]
+_COMPACTED: Final = (
+    Span("╌ ", "hair"),
+    Span("⏎", "accent bold"),
+    Span(" lost ", "faint"),
+    Span("(", "accent bold"),
+    Span(" before ", "faint"),
+)
 _SIGN_OF_RULE: Final = {
     "compaction": MARK["compaction"].span,
     "microcompaction": MARK["compaction"].span,
@@ -73,7 +81,7 @@ def block_row(
         says = says._replace(asked="")
     return TranscriptRow(
         gutter=_gutter(charge, node, sent and read),
-        turn=str(node.turn) if node.opens_turn and not scene.partial else "",
+        turn=str(scene.turns.of(node.id)) if node.opens_turn and not scene.partial else "",
         sign=glyph,
         words=(*_gone(scene, node), *_words(says, sign.style, read=read, asks=asks(node))),
         tokens=_tokens(own, counted=counted, read=read),
@@ -95,6 +103,18 @@ def _gone(scene: Scene, node: Node) -> tuple[Span, ...]:
 def asks(node: Node) -> bool:
     """Whether a block is a person's words: its row is bold, on a ground of its own."""
     return node.category == _USER and node.place.mark != "meta" and node.block.kind != UNREADABLE
+
+
+def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> TranscriptRow:
+    """The row of the first block of reasoning that only its provider can read, for all such `nodes` of the context."""
+    blocks = f"in {len(nodes):,} blocks, " if len(nodes) > 1 else ""
+    words = (Span("encrypted reasoning ", "dim italic"), Span(f"{blocks}only its provider can read it", "faint"))
+    counted = [node for node in nodes if scene.running.counted(node)]
+    tip = scene.tip
+    read = sum(scene.running.own(node) for node in counted if scene.running.is_read(tip, node))
+    unread = sum(scene.running.own(node) for node in counted) - read
+    figure = Span(numbers.tokens(read), "ink") if read else Span(numbers.unread(unread), "faint")
+    return replace(row, words=words, tokens=figure, weight=read)
 
 
 def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
@@ -169,11 +189,11 @@ def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
     line = [
         row.gutter,
         Span(cursor, "accent" if cursor != "↑" else "dim"),
-        # From turn 100 on the number takes the blank behind it too.
-        *([figure(row.turn, "cat-user bold", 3)] if wide else [figure(row.turn, "cat-user bold", 2), row.note]),
+        # From turn 100 on the number takes a cell more, and the text one less.
+        *([figure(row.turn, "cat-user bold", 3), gap] if wide else [figure(row.turn, "cat-user bold", 2), row.note]),
         row.sign,
         row.note if wide else gap,
-        *fitted(row.words, grid.text),
+        *fitted(row.words, grid.text - wide),
     ]
     if grid.call:
         line += [figure(row.call, "dim", grid.call), gap, figure(row.cost.text, row.cost.style, grid.cost)]
@@ -190,6 +210,11 @@ def draw_rule(rule: RuleRow, grid: Grid, cursor: str = " ") -> list[Span]:
     word = _WORD_OF_RULE.get(rule.kind, rule.kind)
     text = " · ".join(part for part in (word, rule.text) if part)
     spans = [Span(" "), Span(cursor, "accent"), Span("   "), sign, Span("╌ ", "hair"), Span(text + " ", "dim")]
+    if rule.kind == "compaction":
+        if width(spans) + width(_COMPACTED) >= grid.width:
+            spans[-1] = Span(text.partition(" · by ")[0] + " ", "dim")
+        hint = _COMPACTED if width(spans) + width(_COMPACTED) < grid.width else _COMPACTED[1:2]
+        spans += hint if width(spans) + width(hint) < grid.width else ()
     room = grid.width - 1
     line = fitted(spans, room)
     fill = len(line[-1].text) if line[-1].text.isspace() else 0

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.views.model.staging import Staging
-from ctxtui.views.text import cells, numbers
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, width
 
 if TYPE_CHECKING:
-    from ctxtui.curation.price.request_count import RequestCount
+    from ctxtui.curation.price.rest_of_session import RestOfSession
 
 SHORT: int = 5
 """Lines of the pane that always show: freed, broken, and the three prices."""
+_WIDE: Final = 44
+"""Cells from which the pane says things in full."""
+_WORTH: Final = 0.0005
+"""US dollars from which a price is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class WaitingEdits:
         told = f"{self.count:,} wait{'s' if self.count == 1 else ''} for {self.moment.removeprefix('at ')}"
         if self.left is None:
             return told
-        return f"{told} in {countdown(self.left)}" if self.left else f"{told}: it has come"
+        return f"{told} in {countdown(self.left)}" if self.left else f"{told}: it came"
 
 
 def countdown(seconds: int) -> str:
@@ -72,6 +76,8 @@ class StagedPane:
     warnings: tuple[tuple[str, str], ...] = ()
     asleep: int = 0
     known: bool = False
+    rest: RestOfSession | None = None
+    """What the edits would have saved to the end of the recording; None where nothing followed, or it is not known."""
 
     @property
     def broken(self) -> int:
@@ -88,7 +94,7 @@ def notes(what: StagedPane, room: int) -> list[Span]:
     """For the rule: how many edits, and the keys that end staging."""
     count = len(what.staging.edits)
     if not count:
-        return [Span("all applied", "dim")]
+        return [Span("u", "accent bold"), Span(" takes back", "dim")]
     keys = [Span("w", "accent bold"), Span(" when  ", "dim"), Span("X", "accent bold"), Span(" discard", "dim")]
     if sum(one.count for one in what.waits) < count:
         keys = [Span("a", "accent bold"), Span(" apply  ", "dim"), *keys]
@@ -99,9 +105,13 @@ def notes(what: StagedPane, room: int) -> list[Span]:
 def lines(what: StagedPane, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines; the prices come first."""
     waits = [_fit([Span(" ◷ ", "accent"), Span(one.words, "accent bold")], room) for one in what.waits]
-    out: list[Spans] = [*waits, *_sums(what, room), *_prices(what, room)]
+    out: list[Spans] = [*waits, *_sums(what, room), *_prices(what, room), *_rest(what, room)]
     below = [*_breaks(what, room)]
+    why = [[Span(f" {line}", "dim")] for line in safe_text.wrap(warm(what), room - 2)]
     spare = height - len(out) - len(below)
+    if spare >= len(why):
+        out += why
+        spare -= len(why)
     if below and spare >= 2:
         out += [[], [Span(" what it breaks", "faint")]]
     return [*out, *below][: max(0, height)]
@@ -113,47 +123,48 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
         yield [Span(" frees  ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
     else:
         style = "add bold" if staging.freed > 0 else "warn bold" if staging.freed < 0 else "dim"
-        share = f", {100 * staging.after / what.usable:.0f} %" if what.usable else ""
+        wide = room >= _WIDE
+        share = f"{',' if wide else ''} {100 * staging.after / what.usable:.0f} %" if what.usable else ""
+        # Not the context of the call shown, which the header has: what came since leaves, too.
+        leaves = numbers.tokens(staging.after) if staging.request is not None else numbers.NONE
         yield _fit(
             [
                 Span(" frees  ", "ink"),
-                Span(cells.right(numbers.signed(-staging.freed), 8), style),
-                Span("  → ", "dim"),
-                *_size(staging.request, room >= 44),
-                Span(share, "ink bold"),
+                Span(cells.right(numbers.signed(-staging.freed), 8 if wide else 7), style),
+                Span("  next call " if wide else " next ", "dim"),
+                Span(f"{leaves}{share}", "ink bold"),
             ],
             room,
         )
     broken = staging.breakage
     if broken is not None:
         parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken.tokens), 8), "warn bold")]
-        of = f"  of {numbers.tokens(broken.cached)} cached," if room >= 44 else " "
+        of = f"  of {numbers.tokens(broken.cached)} cached," if room >= _WIDE else " "
         of = f"{of} from block {broken.at + 1:,}"
         yield _fit([*parts, Span(of, "dim")], room)
     elif what.known:
-        yield [Span(" breaks ", "ink"), Span(cells.right("0", 8), "dim"), Span("  nothing of the prefix", "dim")]
+        words = "nothing of the prefix" if room >= _WIDE else "the prefix stays"
+        yield _fit([Span(" breaks ", "ink"), Span(cells.right("0", 8), "dim"), Span(f"  {words}", "dim")], room)
     else:
         yield [Span(" breaks ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
 
 
-def _size(request: RequestCount | None, wide: bool) -> list[Span]:
-    """What a request comes to: its body, and what the client adds; both together where it is not `wide`."""
-    if request is None:
-        return [Span(numbers.NONE, "faint")]
-    if not wide or not request.client:
-        return [Span(numbers.tokens(request.whole), "ink bold")]
-    return [
-        Span(numbers.tokens(request.body), "ink bold"),
-        Span(f" + {numbers.tokens(request.client)} client", "dim"),
-    ]
+def warm(what: StagedPane) -> str:
+    """Why applying now costs something that waiting does not, in a sentence; "" where it does not."""
+    prices = {one.name: one.once for one in what.moments}
+    now, later = prices.get("now"), prices.get("at expiry")
+    if now is None or later is None or now < _WORTH or later >= now:
+        return ""
+    return f"now costs {numbers.money(now)} once: the cache is warm; wait until it expires"
 
 
 def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
     if not what.moments:
         return
-    wide = room >= 44
-    once, call, back = (10, 10, 12) if wide else (8, 7, 8)
-    name = max(1, room - once - call - back - 2)
+    wide = room >= _WIDE
+    once, call, back = (10, 10, 12) if wide else (8, 8, 8)
+    # The last cell stays free.
+    name = max(1, room - once - call - back - 3)
     heads = ("once", "per call", "pays back") if wide else ("once", "a call", "pays")
     yield [
         Span("  " + cells.left("apply", name), "faint"),
@@ -162,7 +173,7 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
     for n, moment in enumerate(what.moments):
         chosen = n == what.chosen
         lead = Span("▸ " if chosen else "  ", "accent")
-        told = f"{moment.name} {moment.hint}".rstrip() if wide else moment.name
+        told = f"{moment.name} {moment.hint}".rstrip() if wide else moment.name.split()[-1]
         # Without a price nothing is said of when it pays: "never" would be a guess.
         known = moment.once is not None
         rate, gain = paid(moment.per_call), "faint" if not known else "add" if moment.pays_back == 0 else "ink"
@@ -173,6 +184,17 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
             Span(cells.right(numbers.signed_money(moment.per_call) if known else numbers.NONE, call), rate),
             Span(cells.right(payback(moment.pays_back, wide) if known else numbers.NONE, back), gain),
         ]
+
+
+def _rest(what: StagedPane, room: int) -> Iterator[Spans]:
+    """What the rest of the recording would have cost more, or less, in the calls that followed."""
+    rest = what.rest
+    if rest is None or rest.usd is None or not rest.holding:
+        return
+    calls = f"{rest.calls:,} call{'' if rest.calls == 1 else 's'} to the end"
+    held = f", {rest.holding:,} with it" if rest.holding < rest.calls and room >= _WIDE else ""
+    told, usd = f" {calls}{held} ", ("≥ " if rest.partial else "") + numbers.signed_money(rest.usd)
+    yield [Span(cells.left(told, max(1, room - len(usd) - 1)), "ink"), Span(usd, f"{paid(rest.usd)} bold")]
 
 
 def paid(usd: float | None) -> str:
@@ -193,32 +215,48 @@ def payback(calls: int | None, wide: bool) -> str:
 
 
 def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
-    staging = what.staging
+    staging, wide = what.staging, room >= _WIDE
     applied = staging.applied
     ok, warn, refused = MARK["ok"].span, MARK["warning"].span, MARK["refused"].span
     if applied.refused:
-        yield _fit([Span(" "), refused, Span(f" {applied.refused}", "crit")], room)
+        yield from _wrapped(refused, applied.refused, room)
     else:
-        repairs = staging.repairs
-        more = [Span(f" with {repairs:,} repair{'' if repairs == 1 else 's'} ", "dim"), Span("✗", "dim")]
-        legal = [Span(" "), ok, Span(" legal", "ok"), Span(f" for {what.dialect.replace('_', ' ')}", "dim")]
-        yield _fit([*legal, *(more if repairs else [])], room)
+        yield _legal(ok, f" for {what.dialect.replace('_', ' ')}" if wide else "", staging.repairs, room)
     if what.thinking_lost:
-        words = f" {numbers.tokens(what.thinking_lost)} of thinking is lost with it"
+        words = f" {numbers.tokens(what.thinking_lost)} of thinking is lost{' with it' if wide else ''}"
         yield _fit([Span(" "), warn, Span(words, "ink")], room)
     for text, about in what.warnings:
-        yield _fit([Span(" "), warn, Span(f" {text} ", "dim"), Span(about, "ink")], room)
+        lead = [Span(" "), warn, Span(" ")]
+        whole = [*lead, Span(f"{text} ", "dim"), Span(about, "ink")]
+        # What it is about stands in the list that the key opens.
+        said = text.removesuffix(":") if text.endswith(":") else f"{text} it"
+        brief = [*lead, Span(f"{said} ", "dim"), Span("(", "dim"), Span("l", "accent bold"), Span(")", "dim")]
+        yield _fit(whole if width(whole) < room else brief, room)
     for held in applied.held[:3]:
-        yield _fit([Span(" "), refused, Span(f" {held.edit.kind}: {held.why}", "crit")], room)
+        yield from _wrapped(refused, f"{held.edit.kind}: {held.why}", room)
     if what.asleep:
-        sleeping = f" {edits(what.asleep)} asleep: the target is not in this context"
-        yield _fit([Span(" "), Span("z", "faint"), Span(sleeping, "dim")], room)
+        why = "not in this context" if wide else "target gone"
+        yield _fit([Span(" "), Span("z", "faint"), Span(f" {edits(what.asleep)} asleep: {why}", "dim")], room)
+
+
+def _legal(ok: Span, where: str, repairs: int, room: int) -> Spans:
+    """That the provider takes it, and how many blocks go so that it does."""
+    count = f"{repairs:,} repair{'' if repairs == 1 else 's'}"
+    more = [Span(f"{'' if where else ','} with {count} ", "dim"), Span("✗", "dim")]
+    return _fit([Span(" "), ok, Span(" legal", "ok"), Span(where, "dim"), *(more if repairs else [])], room)
+
+
+def _wrapped(sign: Span, text: str, room: int) -> Iterator[Spans]:
+    """What is refused, with its sign, in as many lines as it needs."""
+    for n, line in enumerate(safe_text.wrap(safe_text.one_line(text, 300), max(8, room - 4))):
+        yield [Span(" "), sign if not n else Span(" "), Span(f" {line}", "crit")]
 
 
 def _fit(spans: Sequence[Span], room: int) -> Spans:
+    """What fits in `room` cells, the last of which stays free."""
     used, out = 0, []
     for span in spans:
-        left = room - used
+        left = room - 1 - used
         if left <= 0:
             break
         text = span.text if cells.width(span.text) <= left else cells.fit(span.text, left)

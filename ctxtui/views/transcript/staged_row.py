@@ -123,7 +123,7 @@ def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
     return draw(new_row(new), grid, cursor, None, new.edit.does.mark, broken=True, author=new.edit.author)
 
 
-def draw_rule(rule: RuleRow, grid: Grid, broken: int) -> list[Span]:
+def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:
     """A folded run, or the place where the prefix ends; `broken` are the cached tokens that are not read any more."""
     if rule.kind == BREAK:
         text = f" prefix ends here · breaks {numbers.tokens(broken)} cached "
@@ -132,5 +132,11 @@ def draw_rule(rule: RuleRow, grid: Grid, broken: int) -> list[Span]:
         fill = len(line[-1].text) if line[-1].text.isspace() else 0
         return [*line[:-1], Span("╌" * fill, "write"), Span(" ")] if fill else [*line, Span(" ")]
     rows, tokens = counts(rule)
-    told = f"{rows:,} unchanged, {numbers.tokens(tokens)}"
-    return [Span("       "), Span(MARK["folded"].glyph + " ", "faint"), *fitted([Span(told, "faint")], grid.width - 10)]
+    told = f"{rows:,} unchanged, {numbers.tokens(tokens)}" + ("  ⏎ unfolds" if cursor.strip() else "")
+    return [
+        Span(" "),
+        Span(cursor, "accent"),
+        Span("     "),
+        Span(MARK["folded"].glyph + " ", "faint"),
+        *fitted([Span(told, "faint")], grid.width - 10),
+    ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from ctxtui.views.text import bars
-from ctxtui.views.text.signs import CATEGORY
+from ctxtui.core.block import HEADER
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import bars, numbers
+from ctxtui.views.text.signs import CATEGORY, MARK
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import FULL, HIDDEN
 
@@ -22,6 +24,24 @@ def note(done: int, total: int, skipped: int, shown: Sequence[str]) -> list[Span
         if found:
             spans += [Span(f" {word} ", "dim"), *(sign.span for sign in found)]
     return spans
+
+
+def marked(scene: Scene, here: Collection[int], away: int) -> list[Span]:
+    """How many blocks are marked, and the tokens of those that are `here`, in the context shown; `away` are not."""
+    if not here and not away:
+        return []
+    known = all(scene.running.counted(node) for node in here)
+    tokens = numbers.tokens(sum(size(scene, node) for node in here)) if known else numbers.NONE
+    told = f"{MARK['marked'].glyph} {len(here) + away:,} marked · {tokens}"
+    return [Span(f"{told}, {away:,} not in this call  " if away else f"{told}  ", "accent bold")]
+
+
+def size(scene: Scene, node: int) -> int:
+    """Tokens of a counted block of the context shown, as far as the model reads it."""
+    tree, running = scene.session.tree, scene.running
+    behind = tree[node].depth > tree[scene.head].depth
+    read = behind or running.is_read(scene.head, node)
+    return running.own(node) if read and tree[node].block.kind != HEADER else 0
 
 
 def reading(done: int, total: int) -> list[Span]:

@@ -9,6 +9,7 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.wire.codec.check_skeleton import fitting
 from ctxtui.wire.codec.element import Odd
 from ctxtui.wire.codec.frame import Frame, build, walk
 from ctxtui.wire.codec.memo import Element, Memo
@@ -159,10 +160,15 @@ def _request(
 def encode(request: Request, grammar: Grammar) -> bytes:
     """The body of `request`: byte for byte the decoded one where nothing was changed.
 
-    Raises `ValueError` where the skeleton is another dialect's.
+    Raises `ValueError` where the skeleton is another dialect's, `Malformed` where it is of other blocks.
     """
     if request.skeleton.dialect != grammar.dialect:
         raise ValueError(f"a {request.skeleton.dialect} skeleton cannot be written as {grammar.dialect}")
+    with fitting():
+        return _body(request, grammar).encode("utf-8", "surrogateescape")
+
+
+def _body(request: Request, grammar: Grammar) -> str:
     parts = request.skeleton.parts
     styles = styles_of(parts)
     frame = Frame.from_json(parts["frame"])
@@ -174,7 +180,7 @@ def encode(request: Request, grammar: Grammar) -> bytes:
             section = next(s for s in grammar.sections if s.key == entry.name)
             value = write_section(section, [i for i in held if i[1].place.section == section.name], parts, styles)
         texts.append(f"{entry.before}{entry.key}{entry.colon}{value}")
-    return "".join([*texts, frame.after]).encode("utf-8", "surrogateescape")
+    return "".join([*texts, frame.after])
 
 
 def own_items(request: Request) -> list[tuple[int, Item]]:

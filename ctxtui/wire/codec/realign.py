@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
+from ctxtui.wire.codec.check_skeleton import fitting
 from ctxtui.wire.codec.element import Odd
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import RAW, STRING, group, marks_json, marks_of, pieces_at, size_at, styles_of
@@ -26,7 +27,13 @@ class _Own(NamedTuple):
 
 
 def realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
-    """The skeleton that makes `new` out of the body whose items `old` were."""
+    """The skeleton that makes `new` out of the body whose items `old` were. Raises `Malformed` where it was not of
+    those."""
+    with fitting():
+        return _realigned(skeleton, grammar, old, new)
+
+
+def _realigned(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
     parts = dict(skeleton.parts)
     frame = Frame.from_json(parts["frame"])
     found = align(old, new)

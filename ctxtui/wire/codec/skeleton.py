@@ -22,7 +22,6 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.element import DEPTH, Odd, oddity, pieces_of
 from ctxtui.wire.codec.element import write as write_element
-from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.memo import Element
 from ctxtui.wire.codec.style import COMPACT, Style
 from ctxtui.wire.grammar import Section
@@ -34,21 +33,6 @@ RAW: Final = "raw"
 
 Marked = dict[int, tuple[WireMarker, ...]]
 """Cache markers by item."""
-
-
-def check(parts: Json) -> None:
-    """Raises `ValueError`, `TypeError` or `KeyError` where `parts` are no skeleton's: a recording may be damaged."""
-    frame = Frame.from_json(parts["frame"])
-    frame.params()
-    if not all(isinstance(entry.name, str) for entry in frame.entries):
-        raise ValueError("a member of a frame must have a name")
-    styles_of(parts)
-    for item, marks in marks_of(parts).items():
-        if not isinstance(item, int) or not all(isinstance(mark.key, str) for mark in marks):
-            raise ValueError("a cache marker must stand at an item")
-    for section in parts.get("sections", {}).values():
-        if not isinstance(section, dict):
-            raise ValueError("a section's skeleton must be an object")
 
 
 def styles_of(parts: Json) -> list[Style]:

@@ -560,3 +560,13 @@ def test_the_providers_own_diagnosis_is_held_against_ours(said: dict[str, object
     row = wired(request(LONG), request(LONG, "b"), request(LONG, "b", "c", tools=("grep",)), extra=said)[-1]
     assert row.cause == "tools"
     assert row.evidence.endswith(words and f"; the provider says {words}")
+
+
+def test_a_miss_just_before_the_lifetime_ended_says_how_near_that_was() -> None:
+    talk = Talk()
+    for _ in range(3):
+        talk.call()
+    talk.call(after=294, read=0)
+    assert talk.rows()[-1].evidence.endswith("its lifetime would have ended 6 seconds later")
+    talk.call(after=100, read=0)
+    assert "lifetime" not in talk.rows()[-1].evidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.analysis.context_window import running_window
-from ctxtui.analysis.growth.projection import ROUND, TURN, Limit, compacts_at, limit, outlook, turns_of
+from ctxtui.analysis.growth.projection import ROUND, TURN, Limit, compacts_at, grown_turns, limit, outlook
 from ctxtui.analysis.growth.units_ahead import Range
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
@@ -34,7 +34,7 @@ def steady(turns: int = 6, per_turn: int = 10_000, calls: int = 2) -> Session:
 
 def test_a_steady_session_goes_on_steadily() -> None:
     counted = book(steady(), model_table())
-    assert [turn.growth for turn in turns_of(counted, "main")] == [None] + [10_000] * 5
+    assert [turn.growth for turn in grown_turns(counted, "main")] == [None] + [10_000] * 5
     seen = outlook(counted, "main", 3, 200_000, usd)
     assert (seen.context, seen.turns, seen.unit) == (80_000, 6, TURN)
     assert seen.growth is not None and seen.growth.low < 10_000 < seen.growth.high
@@ -84,7 +84,7 @@ def test_a_compaction_is_no_growth_and_tells_where_the_next_one_comes() -> None:
     script.head = 0
     script.hear(block.text("summary")).call(block.text("ok"), usage=Usage(fresh=20_000))
     counted = book(script.session, model_table())
-    assert [turn.growth for turn in turns_of(counted, "main")] == [None, 110_000, None]
+    assert [turn.growth for turn in grown_turns(counted, "main")] == [None, 110_000, None]
     assert compacts_at(counted, "main", running_window(200_000, 0.75)) == (160_000, "observed")
 
 

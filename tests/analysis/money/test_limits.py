@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
@@ -54,7 +56,9 @@ def test_what_is_not_known_does_not_pass_and_a_single_call_has_nothing_to_hit() 
         ("max_rewrites", True),
         ("max_cost", False),
     ]
-    assert "unknown" in found[0].told
+    assert "unknown" in found[0].told and "unknown" in found[4].told
+    least = verdicts(replace(unknown, cost_usd_at_least=8.03), Limits(max_cost=1.0))[0]
+    assert not least.passed and "≥ 8.0300" in least.told
     assert verdicts(Figures(calls=1), Limits(min_cache_read=0.5))[0].passed
 
 

@@ -62,6 +62,19 @@ def test_a_dry_run_prints_no_request_and_json_holds_everything(ctxtui: Run, requ
     assert (none["request"], none["edits"]) == (None, [])
 
 
+def test_on_a_terminal_the_price_is_shown_and_the_request_only_where_it_is_asked_for(
+    ctxtui: Run, request_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxtui.cli.edit.curate._on_screen", lambda output: output is None)
+    policy = ("--policy", "truncate_results", "--set", "limit=500")
+    ran = ctxtui("curate", request_file, *policy)
+    assert "pays back" in ran.out and '"messages"' not in ran.out
+    assert re.search(r"the request has [\d,]+ bytes: -o FILE writes it", ran.err)
+    kept = ctxtui("curate", request_file, *policy, "-o", tmp_path / "out.json")
+    assert kept.out == "" and json.loads((tmp_path / "out.json").read_text())["messages"]
+    assert ctxtui("curate", request_file, *policy, "--json").json["request"]["messages"]
+
+
 def test_edits_from_a_file_and_a_profile(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
     first = ctxtui("curate", request_file, "--policy", "truncate_results", "--json", "--dry-run").json
     edits = tmp_path / "edits.jsonl"
@@ -93,7 +106,7 @@ def test_other_forms(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
         (["--policy", "gone.toml"], 5, "no such profile @ gone.toml"),
         (["--edits", "gone.json"], 5, "no such file @ gone.json"),
         (["--call", "9"], 5, "no call 9"),
-        (["--to", "codex"], 7, "not codex"),
+        (["--to", "pi"], 7, "not pi"),
     ],
 )
 def test_errors(ctxtui: Run, request_file: Path, arguments: list[str], code: int, message: str) -> None:

@@ -76,6 +76,10 @@ def test_a_recording_becomes_a_file_that_its_tool_resumes(
     assert claude_code_faults(made.read_bytes(), before, made.stem) == []
     assert b'"tool_use"' not in made.read_bytes()
     assert "nothing to mend" in ctxtui("repair", made).err
+    copy, body = tmp_path / "copy.jsonl", tmp_path / "body.json"
+    assert ctxtui("export", recording, "--to", "ctxtui", "-o", copy).code == 0
+    assert ctxtui("repair", copy, "-o", body).code == 0
+    assert "messages" in json.loads(body.read_bytes()), "what no tool resumes becomes a request"
 
 
 def test_the_error_that_a_recording_ends_with_is_taken_by_itself(ctxtui: Run, home: Path, tmp_path: Path) -> None:

@@ -112,8 +112,15 @@ def test_an_export_is_such_a_session_too(ctxtui: Run, recording: Path, tmp_path:
     assert claude_code_context(made.read_bytes()) == claude_code_context(recording.read_bytes())
 
 
+def test_for_codex_another_tools_recording_is_translated(ctxtui: Run, recording: Path) -> None:
+    ran = ctxtui("export", recording, "--to", "codex")
+    assert ran.code == 0 and "codex resume" in ran.err and "not carried over" in ran.err
+    first = json.loads(ran.out.splitlines()[0])
+    assert first["type"] == "session_meta" and first["payload"]["id"] in ran.err
+
+
 def test_another_tools_recording_is_refused_with_the_way_out(ctxtui: Run, recording: Path) -> None:
-    for form in ("codex", "opencode", "pi", "aider"):
+    for form in ("opencode", "pi", "aider"):
         ran = ctxtui("export", recording, "--to", form)
         assert ran.code == 7 and "only a tool's own recording" in ran.err and ran.out == ""
 
@@ -142,3 +149,16 @@ def test_each_tools_session_has_the_size_that_was_said(ctxtui: Run, others: dict
         # aider keeps no figures and counts for itself.
         assert told["freed"] > 0 and shown["method"] != "reported"
         assert 0 < told["after"] - shown["context_tokens"] < 120
+
+
+def test_a_copy_in_our_own_format_is_written_anew_without_what_only_its_session_can_send(
+    ctxtui: Run, recording: Path
+) -> None:
+    copy, out = recording.parent / "copy.jsonl", recording.parent / "out.json"
+    assert ctxtui("export", recording, "--to", "ctxtui", "-o", copy).code == 0
+    told = ctxtui("curate", copy, "--to", "claude-code", "-o", out)
+    assert told.code == 0 and "thinking, which only the session" in told.err
+    asked = [part["id"] for _, part in claude_code_context(out.read_bytes()) if part["type"] == "tool_use"]
+    assert asked and not any(part["type"] == "thinking" for _, part in claude_code_context(out.read_bytes()))
+    refused = ctxtui("curate", copy, "--to", "pi")
+    assert refused.code == 7 and "the recording is ctxtui, not pi" in refused.err

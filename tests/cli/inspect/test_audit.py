@@ -61,8 +61,8 @@ def test_a_folder_stands_for_its_recordings(ctxtui: Run, folder: Path) -> None:
 
 def test_text_has_a_line_per_file_and_one_over_all(ctxtui: Run, folder: Path) -> None:
     lines = ctxtui("audit", folder).out.splitlines()
-    assert lines[0].split()[:2] == ["calls", "median"] and lines[3].startswith("all ")
-    assert lines[5].startswith("cache reads, anthropic: ")
+    assert lines[1].split()[:3] == ["calls", "median", "%"] and lines[4].startswith("all ")
+    assert lines[6].startswith("cache reads, anthropic: ")
 
 
 def test_what_cannot_be_audited_ends_with_its_own_code(ctxtui: Run, folder: Path, tmp_path: Path) -> None:

@@ -67,3 +67,8 @@ def test_the_next_call_goes_on_with_the_parameters_of_the_recorded_requests(ctxt
     coming = told["next_call"]
     assert told["misses"] == [] and not coming["inferred"]
     assert coming["read_tokens"] > 20_000
+
+
+def test_show_headlines_the_call_that_is_asked_for(ctxtui: Run, recording: Path) -> None:
+    assert "rewritten" in ctxtui("show", recording, "--call", "5").out.splitlines()[2]
+    assert "rewritten" not in ctxtui("show", recording, "--call", "3").out

@@ -9,6 +9,9 @@ import pytest
 from tests.cases.dated_system import CALLS, DIALECTS, TOOLS, bodies
 from tests.cli.conftest import Run
 
+RULED = ("anthropic", "openai chat", "openai responses")
+"""Where there are rules for the cache, so that a miss can be foretold."""
+
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_date_in_the_system_prompt_is_a_miss_at_every_call_after_the_first(
@@ -21,15 +24,17 @@ def test_a_date_in_the_system_prompt_is_a_miss_at_every_call_after_the_first(
     found = sorted(cache["misses"], key=lambda one: one["call"])
     assert [one["call"] for one in found] == list(range(2, CALLS + 1))
     assert {one["cause"] for one in found} == {"system changed"}
-    assert all(one["partial"] and one["read_tokens"] == TOOLS for one in found), "the tools were read"
+    if dialect != "ollama":  # which reports nothing of its cache
+        assert all(one["partial"] and one["read_tokens"] == TOOLS for one in found), "the tools were read"
     assert all(one["written_again_tokens"] > 3_000 for one in found), "the rules were written again, less their date"
-    assert cache["tested"] == cache["foreseen"] == CALLS - 1 and not cache["false_alarms"]
+    tested = CALLS - 1 if dialect in RULED else 0
+    assert cache["tested"] == cache["foreseen"] == tested and not cache["false_alarms"]
     why = ctxtui("why", path, "--json").json
     assert [one["call"] for one in sorted(why["rewrites"], key=lambda one: one["call"])] == list(range(2, CALLS + 1))
     assert ctxtui("check", path, "--max-rewrites", CALLS - 2).code == 8
     assert ctxtui("check", path, "--max-rewrites", CALLS - 1).code == 0
     audited = ctxtui("audit", path, "--json").json["cache_misses"]
-    assert [(one["call"], one["foretold"]) for one in audited] == [(n, True) for n in range(2, CALLS + 1)]
+    assert [(one["call"], one["foretold"]) for one in audited] == [(n, dialect in RULED) for n in range(2, CALLS + 1)]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

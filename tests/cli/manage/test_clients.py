@@ -29,7 +29,7 @@ def test_sessions_lists_every_client(ctxtui: Run, desk: Path) -> None:
     assert by_id["ses_two"]["title"] == "opencode ses_two" and by_id["ses_two"]["size"] is None
     assert (by_id["ses_two"]["cwd"], by_id["ses_two"]["client_version"]) == (str(desk), "1.18.33")
     assert by_id["ses_two"]["modified"] == pytest.approx(AT + 121, abs=1)
-    assert ctxtui("sessions").out.count("\n") == len(told)
+    assert ctxtui("sessions").out.count("\n") == 1 + len(told)
 
 
 VERSIONS = {

@@ -165,3 +165,25 @@ def test_a_profile_runs_its_policies_on_each_others_results() -> None:
     made = run_all(steps, situation_of(context))
     assert {edit.author for edit in made} == {"sliding_window", "truncate_results"}
     assert run_all(steps, situation_of(context, made)) == []
+
+
+def test_a_window_drops_what_was_cut_before_and_keeps_the_newest_call() -> None:
+    result = "a line of a long result\n" * 40
+    messages: list[Any] = [{"role": "user", "content": "begin"}]
+    context, request = context_of({"model": "m", "max_tokens": 9, "messages": messages}, "anthropic")
+    log: list[Edit] = []
+    profile = (
+        Step(POLICIES["truncate_results"], {"limit": 100}),
+        Step(POLICIES["sliding_window"], {"n": 1, "slack": 0}),
+    )
+    for n in range(6):
+        call = {"type": "tool_use", "id": f"c{n}", "name": "t", "input": {}}
+        answer = {"type": "tool_result", "tool_use_id": f"c{n}", "content": result}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
+        context, request = context_of({"model": "m", "max_tokens": 9, "messages": messages}, "anthropic")
+        made = run_all(profile, situation_of(context, log, rules=rules_for("anthropic")))
+        log += made
+        applied = apply(context, log, rules_for("anthropic"))
+        sent = canonical.loads(outgoing(applied, request.skeleton, dialect="anthropic", model="m").body)["messages"]
+        assert [one["role"] for one in sent] == ["user", "assistant", "user"], n
+        assert sent[1]["content"][0]["id"] == f"c{n}", "the newest call stays, with its result"

@@ -26,7 +26,7 @@ class Told:
 
 def remedy(names: str, freed: int, risk: Risk = Risk.OUTSIDE) -> Remedy:
     steps = tuple(Step(Policy(name, "", lambda situation, settings: ())) for name in names.split("+"))
-    return Remedy(steps, (Edit(names, "drop"),), freed, risk, {}, 0)
+    return Remedy(steps=steps, edits=(Edit(names, "drop"),), freed=freed, risk=risk, saved={}, put_in=0)
 
 
 def tag(freed: int, once: float | None, per_call: float | None) -> PriceTag:
@@ -81,8 +81,8 @@ def test_trifles_are_not_named() -> None:
 def test_only_pairs_that_free_more_than_their_parts_are_priced() -> None:
     asked: list[str] = []
 
-    def price(edits: Any, quoted: bool) -> PriceTag:
-        asked.append(edits[0].id)
+    def price(one: Remedy) -> PriceTag:
+        asked.append(one.edits[0].id)
         return tag(100, 0.0, -0.1)
 
     found = [remedy("a", 100), remedy("b", 50), remedy("a+b", 102), remedy("b+a", 150)]
@@ -90,8 +90,8 @@ def test_only_pairs_that_free_more_than_their_parts_are_priced() -> None:
 
 
 def test_what_costs_more_than_it_saves_is_no_advice() -> None:
-    assert list(priced([remedy("a", 100)], lambda edits, quoted: tag(100, 0.5, -0.001), 20)) == []
-    assert list(priced([remedy("a", 100)], lambda edits, quoted: None, 20)) == []
+    assert list(priced([remedy("a", 100)], lambda one: tag(100, 0.5, -0.001), 20)) == []
+    assert list(priced([remedy("a", 100)], lambda one: None, 20)) == []
 
 
 def test_it_says_how_it_is_asked_for() -> None:

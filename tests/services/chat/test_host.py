@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,20 @@ async def test_leave_for_the_session_does_not_reach_what_other_programs_obey(tmp
         made.host.feed(ev.Permitted("t2", ev.ToolLeave.NEVER))
         await made.rest()
         assert not (tmp_path / "work" / ".git").exists()
+
+
+async def test_without_a_user_what_other_programs_obey_is_refused(tmp_path: Path) -> None:
+    paths = (".git/hooks/pre-commit", ".github/workflows/ci.yml", "ctxtui.toml", "sub/../.mcp.json", "a.txt")
+    writes = [use(f"t{n}", "write_file", path=path, content="x") for n, path in enumerate(paths)]
+    async with provider([answer("m1", *writes), answer("m2", text("done"))]) as server, chat(server, tmp_path) as made:
+        runner = made.host.runner
+        assert runner is not None
+        runner.state = replace(runner.state, attended=False, allowed=frozenset({"write_file"}))
+        await made.say("write")
+        assert [path.name for path in (tmp_path / "work").rglob("*")] == ["a.txt"]
+        told = [block for message in json.loads(server.bodies[1])["messages"] for block in message["content"]]
+        refused = [one for one in told if isinstance(one, dict) and one.get("is_error")]
+        assert len(refused) == 4 and not made.moments(mo.LeaveAsked)
 
 
 async def test_no_tool_begins_before_its_answer_is_on_record(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from ctxtui.services.chat.chat_model import ChatModel
 PARTNER = ChatModel(Endpoint("offline", ANTHROPIC, kind="offline"), "offline")
 
 
-async def test_it_answers_until_it_is_ended() -> None:
+async def test_it_answers_until_it_is_ended(cold_children: None) -> None:
     partner, end = await offline_provider.start(PARTNER)
     client = anthropic.AsyncAnthropic(base_url=partner.endpoint.base_url, api_key="x", max_retries=0)
     asked = client.messages.create
@@ -25,7 +25,7 @@ async def test_it_answers_until_it_is_ended() -> None:
     await client.close()
 
 
-async def test_a_start_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_start_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, cold_children: None) -> None:
     monkeypatch.setattr("ctxtui.services.child_process.sys.executable", "/bin/false")
     with pytest.raises(ProviderError, match="could not be started"):
         await offline_provider.start(PARTNER)

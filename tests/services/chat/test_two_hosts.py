@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -22,6 +23,7 @@ from ctxtui.services.chat.resume import hosted_by, is_unfinished, unfinished_her
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.store import leases
 from ctxtui.store.host_process import hosting
+from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight, SessionResumed, Writer
 from tests.services.chat.test_host import PART, database, hanging
@@ -105,3 +107,48 @@ async def test_a_chat_that_was_opened_and_never_begun_lets_go(tmp_path: Path) ->
         assert hosted_by(id_, config(tmp_path).settings)
         assert await host.close()
         assert hosted_by(id_, config(tmp_path).settings) == ""
+
+
+async def test_what_two_hosts_left_that_did_not_know_of_each_other_is_all_on_record(tmp_path: Path) -> None:
+    """The disk was full when they came, so that neither could say that it is there; both were killed."""
+    script = [answer("m1", text("one")), answer("m2", text("two")), answer("m3", text("three"))]
+    part = PART[: PART.index(b"read_file") + 300]
+    sent = json.dumps({"at": 1.0, "attempt": 1, "dialect": "anthropic"})
+    async with provider(script) as server:
+        async with chat(server, tmp_path) as made:
+            await made.say("first")
+            id_ = made.host.session.about.id
+        path = database(tmp_path)
+        hosts = [Writer(path, Tree(), host=hosting(time.time())) for _ in range(3)]
+        for name, writer in zip("abc", hosts, strict=True):
+            writer.put(SessionResumed(id_))
+            writer.put(InFlight("m1", 1.0, "said", f"{name} asks"))
+            assert writer.wait(5)
+        for (kind, data), number in (
+            (("sent", sent), 0),
+            (("heard", part), 0),
+            (("sent", sent), 2),
+            (("queue", '["later"]'), 1),
+        ):
+            hosts[number].put(InFlight("m1", 2.0, kind, data))
+            assert hosts[number].wait(5)
+        hosts[2].put(InFlight("m1", 3.0, "draft", "c drafts"))
+        assert all(writer.close() for writer in hosts)
+        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+            found = made.host.recovered
+            assert len(found.others) == 2 and found.draft == "c drafts" and found.queue == ("later",)
+            await made.say("go on")
+            assert b"c asks" in server.bodies[1] and b"later" in server.bodies[1] and b"a asks" not in server.bodies[1]
+        left = {event.kind: event.data for event in in_flight(path, id_)}
+        assert left == {"draft": "c drafts", "queue": "[]"}
+        with Store.open(path) as store:
+            back = store.load(id_)
+        tree, ends = back.tree, {call.id: call for call in back.calls.values() if call.error}
+        whole = [[str(item.block.body) for item in tree.items(one.response_head)] for one in ends.values()]
+        assert [sum("asks" in body for body in bodies) for bodies in whole] == [1, 1], "each begins where it began"
+        said = [body for bodies in whole for body in bodies if "asks" in body or "a long story" in body]
+        assert ["a asks" in "".join(said), "b asks" in "".join(said), "a long story" in "".join(said)] == [True] * 3
+        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+            assert not made.host.recovered.others and not made.host.recovered.replayed
+            await made.say("and on")
+        assert str(server.bodies[2]).count("c asks") == 1

@@ -177,3 +177,28 @@ def test_a_flag_without_value_and_a_named_file_that_is_missing(tmp_path: Path) -
 def test_every_setting_is_described() -> None:
     text = describe()
     assert all(f"\n{name} " in f"\n{text}" for name in FIELDS)
+
+
+def test_sizes_by_model(tmp_path: Path) -> None:
+    text = '[models."qwen2.5-coder:32b"]\ncontext_size = 16384\nusable_context = 12000\n[windows]\nmine = 9000\n'
+    found = load(env={}, cwd=tmp_path, user=write(tmp_path / "u.toml", text)).settings
+    assert found.context_sizes == {"qwen2.5-coder:32b": 16384, "mine": 9000}
+    assert found.usable_contexts == {"qwen2.5-coder:32b": 12000}
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "fix"),
+    [
+        ('[models."qwen2.5-coder:32b"]\ncontext_size = 500000', "500,000 is more than the 32,768", "32768 or less"),
+        ('[models."qwen2.5-coder:32b"]\nusable_context = 40000', "40,000 is more than its window of 32,768", "24576"),
+        ("[models.mine]\ncontext_size = 8000\nusable_context = 9000", "9,000 is more than its window of 8,000", "6000"),
+        ("[models.mine]\ncontext_size = 8\n[windows]\nmine = 9", "two windows of one model", "take one of them away"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_told_with_file_value_maximum_and_fix(
+    tmp_path: Path, text: str, told: str, fix: str
+) -> None:
+    user = write(tmp_path / "c.toml", text)
+    with pytest.raises(BadConfig, match=told) as caught:
+        load(env={}, cwd=tmp_path, user=user)
+    assert str(user) in caught.value.place and fix in caught.value.way_out

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.analysis.context_window import running_window
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -110,13 +111,13 @@ def test_a_child_that_dies_is_replaced_by_counting_here() -> None:
         apart.close()
 
 
-def test_a_child_that_cannot_start_says_so() -> None:
+def test_a_child_that_cannot_start_says_so(cold_children: None) -> None:
     child = ChildProcess("ctxtui.services.nowhere:make")
     with pytest.raises(ChildGone):
         child.ask(1)
 
 
-def test_a_child_ends_with_its_pipe() -> None:
+def test_a_child_ends_with_its_pipe(cold_children: None) -> None:
     child = ChildProcess("ctxtui.services.workers.counting_worker:make")
     child.ask(CountThese(CARD, []))
     process = child._process
@@ -201,3 +202,11 @@ def test_the_users_windows_are_over_the_tables() -> None:
     table = table_for(Settings(windows={"claude-opus-4": 12_345}))
     assert table.card("claude-opus-4-20250514").window == 12_345
     assert table_for(Settings()).card("claude-opus-4-20250514").window != 12_345
+
+
+def test_the_users_usable_part_of_a_window_is_over_the_share() -> None:
+    table = table_for(Settings(models={"claude-opus-4": {"context_size": 20_000, "usable_context": 17_000}}))
+    card = table.card("claude-opus-4-20250514")
+    assert (card.window, card.usable) == (20_000, 17_000)
+    assert running_window(20_000, 0.75, own=card.usable or 0).usable == 17_000
+    assert running_window(20_000, 0.75).usable == 15_000

@@ -187,6 +187,7 @@ def test_where_nothing_can_stop_a_pattern_none_is_tried() -> None:
     assert told == [[("", 0), ("mine", 1)]]
 
 
+@pytest.mark.slow
 def test_ten_megabytes_are_split_within_seconds() -> None:
     texts = [systems.feedback(1, code_lines=400_000), systems.reminder(3, lines=100_000), systems.screen(20_000)]
     texts += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,19 +21,24 @@ from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.package_data import model_table, price_table
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
+from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.staging import StagingArea
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text.span import plain
+from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, lines
 from tests.analysis.cache.test_audit import Talk
 from tests.analysis.sessions import book
 from tests.cases.inspect import InMemory
+from tests.cases.sessions import every_category
 from tests.services.chat.test_host_offline import desk
 from tests.services.chatting import Chat, config
 
@@ -259,4 +265,45 @@ def test_without_a_price_nothing_is_said_of_when_it_pays(room: int) -> None:
     )
     assert "$" in priced and "unknown" not in priced
     assert " unknown " in unpriced and "never" not in unpriced
-    assert "at expiry" in unpriced and "unknownunknown" not in unpriced
+    assert ("at expiry" if room >= 44 else "expiry ") in unpriced and "unknownunknown" not in unpriced
+
+
+WORST = (
+    MomentPrice("now", "", 0.404, -0.011, 37),
+    MomentPrice("at expiry", "4:12", -0.012, -0.011, 0),
+    MomentPrice("next miss", "", -12.34, -0.011, 0),
+)
+
+
+@pytest.mark.parametrize("room", [34, 50])
+def test_the_pane_keeps_its_columns_apart_its_last_cell_free_and_its_sentences_whole(room: int) -> None:
+    table = talk(4)
+    table.stage(DROP, *table.results()[:1])
+    pane = replace(
+        table.pane(),
+        moments=WORST,
+        thinking_lost=12_900,
+        warnings=(
+            ("16 later blocks quote", "entire.io/cli/strategy +14"),
+            ("3 literals lost in Σ:", "src/shop/cart.py"),
+        ),
+        asleep=2,
+    )
+    shown = [plain(line) for line in lines(pane, room, 40)]
+    assert all(width(line) < room for line in lines(pane, room, 40)), shown
+    assert not any("…" in line for line in shown), shown
+    text = "\n".join(shown)
+    assert re.search(r"\+\$0\.404 +−\$0\.011 +37", text)
+    said = " ".join(text.split())
+    assert "now costs $0.404 once: the cache is warm; wait until it expires" in said
+    assert "16 later blocks quote" in said and "legal" in said and "1 repair ✗" in said
+    assert re.search(r"frees +−\S+ +next(?: call)? \S+", text), "which of the two figures it is"
+    # What does not cost more now needs no advice.
+    assert "warm" not in "".join(plain(line) for line in lines(replace(pane, moments=WORST[2:]), room, 40))
+
+
+def test_a_database_that_is_only_just_being_made_has_no_edits(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path))
+    database(settings.data_dir).touch()
+    session = every_category()
+    assert SessionEdits(Loaded(session, "a session"), settings).of("main").log == ()

@@ -16,7 +16,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.figures import figures
 from ctxtui.core.category import INDEX
-from ctxtui.core.errors import NoContext, NotFound
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.legality.request_check import RequestRefused
@@ -33,11 +33,13 @@ from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.weights import tokens
 from ctxtui.wire.registry import DIALECTS
 from tests.analysis.cache.test_audit import Talk
+from tests.cases import claude_code
 from tests.corpus import CORPUS
 from tests.pty_app import REPO
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-LARGEST = 1_000_000
+SMALLEST, LARGEST = 2_000, 1_000_000
+"""Bytes of the recordings that `make test` tries some of; `make test-all` tries them all."""
 _THINKING = INDEX["thinking"]
 
 
@@ -102,6 +104,32 @@ def test_on_a_transcript_it_is_the_same_figure() -> None:
     assert len(shares) > 8 and max(shares) < 0.003, "a call that nothing answers is not written, but for its header"
 
 
+def test_messages_that_are_written_as_one_have_one_head(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_bytes(claude_code.generate(n_messages=20, seed=3))
+    assert {name: told - written for name, told, written in errors(load(path).session)} == {
+        "sliding_window": 0,
+        "keep_rounds": 0,
+        "hybrid": 0,
+        "stateless": 0,
+    }
+
+
+def test_a_head_goes_on_when_its_messages_first_part_is_not_written(tmp_path: Path) -> None:
+    script, path = claude_code.Script(), tmp_path / "unsigned.jsonl"
+    for number in range(4):
+        script.user(f"Please look at file {number}. " + "It is long. " * 40)
+        call = claude_code.tool_use(f"t{number}", "Read", file_path=f"src/{number}.py")
+        for at, last in enumerate((call, claude_code.text("Done with it."))):
+            thought = claude_code.thinking("I look at it first. " * 9, signature="")
+            script.assistant(thought, last, id=f"m{number}{at}", use=claude_code.usage(fresh=900))
+            if not at:
+                script.result(f"t{number}", "some lines " * 90)
+    path.write_bytes(script.dump())
+    found = list(errors(load(path).session))
+    assert found and all(told == written for _, told, written in found), found
+
+
 def test_without_edits_the_body_is_the_composition() -> None:
     for path in sorted((REPO / "sessions").glob("*.jsonl")):
         session, counter = load(path).session, Counter()
@@ -115,7 +143,9 @@ def test_without_edits_the_body_is_the_composition() -> None:
 
 
 def test_on_recordings_the_tag_tells_the_request_that_is_written() -> None:
-    files = [path for path in CORPUS.rglob("*") if path.is_file() and 2_000 < path.stat().st_size < LARGEST]
+    files = [
+        path for path in CORPUS.rglob("*") if path.is_file() and (THOROUGH or SMALLEST < path.stat().st_size < LARGEST)
+    ]
     if not files:
         pytest.skip("corpus absent")
     shares: list[float] = []
@@ -123,8 +153,8 @@ def test_on_recordings_the_tag_tells_the_request_that_is_written() -> None:
         try:
             session = load(path).session
             choose(session)
-        except (NoContext, NotFound):
-            continue
+        except CtxtuiError:
+            continue  # holds no context
         try:
             shares += held(path, session)
         except RequestRefused:

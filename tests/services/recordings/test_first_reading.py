@@ -218,3 +218,16 @@ def test_the_head_is_kept_once(tmp_path: Path) -> None:
     list(reading.chunks([said("one"), said("two")]))
     assert reading.head == said("one") + said("two")
     assert reading.lines == 2
+
+
+def test_what_was_read_counts_before_it_is_folded(tmp_path: Path) -> None:
+    """A screen may be slow to take what a thread has read: the recording holds a context all the same."""
+    path = tmp_path / "session.plain"
+    path.write_bytes(said("one") + said("two"))
+    loaded, news = opening(path)
+    brought = list(news)
+    assert not words(loaded.session) and loaded.holds_context
+    loaded.check()
+    for one in brought:
+        loaded.take(one)
+    assert words(loaded.session) == ["one", "two"]

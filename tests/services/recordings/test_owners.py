@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings import live_clients
-from ctxtui.services.recordings.discover import find
+from ctxtui.services.recordings.discover import SAMPLES, find, watched
 from ctxtui.services.recordings.live_clients import Client, clients, is_owned, owned
 from tests.services.library.test_library import home, recording  # noqa: F401
 
@@ -126,6 +127,8 @@ def test_a_new_session_in_a_database_is_noticed(home: Path, tmp_path: Path) -> N
     path = tables(home / ".local/share/opencode/opencode.db", opencode(home))
     shelf = SessionLibrary(Settings(), home)
     before = shelf.glimpses()
+    samples = {str(Path(one.path).parent) for one in before if one.group == SAMPLES}
+    assert samples and samples.isdisjoint(watched(find(home, samples=sample_paths()), {}, {}))
     assert not shelf.folders_changed()
     with sqlite3.connect(path) as connection:
         connection.execute("INSERT INTO session (id, title, time_updated) VALUES ('ses_new', 'new', 1)")

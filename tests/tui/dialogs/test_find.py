@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from ctxtui.tui.dialogs.find import FindScreen
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
+from ctxtui.views.lists import search_hits
+from ctxtui.views.lists.search_hits import Folded, FoundSession, Spotted
 from tests.services.search.test_search import write
 from tests.tui.inspector.test_inspector import until
 
@@ -55,10 +58,29 @@ async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
         assert isinstance(screen, InspectorScreen)
         await until(pilot, lambda: screen.owner(SearchController).searching and "of 1" in shown(pilot))
         assert screen.state.index == 0
-        await pilot.press("escape", "h")
+        await pilot.press("escape", "q")
         await until(pilot, lambda: isinstance(pilot.app.screen, FindScreen))
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, FindScreen))
+
+
+def test_a_session_with_many_hits_hides_no_other() -> None:
+    def spotted(target: str, n: int) -> Spotted:
+        return Spotted(
+            target=target, title=target, thread="main", call=n, digest=str(n), category="user", label="", hits=1,
+            snippet="x", at=0, end=1,
+        )  # fmt: skip
+
+    many = FoundSession("a", "a", [spotted("a", n) for n in range(40)])
+    few = FoundSession("b", "b", [spotted("b", n) for n in range(4)])
+    listed = search_hits.rows([many, few])
+    assert [type(row).__name__ for row in listed[:6]] == ["FoundSession", *["Spotted"] * 3, "Folded", "FoundSession"]
+    assert len(listed) == 10 and "37 more" in "".join(s.text for s in search_hits.more(Folded(many), here=False))
+    many.opened = True
+    assert len(search_hits.rows([many, few])) == 46
+    shell = replace(spotted("a", 1), category="tool_result", label="exec_command")
+    row = "".join(s.text for s in search_hits.TABLE.draw(shell, 80))
+    assert " $ " in row and "exec_command" not in row, "as every other row calls it"
 
 
 def test_a_new_search_ends_the_one_before(recorded: Path) -> None:

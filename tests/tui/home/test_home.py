@@ -327,7 +327,7 @@ async def test_rename_is_asked_on_the_prompt_line() -> None:
         assert app.keeper.asked == [("rename", "alpha", "new xq")]
         await pilot.press("down")
         await until(pilot, app, "✓ done that", present=False)
-        await pilot.press("t", *"a b", "escape")
+        await pilot.press("number_sign", *"a b", "escape")
         await pilot.pause()
         assert len(app.keeper.asked) == 1 and app.home.browser.rows.has_focus
 
@@ -336,7 +336,7 @@ async def test_tags_archive_and_import() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, app, "95 %")
-        for keys in (["t", *"x y", "enter"], ["dollar_sign"], ["a"], ["i"]):
+        for keys in (["number_sign", *"x y", "enter"], ["percent_sign"], ["Z"], ["I"]):
             await pilot.press(*keys)
             await until(pilot, app, "✓ done that")
         tagged, *rest = app.keeper.asked
@@ -380,7 +380,7 @@ async def test_a_refusal_names_reason_and_way_out() -> None:
     app.keeper.refuses = True
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, app, "95 %")
-        await pilot.press("i")
+        await pilot.press("I")
         await until(pilot, app, "✗ refused: the database is full; delete something")
 
 

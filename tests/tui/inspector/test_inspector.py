@@ -143,7 +143,7 @@ async def test_categories_are_filtered_by_their_digit() -> None:
         assert "hidden \u2190" in text(screen) and "\u2190 Bash" not in transcript(screen)
         await pilot.press("8")
         assert "hidden" not in text(screen)
-        await pilot.press("6", "6", "equals_sign")
+        await pilot.press("6", "6", "underscore")
         assert set(screen.state.shown) == {"line"}
         await pilot.click("#context", offset=(6, 1))
         assert screen.state.shown[INDEX["system"]] == "full"
@@ -180,7 +180,7 @@ async def test_typing_ahead_reaches_the_prompt() -> None:
 
 async def test_threads() -> None:
     async with opened(with_subagents(), (200, 60)) as (screen, pilot):
-        assert "Find server types" in text(screen)
+        assert "Find server type…" in text(screen)
         await pilot.press("ctrl+t")
         assert screen.state.thread == "find" and "Find server types and socket messages \u2039" in text(screen)
         await pilot.press("ctrl+t")
@@ -294,10 +294,10 @@ async def test_resizing_shows_the_other_layout() -> None:
 
 async def test_help_and_palette_come_from_the_commands() -> None:
     async with opened(every_category()) as (screen, pilot):
-        await pilot.press("question_mark")
+        await pilot.press("question_mark", *"open or fold")
         await pilot.pause(0.1)
         assert "Open the block in place" in text(screen.app.screen)  # type: ignore[arg-type]
-        await pilot.press("escape", "ctrl+p")
+        await pilot.press("escape", "escape", "ctrl+p")
         await pilot.pause(0.1)
         await pilot.press(*"first call", "enter")
         await pilot.pause(0.1)

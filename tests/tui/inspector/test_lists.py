@@ -9,6 +9,7 @@ import pytest
 from ctxtui.services.config.settings import Settings
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.heaviest import HeaviestScreen
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story, every_category, long_session, use, with_subagents
@@ -53,10 +54,55 @@ async def test_blocks_are_listed_by_carry_tokens_and_cost(size: tuple[int, int])
         await pilot.press("W")
         await until(pilot, lambda: "carried in all" in seen(screen))
         assert "carry ↓" in seen(screen) and "high" in seen(screen)
-        await pilot.press("s", "s")
+        await pilot.press("s")
         assert "tokens ↓" in seen(screen)
-        await pilot.press("down", "enter")
-        assert screen.app.screen is screen and screen.panels.transcript.node is not None
+        await pilot.press("s")
+        assert "cost ↓" in seen(screen), "the column of the order is seen at any width"
+        await pilot.press("s", "s", "down", "enter")
+        node = screen.panels.transcript.node
+        assert screen.app.screen is screen and node is not None
+        await pilot.press("home", "end", "W")
+        await until(pilot, lambda: "carried in all" in seen(screen))
+        listed = screen.app.screen
+        assert isinstance(listed, HeaviestScreen) and "tokens ↓" in seen(screen)
+        assert listed.pane.row is not None and listed.node(listed.pane.row) == node
+
+
+async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> None:
+    async with opened(long_session(40, text="word " * 50), (80, 24)) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        await pilot.press("W")
+        await until(pilot, lambda: "carried in all" in seen(screen))
+        assert "⏎ go to it  space mark  d drop  s order  esc close" in seen(screen)
+        listed = screen.app.screen
+        assert isinstance(listed, HeaviestScreen)
+        await pilot.press("home", "down", "down", "space", "space")
+        assert len(screen.state.marks) == 2 and seen(screen).count("■") == 3 and "■ 2 marked" in seen(screen)
+        at, marked = listed.pane.cursor, screen.state.marks
+        await pilot.press("d")
+        await until(pilot, lambda: "dropped: 2 blocks" in seen(screen))
+        staging = screen.panels.staging
+        assert staging is not None and all(node in staging.fates for node in marked) and screen.state.marks == ()
+        assert screen.app.screen is listed and listed.pane.cursor == at and seen(screen).count("✗") >= 2
+        row = listed.pane.row
+        assert row is not None
+        await pilot.press("d")
+        await until(pilot, lambda: listed.sign(row).text == "✗")
+        await until(pilot, lambda: screen.edits.desk is not None and not screen.edits.desk.unsaved)
+        await pilot.press("R")
+        assert "not in this list. ⏎ goes to the block" in seen(screen), "a key that edits elsewhere says so"
+        await pilot.press("u")
+        assert "u undo edit: not in this list. esc, then it works" in seen(screen)
+        await pilot.press("d")
+        await until(pilot, lambda: listed.sign(row).text == " ")
+
+
+async def test_a_list_without_blocks_says_why_a_key_that_edits_does_nothing() -> None:
+    async with opened(every_category(), (80, 24)) as (screen, pilot):
+        await pilot.press("A")
+        await until(pilot, lambda: "mcp" in seen(screen))
+        await pilot.press("d")
+        assert "d drop block: not in this list" in seen(screen)
 
 
 async def test_repeats_are_listed_and_both_blocks_can_be_shown() -> None:

@@ -6,11 +6,13 @@ from typing import TypeVar
 
 import pytest
 
-from ctxtui.analysis.cache.misses import TTL, Missed, Misses, PartingBlock
+from ctxtui.analysis.cache.misses import STRIPPED, TTL, Missed, Misses, PartingBlock
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import MISSES, Report
 from ctxtui.tui.lists.misses import MissesScreen
+from ctxtui.views.lists import misses
+from ctxtui.views.text.span import plain
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import HOSTILE, long_session
 from tests.tui.inspector.test_inspector import until
@@ -43,6 +45,13 @@ def miss(number: int, cause: str, usd: float | None, **more: object) -> Missed:
         "blocks": 342,
     }
     return Missed(**{**fields, **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("room", [100, 110, 120, 200])
+def test_what_is_said_of_stripped_thinking_fits_its_column(room: int) -> None:
+    one = miss(9, STRIPPED, 1.8, evidence="a person spoke, so the thinking before was taken out; " + "more " * 20)
+    row = plain(misses.table([one]).draw(one, room))
+    assert "earlier thinking was taken out" in row and "…" not in row and len(row) == room
 
 
 FOUND = Misses(
@@ -115,3 +124,9 @@ async def test_without_misses_and_with_trouble(what: Misses | CtxtuiError, words
         await until(pilot, lambda: words in shown(app.screen))  # type: ignore[arg-type]
         await pilot.press("escape")
         assert not isinstance(app.screen, MissesScreen)
+
+
+def test_sums_that_lack_a_price_say_so() -> None:
+    whole = plain(misses.head(Misses(FOUND.found[:2], usd=53.86)))
+    assert "$3.37 lost of $53.86" in whole and "≥" not in whole
+    assert "≥ $3.37 lost of ≥ $53.86" in plain(misses.head(Misses(FOUND.found, usd=53.86, unpriced=1)))

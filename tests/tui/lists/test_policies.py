@@ -34,7 +34,7 @@ async def listed(screen: InspectorScreen, pilot: Pilot[None]) -> PoliciesScreen:
 
 
 async def choose(policies: PoliciesScreen, pilot: Pilot[None], name: str) -> None:
-    index = next(n for n, row in enumerate(policies._rows) if row.name == name)
+    index = next(n for n, row in enumerate(policies.rows) if row.name == name)
     policies.pane.move_to(index + 1)
     await pilot.pause()
     assert policies.pane.row is not None and policies.pane.row.name == name
@@ -88,7 +88,7 @@ async def test_the_users_pin_and_the_users_revert_win() -> None:
         overlay = screen.edits.overlay
         assert overlay is not None
         at(screen, "line 3 of code")
-        await pilot.press("p", "z")
+        await pilot.press("p")
         pinned = overlay.staged[0].targets[0]
         await choose(await listed(screen, pilot), pilot, "truncate_results")
         policy = [edit for edit in overlay.staged if edit.author != USER]

@@ -36,7 +36,7 @@ def test_rows_heads_sorting_help_and_the_command_line_have_a_new_column() -> Non
     assert sorted_by("agents", unread, few, many) == ["many", "few", "unread"]
     assert "title, agents" in NextSort.help()
     ids = {"many": "id-1"}
-    assert plain(_table(ids, NOW, figures=True).draw(many, 0)).endswith("  31 agents  ")
+    assert plain(_table(ids, NOW).draw(many, 0)).endswith("  31 agents  ")
     assert _rows([many], ids)[0]["subagents"] == 31
 
 

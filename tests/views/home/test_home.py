@@ -190,7 +190,7 @@ def test_a_call_in_two_files_is_counted_once() -> None:
     ledger = CallOwners()
     ledger.put("first", spent("a", "b", "b"))
     ledger.put("fork", spent("a", "b", "c"))
-    assert ledger.totals(2) == Totals(2, 30, 3.0, 0, 30, 15)
+    assert ledger.totals(2) == Totals(sessions=2, tokens=30, cost=3.0, input=30, read=15)
 
 
 def test_calls_of_a_session_that_goes_pass_to_the_one_that_has_them_too() -> None:
@@ -212,16 +212,29 @@ def test_totals_depend_on_what_is_there_now_only(steps: list[tuple[str, list[str
     assert ledger.totals(0).tokens == 10 * len({call for calls in now.values() for call in calls})
 
 
+def test_sums_follow_the_filter_and_count_a_shared_call_once() -> None:
+    ledger = CallOwners()
+    ledger.put("a", (*spent("1"), *spent("2")))
+    ledger.put("b", (*spent("2"), *spent("3")))
+    ledger.put("c", (*spent("2"), *spent("4")))
+    assert (ledger.totals(3).tokens, ledger.among({"a"}, 3).tokens) == (40, 20)
+    both = ledger.among({"b", "c"}, 3)
+    assert both.tokens == 30, "call 2 is the first session's own, and stands once among these two"
+    assert "2 of 3 sessions" in plain(totals.header(120, "~", both))
+
+
 def test_calls_without_a_price_are_named() -> None:
     ledger = CallOwners()
     ledger.put("s", (*spent("a"), *spent("b", cost=None)))
     assert ledger.totals(1).unpriced == 1
-    assert "$1.00 list price + 1 unpriced" in plain(totals.header(120, "~", ledger.totals(1)))
+    assert "$1.00 list price + 1 call without a price" in plain(totals.header(120, "~", ledger.totals(1)))
 
 
 @pytest.mark.parametrize("size", [20, 40, 80, 120])
 def test_the_header_drops_sums_from_the_left_until_it_fits(size: int) -> None:
-    line = totals.header(size, "~/src/a-rather-long-directory", Totals(61, 140_200_000, 129.37, 0, 100, 95))
+    line = totals.header(
+        size, "~/src/a-rather-long-directory", Totals(sessions=61, tokens=140_200_000, cost=129.37, input=100, read=95)
+    )
     assert width(line) <= max(size, 19)
     assert "ctxtui" in plain(line)
 
@@ -245,7 +258,7 @@ def test_composition_keeps_prompt_order_and_folds_the_smallest() -> None:
 def test_what_is_not_recorded_and_the_residual_stand_last() -> None:
     session = one("s", composition_at_peak=(*PARTS, ("not recorded", 13600), ("residual", -12)), peak_tokens=150_000)
     lines = [plain(line) for line in preview.composition(session, 44, 10)]
-    assert "not recorded ?13.6k" in lines[-2]
+    assert "not recorded  ?13.6k" in lines[-2]
     assert "residual" in lines[-1] and "−12" in lines[-1]
     low = [plain(line) for line in preview.composition(session, 44, 5)]
     assert len(low) == 5 and "not recorded" in low[-1] and not any("░" in line for line in low[:-1])
@@ -325,7 +338,7 @@ def test_sessions_come_and_go() -> None:
     c.put(one("a", spent=spent("x")))
     assert c.totals().tokens == 10 and c.progress() == (1, 2)
     assert c.see([one("b", known=False)])
-    assert c.totals() == Totals(1)
+    assert c.totals() == Totals(sessions=1)
     c.put(one("a"))
     assert "a" not in c.sessions
 
@@ -351,7 +364,7 @@ def test_samples_are_not_the_users_money() -> None:
     c = Collection(HERE, "~")
     c.see([one("s", group="samples", known=False), one("a", known=False)])
     c.put(one("s", group="samples", spent=spent("x")))
-    assert c.totals() == Totals(1)
+    assert c.totals() == Totals(sessions=1)
 
 
 def test_a_session_that_only_the_database_holds_counts_by_its_sums() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.core import block
 from ctxtui.core import block as blocks
+from ctxtui.core.block import Place
 from ctxtui.core.block_content import read
-from ctxtui.core.category import INDEX
+from ctxtui.core.category import INDEX, category_of
 from ctxtui.views.blocks.one_line import words
 from ctxtui.views.model.preview import Preview, byte_size, preview, short_tool
 from tests.cases.sessions import CODE, HOSTILE, MOCHA, PNG, thinking, use
@@ -142,3 +144,17 @@ def test_names_and_sizes() -> None:
         "999.9 kB",
         "1.3 MB",
     ]
+
+
+def test_a_file_of_the_project_is_called_by_its_path() -> None:
+    for mark, text, wanted in (
+        ("file", '<file path="a/b.py">\ndef run(): ...\n</file>', ("a/b.py", "def run(): ...", "")),
+        ("file", '<file path="b.py" form="signatures">\ndef run() …\n</file>', ("b.py", "def run() …", "signatures")),
+        ("memory", '<memory path="todo.md">\nbuy bread\n</memory>', ("todo.md", "buy bread", "")),
+        ("memory", "plain words", ("", "plain words", "")),
+        ("", '<file path="a.py">\nx\n</file>', ("", '<file path="a.py"> x </file>', "")),
+    ):
+        made = block.text(text)
+        category = INDEX[category_of(made, Place("messages", "user", mark))]
+        says = preview(made.kind, category, made.value(), read(made))
+        assert (says.label, says.text, says.asked) == wanted

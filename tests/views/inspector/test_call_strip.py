@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.inspector import strip_columns
+from ctxtui.views.inspector import growth_chart, strip_columns
+from ctxtui.views.inspector.growth_chart import GrowthChart
 from ctxtui.views.inspector.strip_columns import StripColumn
 from ctxtui.views.text.span import Span, plain, width
 
@@ -114,6 +117,14 @@ def test_marks_by_rank() -> None:
     assert strip_columns.marks([StripColumn(1, marks=("ttl miss",))])[0].style == "warn"
 
 
+def test_a_compaction_is_never_hidden() -> None:
+    columns = [StripColumn(1, marks=("miss", "compaction", "turn")), StripColumn(1, marks=("error", "compaction"))]
+    assert plain(strip_columns.marks(columns)) == "ΣΣ"
+    assert plain(strip_columns.marks(columns, here=0)) == "ΣΣ"
+    assert strip_columns.marks(columns, here=0)[0] == Span("Σ", "accent")
+    assert plain(strip_columns.marks(columns, here=1, per=2)) == "Σ▼Σ▲"
+
+
 def test_ahead_shows_the_limit_and_the_projection_from_six_lines_on() -> None:
     assert all(plain(row).strip() == "" for row in strip_columns.ahead(4, 10, 4, 160, 150, 10, 100))
     got = strip_columns.ahead(4, 10, 8, 160, 150, 10, 100)
@@ -125,3 +136,22 @@ def test_axis() -> None:
     assert [plain(row) for row in strip_columns.axis(4, 160_000, 5)] == [" 160k ", "      ", "      ", "    0 "]
     assert plain(strip_columns.axis(8, 160_000, 5)[4]) == "  80k "
     assert plain(strip_columns.axis(1, 160_000, 5)[0]) == " 160k "
+
+
+def test_the_growth_chart_marks_compactions_where_nothing_is_drawn() -> None:
+    chart = GrowthChart((1, 50, 99, 100, 5, 20, 30), 90, 6, compactions=(4 / 6,))
+    with_mark, without = growth_chart.lines(chart, 40, 6), growth_chart.lines(replace(chart, compactions=()), 40, 6)
+    assert [width(line) for line in with_mark] == [width(line) for line in without]
+    assert sum(plain(line).count("Σ") for line in with_mark) == 1
+    # Only a blank or the line of the limit gives way to it.
+    gone = [b for a, b in zip("".join(map(plain, with_mark)), "".join(map(plain, without)), strict=True) if a != b]
+    assert len(gone) == 1 and gone[0] in " ┄"
+
+
+def test_a_ghost_takes_no_height_and_without_colour_the_column_is_lower() -> None:
+    column = StripColumn(read=600, write=100, fresh=100)
+    ghost = [row[0] for row in strip_columns.rows([replace(column, ghost=400)], 4, 800)]
+    assert all(span.text == "█" or " on-" in span.style for span in ghost), "as high as before"
+    assert [strip_columns.GHOST in span.style for span in ghost] == [True, True, False, False]
+    mono = strip_columns.rows([replace(column, ghost=400)], 4, 800, colour=False)
+    assert [row[0].text for row in mono] == [" ", " ", "█", "█"]

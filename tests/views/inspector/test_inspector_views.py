@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.content.tools import ToolUse
-from ctxtui.analysis.context_window import ContextWindow
+from ctxtui.analysis.context_window import COMPACTION, WORDS, ContextWindow
+from ctxtui.analysis.figures import context_size
 from ctxtui.analysis.growth.thread_tree import family
-from ctxtui.core.call import EpochStart
+from ctxtui.analysis.short_names import Names
+from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.category import INDEX
-from ctxtui.core.session import MAIN, CallSeen
+from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
 from ctxtui.views.inspector import call_strip, composition, context_map, header, this_call, threads
@@ -23,12 +26,14 @@ from ctxtui.views.inspector.composition_row import CategoryPart
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.heaviest import Heaviest
 from ctxtui.views.inspector.toolset import toolset
+from ctxtui.views.model.block_cache import Readings
+from ctxtui.views.text import bars
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript import block_details
 from ctxtui.views.transcript.open_block import Opened
 from tests.cases.scenes import rows_of, scene_of, study_of, text_of
-from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, troubled, with_subagents
+from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, troubled, use, with_subagents
 from tests.cases.unsaid import Unsaid, cleared
 
 STUDY = study_of(every_category())
@@ -284,14 +289,55 @@ def test_threads_are_a_tree() -> None:
     assert all(width(threads.pane_table("").draw(row, 44)) == 44 for row in rows)
 
 
+def _reported(call: Call) -> int | None:
+    return call.usage.input if call.usage is not None else None
+
+
+def test_which_limit_is_in_force_is_on_the_map_and_in_a_header_with_room() -> None:
+    limits = ContextWindow(168_483, 150_000, COMPACTION, 200_000, 1_000_000)
+    what = Header(title="a session", call=184, used=69_100, limits=limits, cost=12.57, priced=True)
+    assert "46 %  compacts at 168.5k" in plain(header.draw(what, 160)) and width(header.draw(what, 160)) == 160
+    assert "compacts" not in plain(header.draw(what, 80))
+    assert {bars.limit_short(replace(limits, origin=one)) for one in WORDS} == {
+        "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as asked for", "168.5k was taken",
+        "model takes 168.5k", "168.5k by setting",
+    }  # fmt: skip
+    assert bars.limit_short(ContextWindow()) == ""
+    scene = scene_of(every_category())
+    drawn = context_map.context_map(scene, scene.session.tree.path(scene.head), None, 40)
+    assert drawn.limit == bars.limit_short(scene.limits)
+
+
+def test_a_thread_whose_last_call_has_no_report_has_the_context_that_the_header_tells() -> None:
+    session = with_subagents()
+    last = session.thread_calls(MAIN)[-1]
+    session.apply(CallSeen(replace(last, usage=None)))
+    study = study_of(session)
+    size = partial(context_size, study.book)
+    told = header.header(study.scene(MAIN, len(session.thread_calls(MAIN))), "recorded", None, False).used
+    row = threads.ThreadSums().rows(session, {}, size)[0]
+    assert row.tokens == family(session, {}, size)[0].tokens == told
+    assert told is not None and told > 0 and (row.peak or 0) >= told
+
+
+def test_paths_are_told_from_where_the_session_ran_also_when_that_is_known_late() -> None:
+    story = Story()
+    story.user("go").call(use("t", "Read", file_path="/work/shop/src/a.py"))
+    readings = Readings(story.session, Names(story.session.tree))
+    node = story.session.thread_calls(MAIN)[0].response_head
+    assert readings.preview(node).text == "/work/shop/src/a.py"
+    story.session.apply(Described(cwd="/work/shop"))
+    assert readings.preview(node).text == "src/a.py"
+
+
 def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment() -> None:
     session = with_subagents()
     calls = dict(session.calls)
     sums = threads.ThreadSums()
     costs: dict[str, Cost | None] = {}
     for number, id_ in enumerate([*calls, ""]):
-        kin = {one.id: one for one in family(session, costs)}
-        for row in sums.rows(session, costs):
+        kin = {one.id: one for one in family(session, costs, _reported)}
+        for row in sums.rows(session, costs, _reported):
             own = kin[row.id]
             assert (row.tokens, row.peak, row.calls) == (own.tokens, own.peak, own.calls)
             assert (row.usd is None) == (own.least is None) and row.priced == own.priced
@@ -301,7 +347,7 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
             costs[id_] = None if number == 2 else Cost(0.1, fresh=0.0, read=0.1, write=0.0, output=0.0, version="t")
     fuller = replace(calls["find-2"], usage=Usage(fresh=99_999, cost=7.0))
     session.apply(CallSeen(fuller))
-    assert {row.id: row.peak for row in sums.rows(session, costs)}["find"] == 99_999
+    assert {row.id: row.peak for row in sums.rows(session, costs, _reported)}["find"] == 99_999
 
 
 def test_tools_are_counted_along_the_path() -> None:

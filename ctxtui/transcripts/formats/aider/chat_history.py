@@ -15,7 +15,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.transcripts.kit.fields import money, one_line
 from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import Reader
@@ -180,7 +180,7 @@ def _usage(words: str) -> Usage | None:
     cost = _COST.search(words)
     rest = found["sent"] - read - written
     try:
-        spent = float(cost.group(1).replace(",", "").rstrip(".")) if cost else None
+        spent = money(float(cost.group(1).replace(",", "").rstrip("."))) if cost else None
     except ValueError:
         spent = None
     return Usage(

@@ -22,14 +22,14 @@ from ctxtui.transcripts.kit.fields import moment, obj, word
 from ctxtui.wire import sse
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, GRAMMARS, RESPONSES
+from ctxtui.wire.grammars import ANTHROPIC, CHAT, GRAMMARS, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_words
 
 PREVIOUS: Final = "previous_response_id"
 _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "openai"), ("deepseek", "deepseek"))
-_HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai"}
+_HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

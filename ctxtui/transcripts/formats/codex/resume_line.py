@@ -225,7 +225,8 @@ def _item_line(line: RolloutLine, value: Any) -> bytes:
 
 def _payload_of(line: RolloutLine) -> dict[str, Any]:
     value: dict[str, Any] = canonical.loads(line.raw)
-    return value if line.bare else value["payload"]
+    payload = value if line.bare else value.get("payload")
+    return payload if isinstance(payload, dict) else {}
 
 
 def _named(line: RolloutLine, session_id: str) -> bytes:

@@ -8,8 +8,9 @@ from typing import Final
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit.fields import money
 from ctxtui.transcripts.kit.timestamps import LAST
-from ctxtui.wire.codec.skeleton import check
+from ctxtui.wire.codec.check_skeleton import check
 from ctxtui.wire.grammars import GRAMMARS
 
 NAME: Final = "ctxtui"
@@ -37,6 +38,8 @@ KNOWN: Final = {
 """Each line's members, by its first one, which tells what the line is."""
 
 _USAGE: Final = {f.name: f.default for f in fields(Usage) if f.default is not MISSING}
+_COUNTED: Final = 1 << 53
+"""No figure is as large: up to here every whole number is one of floating point, too."""
 _TIMES: Final = ("started", "first_byte", "ended")
 _WORDS: Final = {"provider": "provider", "model": "model", "stop": "stop_reason", "error": "error"}
 
@@ -63,9 +66,9 @@ def call_json(call: Call) -> dict[str, Json]:
     return {**line, **({"extra": extra} if extra else {}), **beyond}
 
 
-def call_of(line: dict[str, Json], heads: tuple[int, int, int]) -> Call:
-    """The call of a line, its contexts at `heads` (raw, sent, response). Raises `KeyError`, `TypeError`, `ValueError`
-    where the line is no call's."""
+def call_of(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) -> Call:
+    """The call of a line, its contexts at `heads` (raw, sent, response), the raw one of so many `blocks`. Raises
+    `LookupError`, `TypeError`, `ValueError`, `AttributeError` where the line is no call's."""
     number, start, detail = line.get("epoch", (1, "start", ""))
     skeleton, usage = line.get("skeleton"), line.get("usage")
     extra = dict(line.get("extra", {}))
@@ -87,27 +90,30 @@ def call_of(line: dict[str, Json], heads: tuple[int, int, int]) -> Call:
         fidelity=Fidelity(line.get("fidelity", Fidelity.TRANSCRIPT)),
         epoch=Epoch(int(number), EpochStart(start), str(detail)),
         usage=None if usage is None else _usage(usage),
-        skeleton=None if skeleton is None else _skeleton(skeleton),
+        skeleton=None if skeleton is None else _skeleton(skeleton, blocks),
         line=int(line.get("line", 0)),
         bytes_=(int(first), int(last)),
         extra=extra,
     )
 
 
-def _skeleton(told: dict[str, Json]) -> Skeleton:
+def _skeleton(told: dict[str, Json], blocks: int) -> Skeleton:
     dialect = str(told["dialect"])
     if dialect in GRAMMARS:  # one that is not known here travels on as it is
-        check(told["parts"])
+        check(told["parts"], GRAMMARS[dialect], blocks)
     return Skeleton(dialect, told["parts"])
 
 
 def _usage(told: dict[str, Json]) -> Usage:
     known = {key: value for key, value in told.items() if key in _USAGE}
     if "cost" in known:
-        known["cost"] = real(known["cost"])
+        cost = known["cost"]
+        known["cost"] = money(cost)
+        if cost is not None and known["cost"] is None:
+            raise ValueError("usage.cost must be a number")
     for key, value in known.items():
-        if key != "cost" and not isinstance(value, int):
-            raise ValueError(f"usage.{key} must be a whole number")
+        if key != "cost" and not (isinstance(value, int) and abs(value) < _COUNTED):
+            raise ValueError(f"usage.{key} must be a whole number that can be counted")
     return Usage(**known)
 
 

@@ -189,7 +189,7 @@ class CtxtuiReader:
 
     def _call(self, line: dict[str, Json]) -> Iterator[Event]:
         raw, sent, response = (self._nodes[line[key]] for key in ("raw", "sent", "response"))
-        yield CallSeen(call_of(line, (raw, sent, response)))
+        yield CallSeen(call_of(line, (raw, sent, response), self._tree[raw].depth))
 
     def _tip(self, line: dict[str, Json]) -> Iterator[Event]:
         yield TipMoved(str(line["tip"]), self._nodes[line["head"]])

@@ -103,6 +103,9 @@ class PiEntry:
         else:
             content = self.message.get("content") if self.message else self.value.get("content")
             self.parts = self.parts or (list(content) if isinstance(content, list) else [content])
+            if part >= len(self.parts):  # a damaged entry, of another role than what its id says
+                yield "a changed block stands in the file in another form: as recorded"
+                return
             self.parts[part] = None if block is None else _spelled(block)
             self.removed = all(one is None for one in self.parts)
 

@@ -22,6 +22,8 @@ _HOSTS: Final = (
     ("cohere.ai", "cohere"),
     ("openrouter.ai", "openrouter"),
 )
+_OLLAMA: Final = ("/api/chat", "/api/generate")
+"""Paths that only Ollama serves, wherever it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ class Exchange:
     def provider(self) -> str:
         """Who was asked, as pricing knows them; "" for a host that nobody knows."""
         host = self.host
-        return next((name for end, name in _HOSTS if host == end or host.endswith("." + end)), "")
+        known = next((name for end, name in _HOSTS if host == end or host.endswith("." + end)), "")
+        return known or ("ollama" if self.path in _OLLAMA else "")
 
     @property
     def words(self) -> str:

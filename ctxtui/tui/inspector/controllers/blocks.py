@@ -27,7 +27,16 @@ class BlocksController(Controller):
 
     @property
     def _rows(self) -> ContextRows | None:
-        return self._pane.data if self._pane.node is not None else None
+        """The rows, where the cursor stands on one that can be opened; else that is said."""
+        pane = self._pane
+        if (
+            pane.node is not None
+            or pane.new is not None
+            or (pane.data and pane.row_count and pane.data.is_folded(pane.cursor))
+        ):
+            return pane.data
+        self.say([Span("there is no block to open here", "dim")])
+        return None
 
     def open_block(self) -> None:
         """Open the block or fold it."""
@@ -40,9 +49,12 @@ class BlocksController(Controller):
 
     def raw(self) -> None:
         """JSON, or the readable form again."""
-        if self._rows is not None:
-            how = self._rows.is_open(self._pane.cursor)
-            self._toggle(raw=not (how and how.raw))
+        rows = self._rows
+        if rows is not None:
+            how = rows.is_open(self._pane.cursor)
+            raw = not (how and how.raw)
+            self._toggle(raw=raw)
+            self.say([Span("the provider's own JSON" if raw else "as it is read", "dim")])
 
     def more_lines(self) -> None:
         """More lines of an open block; opens a closed one."""
@@ -52,13 +64,19 @@ class BlocksController(Controller):
         if rows.is_open(self._pane.cursor) is None:
             self._toggle()
             return
+        before = self._pane.heights.total
         rows.more(self._pane.cursor)
         self._pane.reopen()
+        if self._pane.heights.total == before:
+            self.say([Span("all of it is shown", "dim")])
 
     def open_turn(self) -> None:
         """Open all blocks of the turn, or fold them if all are open."""
         rows, node = self._rows, self._pane.node
-        if rows is None or rows.scene is None or not node:
+        if rows is None:
+            return
+        if rows.scene is None or not node:
+            self.say([Span("no turn stands here", "dim")])
             return
         tree = rows.scene.session.tree
         turn = tree[node].turn
@@ -67,6 +85,7 @@ class BlocksController(Controller):
         for index in shut or mine:
             rows.toggle(index)
         self._pane.reopen()
+        self.say([Span(f"turn {turn}: {len(shut or mine):,} blocks {'opened' if shut else 'folded'}", "dim")])
 
     def _text(self) -> str:
         """The block's text as the model reads it; a call's input as JSON; nothing for images."""
@@ -91,6 +110,7 @@ class BlocksController(Controller):
         """Copy the block through the terminal."""
         text = self._text()
         if not text:
+            self.say([Span("there is no text to copy here", "dim")])
             return
         if len(text) > _TOO_MUCH:
             self.say([Span("✗ ", "crit"), Span(f"{len(text):,} characters are too many for a clipboard", "crit")])
@@ -108,6 +128,7 @@ class BlocksController(Controller):
 
         text = self._text()
         if not text:
+            self.say([Span("there is no text to page here", "dim")])
             return
         try:
             with self.access.suspended():

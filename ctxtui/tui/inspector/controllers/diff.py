@@ -104,7 +104,7 @@ def _named(before: At, after: At) -> Spans:
 class DiffMarked(Command):
     """Mark this call; then, on another call, show what differs between the two. Again on the marked call: unmark it."""
 
-    name, keys, label, short = "mark call, then diff with it", ("D",), "diff", "diff"
+    name, keys, label, short = "mark call, then diff with it", ("D",), "diff with", "with"
     run = Act(DiffController, DiffController.mark_call)
     group = "calls"
     needs = frozenset({CALLS})
@@ -113,7 +113,7 @@ class DiffMarked(Command):
 class DiffBefore(DiffMarked):
     """What this call's context has that the call before had not, and what it lost."""
 
-    name, keys, label = "diff with the call before", ("P",), ""
+    name, keys, label, short = "diff with the call before", ("P",), "diff", "diff"
     run = Act(DiffController, DiffController.diff_before)
 
 

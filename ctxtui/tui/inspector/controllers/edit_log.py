@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ctxtui.core.edit import LEAVE
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ASKING, STAGED, UNDOABLE
-from ctxtui.tui.inspector.context_edits import EditController
+from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Target
+    from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection
+    from ctxtui.services.editing.overlay import ThreadEdits
+    from ctxtui.views.transcript import edit_answers
 else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
+    edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
 class EditLogController(EditController):
     """Applies edits and takes them back."""
+
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
+        super().__init__(state, prompt, access, edits)
+        self._asked: set[str] = set()
+        """The first entries of actions of an earlier run of which was asked whether they are to be undone."""
 
     _told = -1
     """The version of the overlay of which leaving was warned."""
@@ -38,50 +52,113 @@ class EditLogController(EditController):
     def apply(self) -> None:
         """Apply what is staged now, but for what waits."""
         overlay, staging = self.edits.overlay, self.panels.staging
-        if overlay is None or staging is None:
+        if overlay is None or staging is None or not overlay.staged:
+            self._nothing_staged("applies")
             return
         if staging.applied.refused:
             self.say([Span("✗ ", "crit"), Span(f"refused: {staging.applied.refused}", "crit")])
             return
         ready, waits = overlay.ready, self.panels.staged.what
+        if self._unread(ready):
+            return
         if overlay.apply(edit.id for edit in ready):
-            self.say([Span("✓ ", "ok"), Span(f"{len(ready):,} applied; u takes it back", "ink")])
+            freed = f" {numbers.signed(-staging.freed)}" if staging.counted else ""
+            told = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}", "ink"), Span(" · ", "dim")]
+            self.say([*told, *_key("u", "takes it back · "), *_key("f", "goes on with it")])
         elif overlay.waiting and waits is not None and waits.waits:
-            told = waits.waits[0].words
-            self.say([Span(f"{told}; ", "ink"), Span("w", "accent bold"), Span(" says when", "dim")])
+            told = [Span(f"{waits.waits[0].words}; ", "ink")]
+            self.say([*told, *_key("w", "says when")])
         self.edits.changed()
+
+    def _nothing_staged(self, does: str) -> None:
+        """Say that a key has nothing to work on, and what would give it something."""
+        self.say([Span(f"nothing is staged that this key {does}: ", "dim"), *_key("d t s x", "on a block stage edits")])
+
+    def _unread(self, ready: Sequence[Edit]) -> bool:
+        """Whether a summary is about to be applied that nobody has seen: it is shown first."""
+        rows, staging = self.panels.transcript.data, self.panels.staging
+        if rows is None or staging is None:
+            return False
+        ids = {edit.id for edit in ready if edit.does.stands_for}
+        unread = [new for new in staging.news if new.edit.id in ids and new.edit.id not in rows.read]
+        if not unread:
+            return False
+        self.state.to_new(unread[0].edit.id)
+        many = f", {len(unread):,} are unread" if len(unread) > 1 else ""
+        told = [Span("? ", "warn bold"), Span(f"read the summary before it stands for what is gone{many}; ", "ink")]
+        self.say([*told, *_key("a", "again applies  "), *_key("R", "edits it")])
+        return True
 
     def discard(self) -> None:
         """Take back what is staged."""
         overlay = self.edits.overlay
-        if overlay is not None and (gone := overlay.discard()):
-            self.say([Span(f"{len(gone):,} discarded; u brings them back", "ink")])
+        if overlay is None or not (gone := overlay.discard()):
+            self._nothing_staged("takes back")
+            return
+        self.say([Span(f"{len(gone):,} discarded; ", "ink"), *_key("u", "brings them back")])
         self.state.mark(())
         self.edits.changed()
 
     def undo(self) -> None:
-        """Undo the last action."""
-        if self.edits.overlay is not None and not self.edits.overlay.undo():
-            self.say([Span("nothing to undo", "dim")])
-        self.edits.changed()
+        """Undo the last action; where an earlier run of the program did it, ask first."""
+        overlay = self.edits.overlay
+        if overlay is None:
+            return
+        last = overlay.last_done
+        if not last:
+            self.edits.answers.quiet("nothing to undo: no edit of this context stands")
+        elif overlay.is_earlier(last) and last[0].id not in self._asked:
+            self._asked.add(last[0].id)
+            by_id = {edit.id: edit for edit in overlay.log}
+            what = edit_answers.action(last, by_id, self.edits.answers.blocks())
+            day = f" of {datetime.fromtimestamp(last[0].at).astimezone():%d %b %H:%M}" if last[0].at else ""
+            told = [Span("? ", "warn bold"), Span(f"an earlier run did this: {what}{day}; ", "ink")]
+            self.say([*told, *_key("u", "again undoes it")])
+        else:
+            self._turn_back(overlay, overlay.undo)
 
     def redo(self) -> None:
-        """Redo it."""
-        if self.edits.overlay is not None and not self.edits.overlay.redo():
-            self.say([Span("nothing to redo", "dim")])
+        """Do again what was undone last."""
+        overlay = self.edits.overlay
+        if overlay is None:
+            return
+        if not overlay.last_undone:
+            self.edits.answers.quiet("nothing to do again: nothing was undone last")
+        else:
+            self._turn_back(overlay, overlay.redo, "^r")
+
+    def _turn_back(self, overlay: ThreadEdits, do: Callable[[], object], key: str = "u") -> None:
+        """Undo or redo, and say what that was, what it changed, and what the same `key` takes next."""
+        before, entries = self.edits.now(), overlay.last_done if key == "u" else overlay.last_undone
+        do()
         self.edits.changed()
+        by_id = {edit.id: edit for edit in overlay.log}
+        then = overlay.last_done if key == "u" else overlay.last_undone
+        freed, blocks = self.edits.freed_since(before), self.edits.answers.blocks()
+        self.say(edit_answers.undone(entries, by_id, blocks, freed, then, key))
 
     def when(self) -> None:
         """Choose another moment."""
-        self.edits.next_moment()
+        overlay = self.edits.overlay
+        if overlay is None or not overlay.staged:
+            self._nothing_staged("lets wait")
+        elif self.panels.staged.what is None or not self.panels.staged.what.moments:
+            self.edits.answers.quiet("what it costs is not known yet: once more in a moment")
+        else:
+            self.edits.next_moment()
 
     def breaks(self) -> None:
         """Show what is broken; a literal that a summary lost can be kept."""
         scene, desk, staging = self.panels.scene, self.edits.desk, self.panels.staging
         if desk is None or scene is None or staging is None:
+            self._nothing_staged("asks of")
             return
         found = desk.broken(staging, self.state.feed.want, live=self.state.live)
         if found is None:
+            self.edits.answers.quiet("what it breaks is being worked out, or this call reported no cache to break")
+            return
+        if not any(found):
+            self.edits.answers.quiet("no later block quotes what goes, and no summary lost a literal")
             return
         from ctxtui.tui.lists.breaks import BreaksScreen
 
@@ -97,34 +174,37 @@ class EditLogController(EditController):
 
         self.access.push(BreaksScreen(*found), keep)
 
-    def all_rows(self) -> None:
+    def only_edits(self) -> None:
         """All rows, or only what the edits touch."""
-        self.state.show_every(not self.state.every)
-        self.state.show()
+        if self.panels.staging is None and not self.state.only_edits:
+            self.say([Span("no edit touches this context: all rows stand here", "dim")])
+            return
+        self.state.show_only_edits(not self.state.only_edits)
+        told = "only the rows that edits touch; " if self.state.only_edits else "all rows; "
+        self.say([Span(told, "ink"), Span("z", "accent bold"), Span(" again for the others", "dim")])
 
     def edit_log(self) -> None:
         """Show every edit."""
-        if self.edits.overlay is None:
+        if self.edits.overlay is None or not self.edits.overlay.log:
+            self.edits.answers.quiet("the edit log is empty: nothing of this context was edited")
             return
         from ctxtui.tui.lists.edit_log import EditLogScreen
 
         def take_back(ids: Sequence[str] | None) -> None:
-            if ids and self.edits.overlay is not None:
-                self.edits.overlay.revert(ids)
-                self.edits.changed()
+            overlay = self.edits.overlay
+            found = [edit for edit in overlay.log if edit.id in ids] if ids and overlay is not None else []
+            if found and found[0].kind == LEAVE:
+                words = str(found[0].given.get("command") or found[0].given.get("place") or "")
+                self.access.copy(words)
+                self.say([Span("✓ ", "ok"), Span(f"copied: {safe_text.one_line(words, 300)}", "ink")])
+            elif found:
+                self.edits.take_back(found)
 
-        self.access.push(EditLogScreen(self.edits.overlay.log, self._named), take_back)
+        self.access.push(EditLogScreen(self.edits.overlay.log, self.edits.answers.named), take_back)
 
-    def _named(self, target: Target) -> str:
-        """What a target of an edit is, in a few words."""
-        from ctxtui.analysis.short_names import first_words
-        from ctxtui.core.block_content import read
 
-        block = self.state.study.session.tree.blocks.get(target.digest) if self.state.study is not None else None
-        if block is None:
-            return "a block that is not in this recording"
-        got = read(block)
-        return got.name or first_words(got.text) or block.kind
+def _key(key: str, does: str) -> list[Span]:
+    return [Span(key, "accent bold"), Span(f" {does}", "dim")]
 
 
 class Apply(Command):
@@ -173,11 +253,11 @@ class Redo(Undo):
     key_unless = frozenset({ASKING})
 
 
-class AllRows(Command):
-    """Show all rows, or only what the edits touch."""
+class OnlyEdits(Command):
+    """Show only the rows that edits touch, the rest folded; again: all rows."""
 
-    name, keys, label, group = "all rows or edits only", ("z",), "all rows", "editing the context"
-    run = Act(EditLogController, EditLogController.all_rows)
+    name, keys, label, group = "edits only or all rows", ("z",), "edits only", "editing the context"
+    run = Act(EditLogController, EditLogController.only_edits)
     needs = frozenset({STAGED})
 
 
@@ -185,4 +265,5 @@ class EditLog(Undo):
     """Every edit with its author and time; single ones can be taken back."""
 
     name, keys, label = "edit log", ("E",), "edit log"
+    sought = ("history", "changes")
     run = Act(EditLogController, EditLogController.edit_log)

@@ -62,7 +62,7 @@ class ExportController(EditController):
         overlay, loaded = self.edits.overlay, self.state.loaded
         assert overlay is not None and loaded is not None
         left = len(overlay.staged)
-        told = save(ready, form, loaded.path, overlay.applied, place)
+        told = save(ready, form, loaded.path, overlay.applied, place).told
         return told + (f"; without what is only staged ({left:,})" if left else "")
 
     def _copied(self, ready: Ready) -> str:
@@ -93,5 +93,6 @@ class WriteContext(Command):
     format, the edits themselves; or copy the request as a curl command. The recording stays as it is."""
 
     name, keys, label = "write context to a file", ("ctrl+e",), "export"
+    sought = ("save", "resume", "export", "write")
     run = Act(ExportController, ExportController.export)
     group, needs = "editing the context", frozenset({EDITS})

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act
 from ctxtui.tui.inspector.context_edits import EditController, OnBlocks
 from ctxtui.tui.lazy import later
+from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.curation import edits_from_selection
-    from ctxtui.curation.context import Context
 else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
@@ -26,9 +26,30 @@ class MarkController(EditController):
         if not node or not self.edits.ready():
             return
         others = [one for one in self.state.marks if one != node]
-        self.state.mark(others if node in self.state.marks else [*others, node])
+        self._mark(others if node in self.state.marks else [*others, node], "")
         self.panels.transcript.move_to(self.panels.transcript.cursor + 1)
-        self.edits.changed()
+
+    def asks(self, do: Callable[[], object]) -> bool:
+        """Whether it was asked which blocks are meant, as none of the marked ones is in view; `do` is then done with
+        those that the answer names."""
+        marks, rows = self.state.marks, self.panels.transcript.data
+        if not marks or rows is None or self.panels.transcript.shows(frozenset(marks)):
+            return False
+        here = sum(rows.holds(node) for node in marks)
+
+        def answer(key: str) -> None:
+            if key == "o":
+                self.state.mark(())
+                self.state.show()
+            do()
+
+        count, noun = f"{len(marks):,}", "block is" if len(marks) == 1 else "blocks are"
+        told = f" the {count} marked {noun} " + ("out of view: " if here else "not in this call: ")
+        words = [Span(told, "warn")]
+        words += [Span(" m", "accent bold"), Span(" change those", "ink")] if here else []
+        words += [Span("  o", "accent bold"), Span(" only the one here", "ink"), Span("  esc", "accent bold")]
+        self.prompt.ask_for([*words, Span(" leave it ", "dim")], answer, keys=("m", "o") if here else ("o",))
+        return True
 
     def mark_range(self) -> None:
         """Mark from the last marked block to the cursor."""
@@ -37,7 +58,8 @@ class MarkController(EditController):
             return
         context = self.edits.context_of(scene)
         last = next(reversed(self.state.marks), node)
-        self._mark(context, edits_from_selection.between(context, context.position(last), context.position(node)))
+        found = edits_from_selection.between(context, context.position(last), context.position(node))
+        self._mark([context.nodes[at] for at in found], "")
 
     def widen(self) -> None:
         """Widen the mark to the message, the turn, the tool's results, the category."""
@@ -47,30 +69,35 @@ class MarkController(EditController):
         context = self.edits.context_of(scene)
         now = {context.position(one) for one in self.state.marks} or {context.position(node)}
         wider, what = edits_from_selection.widened(context, context.position(node), frozenset(now))
-        self._mark(context, wider)
-        self.say([Span("■ ", "accent"), Span(f"{len(wider):,} marked: {what}", "ink")])
+        self._mark([context.nodes[at] for at in wider], f": {what}")
 
-    def _mark(self, context: Context, positions: Iterable[int]) -> None:
-        self.state.mark(context.nodes[at] for at in positions)
-        self.edits.changed()
+    def _mark(self, nodes: Sequence[int], what: str) -> None:
+        """Mark these and no others, and say how many there are now."""
+        self.state.mark(nodes)
+        self.state.show()
+        if not nodes:
+            self.say([Span("nothing is marked any more", "dim")])
+            return
+        told = [Span(f"{MARK['marked'].glyph} ", "accent"), Span(f"{len(nodes):,} marked{what}", "ink")]
+        self.say([*told, Span("  esc", "accent bold"), Span(" clears", "dim")])
 
 
 class MarkBlock(OnBlocks):
     """Mark the block, or unmark it, and go on to the next: one key then acts on all that are marked."""
 
-    name, keys, label = "mark block", ("space",), "mark"
+    name, keys, label, on_marked = "mark block", ("space",), "mark", False
     run = Act(MarkController, MarkController.mark)
 
 
 class MarkRange(OnBlocks):
     """Mark everything from the block marked last to this one."""
 
-    name, keys = "mark range up to here", ("v",)
+    name, keys, on_marked = "mark range up to here", ("v",), False
     run = Act(MarkController, MarkController.mark_range)
 
 
 class Widen(OnBlocks):
     """Widen the mark: from the block to its message, its turn, all results of its tool, its category."""
 
-    name, keys = "widen the mark", ("V",)
+    name, keys, label, on_marked = "widen the mark", ("V",), "widen", False
     run = Act(MarkController, MarkController.widen)

@@ -76,6 +76,7 @@ class Policies(Command):
     moment. Enter stages one; nothing leaves before you apply it."""
 
     name, keys, label, group = "policies", ("L",), "policies", "editing the context"
+    sought = ("stale", "old", "automatic", "rules")
     run = Act(PoliciesController, PoliciesController.policies)
     needs = frozenset({EDITS})
 
@@ -85,5 +86,6 @@ class AdviceList(Command):
     with what they risk. Enter stages one; nothing leaves before you apply it."""
 
     name, keys, label, group = "what would help (advice)", ("H",), "advice", "editing the context"
+    sought = ("save", "stale", "cheaper", "recommend")
     run = Act(PoliciesController, PoliciesController.advice)
     needs = frozenset({EDITS})

@@ -145,8 +145,7 @@ class RewritingController(EditController):
         applied, positions = at
         standing = manual_edits.moves_there(applied.context, overlay.in_force, positions, to)
         if standing:
-            overlay.revert(edit.id for edit in standing)
-            self.edits.done([])
+            self.edits.take_back(standing)
         else:
             self.edits.stage(manual_edits.moved(applied.context, positions, to))
 
@@ -216,8 +215,8 @@ class RewritingController(EditController):
         scene, desk = self.panels.scene, self.edits.desk
         if scene is None or desk is None or not self.edits.ready():
             return None
-        positions = self.edits.chosen(self.edits.context_of(scene))
-        return (desk.staging(scene, frozenset(self.state.marks)).applied, positions) if positions else None
+        positions = self.edits.positions()
+        return (desk.staging(scene).applied, positions) if positions else None
 
     def _stage_asked(self, asked: ManualEdits, kind: str) -> None:
         if asked.edits:
@@ -229,14 +228,14 @@ class RewritingController(EditController):
 class Replace(OnBlocksOrPutIn):
     """Write another text in its place, in $EDITOR; on a summary or a note: edit it."""
 
-    name, keys = "replace text in $EDITOR", ("R",)
+    name, keys, on_marked = "replace text in $EDITOR", ("R",), False
     run = Act(RewritingController, RewritingController.replace)
 
 
 class EditInPlace(OnBlocksOrPutIn):
     """Write another text in its place, here in the terminal; on a summary or a note: edit it."""
 
-    name, keys = "edit text in place", ("I",)
+    name, keys, on_marked = "edit text in place", ("I",), False
     run = Act(RewritingController, RewritingController.edit_in_place)
 
 

@@ -6,7 +6,7 @@ Commands of the inspector that search.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ctxtui.core.errors import BadPattern
 from ctxtui.tui.commands.command import Act, Command
@@ -238,6 +238,7 @@ class SearchController(Controller):
         assert rows is not None and self.sought is not None and self._hits is not None
         self._at = at
         hit = self._hits[at]
+        self.state.unfold(hit.node)
         line = self.sought.go(hit, transcript.grid)
         transcript.stand(rows.index_of(hit.node), line)
 
@@ -273,6 +274,7 @@ class NextHit(Command):
     """To the next hit of the search, from the last one to the first."""
 
     name, keys, shown, label, short = "next hit", ("n",), "n N", "hits", "hit"
+    parts: ClassVar[tuple[str, ...]] = ("NextHit", "PreviousHit")
     run = Act(SearchController, lambda it: it.next_hit(1))
     group = "searching"
     needs = frozenset({SEARCHING})
@@ -282,7 +284,7 @@ class NextHit(Command):
 class PreviousHit(NextHit):
     """To the hit before, from the first one to the last."""
 
-    name, keys, shown, label, short = "previous hit", ("N",), "", "", ""
+    name, keys, shown, label, short, parts = "previous hit", ("N",), "", "", "", ()
     run = Act(SearchController, lambda it: it.next_hit(-1))
 
 

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION
-from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
+from ctxtui.views.transcript import transcript_notes
 
 if TYPE_CHECKING:
-    from ctxtui.curation import edits_from_selection
+    from ctxtui.curation import asked_edits, edits_from_selection
+    from ctxtui.views.transcript import edit_answers
 else:
+    asked_edits = later("ctxtui.curation.asked_edits")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
+    edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
 class StagingController(EditController):
     """Stages edits of the marked blocks, or of the one under the cursor."""
+
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
+        super().__init__(state, prompt, access, edits)
+        state.on.edit.subscribe(self.stage)
 
     def stage(self, kind: str) -> None:
         """Stage an edit of the marked blocks, or of the one under the cursor; take it back where it stands already."""
@@ -27,18 +39,33 @@ class StagingController(EditController):
         context = self.edits.context_of(scene)
         new = self.panels.transcript.new
         if kind == "drop" and new is not None and not self.state.marks:
-            overlay.revert(edit.id for edit in edits_from_selection.put_in_there(overlay.in_force, new.edit))
-            self.edits.done([])
+            self.edits.take_back(edits_from_selection.put_in_there(overlay.in_force, new.edit))
             return
-        positions = self.edits.chosen(context)
+        positions = self.edits.positions()
         if not positions:
             return
         standing = edits_from_selection.standing(context, overlay.in_force, kind, positions)
         if standing:
-            overlay.revert(edit.id for edit in standing)
-            self.edits.done([])
+            self.edits.take_back(standing)
             return
-        self.edits.stage(edits_from_selection.edits(context, kind, positions, self.edits.desk.keep(self.state.thread)))
+        applied = self.edits.desk.staging(scene).applied
+        asked = asked_edits.asked(applied, kind, positions, self.edits.desk.keep(self.state.thread))
+        if asked.edits:
+            made = self.edits.stage(asked.edits, asked.left, asked.why)
+            if kind == "summarize" and made:
+                self.state.to_new(made[0].id)
+        else:
+            self._refuse(kind, asked.why, [context.nodes[at] for at in positions])
+
+    def _refuse(self, kind: str, why: str, nodes: Sequence[int]) -> None:
+        """Say why nothing is staged, with what the block has; offer the model where a summary has nothing to say."""
+        scene = self.panels.scene
+        assert scene is not None
+        own = sum(transcript_notes.size(scene, node) for node in nodes)
+        words = edit_answers.refused(why, own if why != asked_edits.OUT else None, len(nodes))
+        if kind == "summarize":
+            words += [Span("  ^s", "accent bold"), Span(" has a model write it", "ink")]
+        self.say(words)
 
     def breakpoint(self) -> None:
         """A breakpoint of five minutes behind the block, then of an hour, then none."""
@@ -46,13 +73,18 @@ class StagingController(EditController):
         if scene is None or overlay is None or not self.edits.ready():
             return
         context = self.edits.context_of(scene)
-        at = self.edits.chosen(context)[-1:]
-        if at:
-            self.edits.stage([edits_from_selection.breakpoint_step(context, overlay.in_force, at[0])])
+        at = self.edits.positions()[-1:]
+        if not at:
+            return
+        unsent = at[0] >= scene.session.tree[scene.head].depth
+        if unsent and not (self.state.live and scene.last):
+            self.prompt.refuse("this block is not in the request of this call: no marker can stand behind it")
+            return
+        self.edits.stage([edits_from_selection.breakpoint_step(context, overlay.in_force, at[0])])
 
     def note(self) -> None:
         """Ask for a note that goes in behind the block."""
-        if self.edits.ready() and self.panels.transcript.node:
+        if self.edits.ready() and self.edits.positions(marked=False):
             self.prompt.ask_for([Span(" note › ", "accent bold")], self._noted)
 
     def _noted(self, text: str) -> None:
@@ -65,6 +97,8 @@ class StagingController(EditController):
     def foretell(self) -> None:
         """The next call of the context shown, or what this one was charged."""
         self.edits.look_ahead()
+        if self.panels.staging is not None:
+            self.say([Span("the pane of your edits stands here: its prices are those of the next call", "dim")])
 
 
 class Pin(OnBlocks):
@@ -79,6 +113,7 @@ class Drop(OnBlocksOrPutIn):
     take it back."""
 
     name, keys, label = "drop block", ("d",), "drop"
+    sought = ("remove", "delete", "stale", "old", "out")
     run = Act(StagingController, lambda it: it.stage("drop"))
 
 
@@ -120,7 +155,7 @@ class Strip(OnBlocks):
 class PutNote(OnBlocks):
     """Put a note of yours in behind this block."""
 
-    name, keys = "insert a note", ("ctrl+n",)
+    name, keys, on_marked = "insert a note", ("ctrl+n",), False
     run = Act(StagingController, StagingController.note)
     key_unless = frozenset({QUESTION})
 

@@ -223,7 +223,8 @@ class SummariesController(EditController):
         given = {**job.edit.given, "text": made.text, "by": made.model}
         edit = edits.make("summarize", job.edit.targets, given)
         if job.thread == self.state.thread:
-            self.edits.stage([edit])
+            for one in self.edits.stage([edit]):
+                self.state.to_new(one.id)
         elif self.edits.desk is not None:
             # The user looks at another thread meanwhile.
             self.edits.desk.overlay(job.thread).stage_all([edit])
@@ -245,7 +246,7 @@ class WriteSummary(OnBlocksOrPutIn):
 class Remark(OnBlocksOrPutIn):
     """Say something of the summary that stands for this block: a remark in the edit log, for whoever curates next."""
 
-    name = "remark on a summary"
+    name, on_marked = "remark on a summary", False
     run = Act(SummariesController, SummariesController.remark)
 
 
@@ -255,12 +256,12 @@ SUMMARIES: tuple[type[Command], ...] = (WriteSummary, Remark)
 class RateGood(OnBlocksOrPutIn):
     """Rate the summary that stands for this block as good."""
 
-    name = "rate summary: good"
+    name, on_marked = "rate summary: good", False
     run = Act(SummariesController, lambda it: it.rate("good"))
 
 
 class RatePoor(OnBlocksOrPutIn):
     """Rate the summary that stands for this block as poor."""
 
-    name = "rate summary: poor"
+    name, on_marked = "rate summary: poor", False
     run = Act(SummariesController, lambda it: it.rate("poor"))

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from ctxtui.core.edit import LEAVE
+from ctxtui.services.editing import edited_context
+from ctxtui.services.editing.exporting import looked_for
 from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.messages import TalkFrom
 from tests.tui.inspector.controllers.test_staging import at, session
 from tests.tui.inspector.test_inspector import opened, until
 
@@ -38,7 +42,6 @@ async def written(screen: InspectorScreen, pilot: Pilot[None], key: str, name: s
 async def test_a_request_leaves_without_what_was_dropped(tmp_path: Path) -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
-        await pilot.press("z")
         at(screen, "second question")
         await pilot.press("d")
         made = tmp_path / "request.json"
@@ -79,3 +82,59 @@ async def test_while_something_is_typed_the_key_asks_nothing() -> None:
         await dropped(screen, pilot)
         await pilot.press("i", "x", "ctrl+e", "ctrl+s")
         assert screen.line.asking and screen.prompt.text == "x" and not screen.prompt.keys
+
+
+async def test_f_asks_where_to_go_on_copies_the_command_and_keeps_it_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        at(screen, "line of code")
+        await pilot.press("d", "f")
+        assert "1 staged edit is not applied yet" in said(screen)
+        await pilot.press("a", "f")
+        asked = "".join(span.text for span in screen.prompt.lead)
+        assert "h here  l claude --resume  x codex resume  c curl  w file" in asked
+        copied: list[str] = []
+        monkeypatch.setattr(pilot.app, "copy_to_clipboard", copied.append)
+        await pilot.press("c")
+        await until(pilot, lambda: bool(copied))
+        assert copied[0].startswith("curl ") and "line of code" not in copied[0]
+        await until(pilot, lambda: "copied: curl request" in said(screen))
+        await pilot.press("f", "w")
+        made = tmp_path / "on.json"
+        screen.prompt.set_text(str(made))
+        await pilot.press("enter")
+        await until(pilot, lambda: len(copied) == 2)
+        assert copied[1] == str(made) and made.exists()
+        overlay = screen.edits.overlay
+        assert overlay is not None
+        went = [edit.given for edit in overlay.log if edit.kind == LEAVE]
+        assert [one["command"] for one in went] == ["curl", ""] and went[1]["place"] == str(made)
+        assert len(overlay.applied) == 1 and overlay.last_done[0].kind == "apply", "it is no step of undo"
+        sent: list[TalkFrom] = []
+        monkeypatch.setattr(screen.access, "post", sent.append)
+        await pilot.press("f", "h")
+        assert [edit.kind for edit in sent[0].edits] == ["drop"], "a chat from here has the edits"
+
+
+def test_a_tool_finds_what_stands_where_it_looks(tmp_path: Path) -> None:
+    beside = tmp_path / ".claude" / "projects" / "-tmp-x" / "a.jsonl"
+    beside.parent.mkdir(parents=True)
+    beside.touch()
+    env = {"HOME": str(tmp_path)}
+    assert looked_for("claude-code", beside, env) and not looked_for("codex", beside, env)
+    assert not looked_for("claude-code", tmp_path / "elsewhere.jsonl", env) and not looked_for("anthropic", beside, env)
+
+
+async def test_where_a_translation_would_be_refused_its_row_is_grey_and_its_key_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with opened(session()) as (screen, pilot):
+        await dropped(screen, pilot)
+        monkeypatch.setattr(edited_context, "unfit", lambda ready, form, source: "too large" if form == "codex" else "")
+        await pilot.press("f")
+        grey = [span.text for span in screen.prompt.lead if span.style == "faint"]
+        assert grey == [" x codex resume (too large) "]
+        await pilot.press("x")
+        assert said(screen) == "✗ not by codex resume: too large" and not screen.line.asking

@@ -140,7 +140,6 @@ async def test_a_summary_and_a_note_are_edited_in_place() -> None:
         here.area.text = "what I say of it"
         await pilot.press("ctrl+s")
         assert [edit.given["text"] for edit in staged(screen)][-1] == "what I say of it"
-        await pilot.press("z")
         at(screen, "third question")
         await pilot.press("ctrl+n", *"mind", "enter")
         rows = screen.panels.transcript.data
@@ -252,7 +251,6 @@ async def test_rules_for_json_are_asked_for() -> None:
 async def test_a_block_is_moved_to_three_places_and_back() -> None:
     async with opened(talk()) as (screen, pilot):
         await until(pilot, lambda: screen.edits.desk is not None)
-        await pilot.press("z")
         for to in ("start", "system", "end"):
             at(screen, "second task")
             screen.owner(RewritingController).move(to)

@@ -71,7 +71,7 @@ async def test_a_remark_is_kept_with_the_summary() -> None:
         at(screen, "first question")
         await pilot.press("space")
         at(screen, "The cart is fine")
-        await pilot.press("v", "s", "z")
+        await pilot.press("v", "s")
         at(screen, "first question")
         screen.owner(SummariesController).remark()
         screen.prompt.set_text("too short")

@@ -4,6 +4,7 @@ by whoever interrupts the turn."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,8 @@ from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.recall_tool import NAME as RECALL
 from ctxtui.agent.tools.recall_tool import Known
-from ctxtui.agent.tools.registry import Toolbox
+from ctxtui.agent.tools.registry import TOOLS, Toolbox
+from ctxtui.agent.tools.tool import Tool
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.workers.tool_worker import ToolWork
@@ -22,13 +24,17 @@ DEADLINE: Final = 60.0
 
 
 class ToolProcess:
-    """The tools that work in the folder `root`; `known` gives what stands outside the conversation (see `Toolbox`).
+    """The tools that work in the folder `root`, and `own` ones; `known` gives what stands outside the conversation (see
+    `Toolbox`).
 
     For one event loop. A task that is cancelled while it waits here ends the child, and with it what it was doing.
     """
 
-    def __init__(self, root: Path, known: Known = dict, *, deadline: float = DEADLINE) -> None:
-        self._box = Toolbox(Workspace(root), known=known)
+    def __init__(
+        self, root: Path, known: Known = dict, *, own: Sequence[Tool] = (), deadline: float = DEADLINE
+    ) -> None:
+        self._box = Toolbox(Workspace(root), (*TOOLS, *own), known)
+        self._own = {tool.name for tool in own}
         self._child = ChildProcess("ctxtui.services.workers.tool_worker:starter")
         self._deadline = deadline
         # In order: a write is planned when the writes before it are done.
@@ -47,6 +53,8 @@ class ToolProcess:
         if call.name == RECALL:
             # What stands outside is held here.
             return self._box.run(call)
+        if call.name in self._own:
+            return await asyncio.to_thread(self._box.run, self._box.expanded(call))
         done = await self._ask(self._work(call)._replace(planned=planned))
         assert isinstance(done, ToolResult)
         return done

@@ -14,7 +14,7 @@ import pytest
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.planned_write import PlannedWrite
-from ctxtui.services.chat.tool_process import ToolProcess
+from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.child_process import ChildGone, ChildProcess
 
 SLOW = ToolCall("slow", "grep", {"pattern": "(a|aa)+$"})
@@ -58,7 +58,9 @@ async def test_calls_are_done_one_after_the_other_in_another_process(root: Path)
         assert (await made.run(ToolCall("x", "rm", {}))).is_error
 
 
-async def test_nothing_of_the_folder_is_run_by_its_tools(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_of_the_folder_is_run_by_its_tools(
+    root: Path, monkeypatch: pytest.MonkeyPatch, cold_children: None
+) -> None:
     """Files called as modules are: what a child imports comes from elsewhere."""
     (root / "ctxtui").mkdir()
     for name in ("json.py", "regex.py", "ctxtui/__init__.py", "sitecustomize.py", "pickle.py"):

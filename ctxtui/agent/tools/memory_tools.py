@@ -1,0 +1,140 @@
+"""Tools with which the agent keeps memory: files in one folder, within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from ctxtui.agent.tools.read_tools import text_of
+from ctxtui.agent.tools.tool import BadInput, Tool
+from ctxtui.agent.tools.workspace import Workspace
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import CtxtuiError
+
+_PATH: Final[Json] = {"type": "string", "description": "Name of a memory file, such as todo.md."}
+_NAMED: Final = 3
+
+
+class MemoryFull(CtxtuiError):
+    """A write that memory has no room for: the message names file, size and budget, the way out what to shorten."""
+
+
+class MemoryFolder:
+    """Memory files in `folder`, at most `budget` tokens in all as `count` counts."""
+
+    def __init__(self, folder: Workspace, budget: int, count: Callable[[str], int]) -> None:
+        self.folder = folder
+        self.budget = budget
+        self._count = count
+
+    def texts(self) -> dict[str, str]:
+        """Every memory file by name, in the order of names."""
+        found = {}
+        for path in self.folder.files():
+            if not any(part.startswith(".") for part in path.split("/")):
+                found[path] = text_of(self.folder.read(path), path)
+        return found
+
+    def sizes(self) -> dict[str, int]:
+        """Tokens of every memory file."""
+        return {name: self._count(text) for name, text in self.texts().items()}
+
+    def view(self, path: str = "") -> str:
+        """One file; without a path the names of all with their tokens."""
+        if path:
+            return text_of(self.folder.read(path), path) or "(empty)"
+        sizes = self.sizes()
+        rows = [f"{name}  {tokens:,} tokens" for name, tokens in sizes.items()]
+        return "\n".join([*rows, f"{sum(sizes.values()):,} of {self.budget:,} tokens are used"])
+
+    def write(self, path: str, text: str) -> str:
+        """Make a file, or replace it whole. Raises `MemoryFull`, `CtxtuiError`, `OSError`."""
+        self.folder.writable(path)
+        place = self.folder.inside(path).as_posix()
+        if any(part.startswith(".") for part in place.split("/")):
+            raise BadInput("a memory file's name does not begin with a dot", place=path)
+        size, others = self._count(text), self.sizes()
+        before = others.pop(place, None)
+        total = size + sum(others.values())
+        if total > self.budget:
+            raise self._full(place, size, before, total, others)
+        try:
+            known: bytes | None = self.folder.read(path)
+        except FileNotFoundError:
+            known = None
+        if not self.folder.write(path, text.encode("utf-8", "replace"), known):
+            raise CtxtuiError("the file changed meanwhile", place=place, way_out="view it and write again")
+        done = "created" if before is None else "replaced"
+        return f"{done} {place}: {size:,} tokens; memory has {total:,} of {self.budget:,}"
+
+    def edit(self, path: str, old: str, new: str) -> str:
+        """Replace a text that stands once in a file. Raises what `write` raises, and `BadInput`."""
+        text = text_of(self.folder.read(path), path)
+        count = text.count(old) if old else 0
+        if count != 1:
+            raise BadInput(
+                f"old is {count} times in the file", place=path, way_out="give a text that stands there once"
+            )
+        return self.write(path, text.replace(old, new))
+
+    def delete(self, path: str) -> str:
+        """Take a file away. Raises `CtxtuiError`, `OSError`."""
+        self.folder.delete(path)
+        return f"deleted {path}; memory has {sum(self.sizes().values()):,} of {self.budget:,} tokens"
+
+    def _full(self, path: str, size: int, before: int | None, total: int, others: Mapping[str, int]) -> MemoryFull:
+        over = total - self.budget
+        largest = sorted(others.items(), key=lambda one: -one[1])[:_NAMED]
+        named = ", ".join(f"{name} ({tokens:,})" for name, tokens in largest)
+        was = f", {before:,} before" if before is not None else ""
+        return MemoryFull(
+            f"not written: {path} would have {size:,} tokens{was}, and memory {total:,} of {self.budget:,}",
+            place=path,
+            way_out=f"shorten it by {over:,} tokens" + (f", or shorten or delete {named}" if named else ""),
+        )
+
+
+def memory_tools(memory: MemoryFolder) -> tuple[Tool, ...]:
+    """The tools that keep `memory`. They write without leave: nothing but these files."""
+
+    def view(_: Workspace, given: Mapping[str, Json]) -> str:
+        return memory.view(given.get("path", ""))
+
+    def create(_: Workspace, given: Mapping[str, Json]) -> str:
+        return memory.write(given["path"], given["content"])
+
+    def edit(_: Workspace, given: Mapping[str, Json]) -> str:
+        return memory.edit(given["path"], given["old"], given["new"])
+
+    def delete(_: Workspace, given: Mapping[str, Json]) -> str:
+        return memory.delete(given["path"])
+
+    text: Json = {"type": "string", "description": "The whole text of the file."}
+    return (
+        Tool(
+            "memory_view",
+            f"Your memory: files that you find in every conversation, at most {memory.budget:,} tokens in all. Without "
+            "a path: their names and sizes.",
+            {"path": _PATH},
+            view,
+        ),
+        Tool(
+            "memory_create",
+            "Make a memory file, or replace it whole. Keep what you learn and what is left to do; keep it short.",
+            {"path": _PATH, "content": text},
+            create,
+            ("path", "content"),
+        ),
+        Tool(
+            "memory_edit",
+            "Replace a text that stands once in a memory file.",
+            {
+                "path": _PATH,
+                "old": {"type": "string", "description": "The exact text to be replaced."},
+                "new": {"type": "string", "description": "What stands there instead."},
+            },
+            edit,
+            ("path", "old", "new"),
+        ),
+        Tool("memory_delete", "Delete a memory file.", {"path": _PATH}, delete, ("path",)),
+    )

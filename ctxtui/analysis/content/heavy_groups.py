@@ -1,0 +1,100 @@
+"""What the large categories of a context are made of: the blocks of one file, one program or one tool as a group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.content.file_accesses import touches
+from ctxtui.analysis.short_names import Names
+from ctxtui.core.block_content import BlockContent, arguments_value, read
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import Node, Tree
+
+FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "calls"
+"""What a group is: readings of a file, a program's output, a tool's results, texts that a tool writes, a tool's
+calls."""
+
+_CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
+_COMMANDS: Final = ("command", "cmd", "script")
+_BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
+_PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
+_WRITING: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyGroup:
+    """Blocks of `category` (an index) that belong together: `name` is a file, a program or a tool, `what` says which
+    (`FILE` ...), `tokens` their sum, `count` how many they are, `node` the heaviest of them."""
+
+    category: int
+    name: str
+    what: str
+    tokens: int
+    count: int
+    node: int
+
+
+class HeavyGroups:
+    """Groups calls and results of contexts in one session. One thread learns; any may ask."""
+
+    def __init__(self, tree: Tree, cwd: str = "") -> None:
+        self._tree = tree
+        self._cwd = cwd
+        self._names = Names(tree)
+        self._known: dict[int, tuple[str, str]] = {}
+
+    def learn(self, path: Iterable[int]) -> None:
+        """Find out to which group each block of a `path` belongs."""
+        for node in path:
+            here = self._tree[node]
+            if here.category in (_CALL, _RESULT) and node not in self._known:
+                self._known[node] = self._key(here)
+
+    def of(self, path: Iterable[int], tokens: Callable[[int], int]) -> list[HeavyGroup] | None:
+        """The groups on a `path`, the heaviest first; None while a block of it is not learnt. `tokens` gives what the
+        model reads of a block."""
+        found: dict[tuple[int, str, str], list[tuple[int, int]]] = {}
+        for node in path:
+            here = self._tree[node]
+            if here.category in (_CALL, _RESULT) and (size := tokens(node)) > 0:
+                key = self._known.get(node)
+                if key is None:
+                    return None
+                found.setdefault((here.category, *key), []).append((size, node))
+        made = [
+            HeavyGroup(category, name, what, sum(size for size, _ in some), len(some), max(some)[1])
+            for (category, name, what), some in found.items()
+        ]
+        return sorted(made, key=lambda group: (-group.tokens, group.node))
+
+    def _key(self, node: Node) -> tuple[str, str]:
+        got = read(node.block)
+        if node.category == _CALL:
+            return (got.name, BODIES if _WRITING.search(got.name) else CALLS)
+        call = self._names.call(got.call_id or self._names.answered(node), node.id)
+        if call is None:
+            return (got.name or "tool", RESULTS)
+        touched = next(iter(touches(call, self._cwd)), None)
+        if touched is not None and touched.kind == "read":
+            return (touched.path, FILE)
+        program = _program(call)
+        return (program, OUTPUT) if program else (call.name, RESULTS)
+
+
+def _program(call: BlockContent) -> str:
+    """The program that a call runs; "" where it runs none."""
+    given = arguments_value(call) if call.arguments else {}
+    if not isinstance(given, dict):
+        return ""
+    for key in _COMMANDS:
+        command = given.get(key)
+        if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+            command = command[2] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)
+        if isinstance(command, str) and command.strip():
+            start = _BEFORE.match(command)
+            found = _PROGRAM.match(command, start.end() if start is not None else 0)
+            return found[1] if found is not None else ""
+    return ""

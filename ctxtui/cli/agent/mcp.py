@@ -1,0 +1,189 @@
+"""`ctxtui mcp`: the MCP servers that are configured, and what their tools take of every request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli import exit_codes
+from ctxtui.cli.agent.serve import serve
+from ctxtui.cli.context import config_of
+from ctxtui.cli.output import note, write, write_json
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.views.text.safe_text import one_line
+
+if TYPE_CHECKING:
+    from ctxtui.services.config.config import Config
+    from ctxtui.services.config.mcp_servers import McpServer
+    from ctxtui.services.mcp.definition_size import DefinitionSizes
+    from ctxtui.services.mcp.server_leave import ServerLeave
+
+
+@click.group("mcp")
+def mcp() -> None:
+    """MCP servers: which are configured, what their tools cost in every request.
+
+    Servers are named in your configuration ([mcp.NAME] with command and args, or url). Those of a project (its
+    ctxtui.toml or .mcp.json) start only after you allowed them, as they are then.
+
+    \b
+    Example: ctxtui mcp size tools.json --max 5000
+    """
+
+
+mcp.add_command(serve)
+
+
+@mcp.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def list_(context: click.Context, as_json: bool) -> None:
+    """The servers that are configured here, and whether they may start. Nothing is started."""
+    found, leave = _configured(config_of(context))
+    if as_json:
+        write_json({"servers": [_fields(one, leave) for one in found]})
+        return
+    if not found:
+        note("no MCP server is configured: [mcp.NAME] in your configuration, or a project's .mcp.json")
+    for one in found:
+        state = "off" if not one.enabled else "on" if leave.given(one) else "asks"
+        write(f"{state:<5} {one_line(one.name, 40):<20} {one_line(one.told, 400)}")
+        if not leave.given(one):
+            note(f"{one.name} is named by {one.place}: `ctxtui mcp allow {one.name}` lets it start as it is now")
+
+
+@mcp.command("allow")
+@click.argument("name", metavar="SERVER")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): the server.")
+@click.pass_context
+def allow(context: click.Context, name: str, as_json: bool) -> None:
+    """Let a project's server start, as it is now: another command, argument or variable is asked for again."""
+    found, leave = _configured(config_of(context))
+    server = _named(found, name)
+    if server.project:
+        leave.give(server)
+        note(f"{name} of {server.place} may start: {server.told}")
+    else:
+        note(f"{name} is your own ({server.place}): it needs no leave")
+    if as_json:
+        write_json({"servers": [_fields(server, leave)]})
+
+
+@mcp.command("size")
+@click.argument("what", metavar="SERVER|FILE")
+@click.option("--model", metavar="ID", default="", help="Count as this model does (default: the setting, else Claude).")
+@click.option("--max", "most", type=click.IntRange(min=0), metavar="N", help="Exit with 8 above N tokens; for CI.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def size(context: click.Context, what: str, model: str, most: int | None, as_json: bool) -> int:
+    """Tokens that the tools of SERVER, or those listed in a JSON file, take of every request.
+
+    A server is started to ask it; nothing is sent to a model. A file holds what a server lists (tools, or the list
+    alone), or tools as Anthropic and OpenAI spell them.
+
+    \b
+    Example: ctxtui mcp size github --model claude-sonnet-5-5
+    """
+    from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
+    from ctxtui.services.chat.model_choice import USUAL, makers
+    from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.mcp.definition_size import listed_in, sizes
+
+    config = config_of(context)
+    definitions = listed_in(Path(what)) if _is_file(what) else asyncio.run(_asked(config, what))
+    model = model or config.settings.model or USUAL["anthropic"]
+    dialect = RESPONSES if makers(model) == ["openai"] else ANTHROPIC
+    with counter_with_memory(config.settings) as counter:
+        found = sizes(definitions, model, dialect, config.settings, counter)
+    over = most is not None and found.tokens > most
+    if as_json:
+        write_json(_size_fields(found, what, most))
+    else:
+        _print(found)
+    if over:
+        note(f"{found.tokens:,} tokens are more than {most:,}")
+    return exit_codes.FAILED.number if over else exit_codes.OK.number
+
+
+def _is_file(what: str) -> bool:
+    return what.endswith(".json") or "/" in what or Path(what).is_file()
+
+
+async def _asked(config: Config, name: str) -> Sequence[Json]:
+    """The definitions of a server's tools, by the names that models know. Raises `NotFound`, `CtxtuiError`."""
+    from ctxtui.services.config.paths import log_dir
+    from ctxtui.services.mcp.connection import ServerState
+    from ctxtui.services.mcp.server_pool import ServerPool
+
+    found, leave = _configured(config)
+    server = _named(found, name)
+    if not leave.given(server):
+        raise CtxtuiError(
+            f"the MCP server {name} was not allowed yet: {server.told}",
+            place=server.place,
+            way_out=f"`ctxtui mcp allow {name}` lets it start as it is now",
+        )
+    pool = ServerPool([server], leave, log_dir() / "mcp")
+    one = pool.of(name)
+    try:
+        await one.start()
+        if one.state != ServerState.READY:
+            raise CtxtuiError(f"the MCP server {name} does not start: {one.why}")
+        return pool.definitions_of([name])
+    finally:
+        await pool.close()
+
+
+def _configured(config: Config) -> tuple[list[McpServer], ServerLeave]:
+    from ctxtui.services.config.declared_mcp_servers import servers
+    from ctxtui.services.config.paths import data_dir
+    from ctxtui.services.mcp.server_leave import ServerLeave
+
+    return servers(config, Path.cwd()), ServerLeave(data_dir(config.settings.data_dir))
+
+
+def _named(found: Sequence[McpServer], name: str) -> McpServer:
+    server = next((one for one in found if one.name == name), None)
+    if server is None:
+        names = ", ".join(one.name for one in found) or "none"
+        raise NotFound(f"no MCP server {name!r}", way_out=f"there are {names}; a file of tools ends in .json")
+    return server
+
+
+def _fields(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "transport": "http" if one.url else "stdio",
+        "starts": one.told,
+        "enabled": one.enabled,
+        "allowed": leave.given(one),
+        "place": one.place,
+        "project": one.project or None,
+    }
+
+
+def _size_fields(found: DefinitionSizes, what: str, most: int | None) -> dict[str, Any]:
+    tools = [
+        {"name": t.name, "tokens": round(t.tokens), "slack": round(t.slack), "bytes": t.bytes} for t in found.tools
+    ]
+    return {
+        "source": what,
+        "model": found.model,
+        "tokens": found.tokens,
+        "slack": found.slack,
+        "max": most,
+        "tools": tools,
+    }
+
+
+def _print(found: DefinitionSizes) -> None:
+    for tool in found.tools:
+        write(f"{round(tool.tokens):>7,}  {one_line(tool.name, 100)}")
+    count = len(found.tools)
+    told = "1 tool" if count == 1 else f"{count:,} tools"
+    write(f"{found.tokens:>7,}  ±{found.slack:,} tokens of every request: {told}, as {found.model} counts")

@@ -1,0 +1,177 @@
+"""`ctxtui run`: one task done by an agent, without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from ctxtui.cli import exit_codes
+from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, config_of, override
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import note, tell, write, write_json
+from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.model_choice import NAMES
+
+if TYPE_CHECKING:
+    from ctxtui.curation.policies.policy import Step
+    from ctxtui.services.headless.run_options import Outcome, RunResult
+
+_UNLIMITED: Final = "0: no limit"
+
+
+class TokenLimit(click.ParamType[int]):
+    """A number of tokens, or ``auto``."""
+
+    name = "tokens"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """0 for ``auto``."""
+        if value in ("auto", 0):
+            return 0
+        if isinstance(value, str) and value.isdecimal() and int(value) >= 1:
+            return int(value)
+        self.fail(f"{value!r} is neither a number of tokens nor auto", param, ctx)
+
+
+@click.command("run")
+@click.argument("task", metavar="TASK")
+@click.option("--model", metavar="ID", default="", help="The model; by default the provider's usual one.")
+@click.option("--provider", type=click.Choice(NAMES), help="Whom to ask; by default by keys and running servers.")
+@click.option("--base-url", metavar="URL", default="", help="A compatible server, such as http://127.0.0.1:8080/v1.")
+@click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile; several add up.")
+@click.option(
+    "--max-rounds", type=click.IntRange(0, 10_000), metavar="N", help=f"Most requests (100; {_UNLIMITED}); then exit 8."
+)
+@click.option(
+    "--max-tokens", type=TokenLimit(), metavar="N|auto", default="auto", help="Most tokens of an answer (auto)."
+)
+@click.option(
+    "--max-context-messages",
+    "messages",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"Send the first message and the last N-1 (10 in windows up to 32k; {_UNLIMITED}).",
+)
+@click.option(
+    "--max-tool-result-length",
+    "length",
+    type=click.IntRange(min=0),
+    metavar="CHARS",
+    help=f"Keep so much of a tool result, head and tail (2000 in windows up to 32k; {_UNLIMITED}).",
+)
+@click.option(
+    "--budget-usd",
+    type=click.FloatRange(min=0.0),
+    metavar="X",
+    help="Send nothing that would cost more; exit 7.",
+)
+@click.option(
+    "--allow", "allow", metavar="TOOL", multiple=True, help="A tool that needs no leave, or a pattern; repeatable."
+)
+@FILES_OPTION
+@MEMORY_OPTION
+@click.option(
+    "--log-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write each round into DIR, too."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): the result, and how.")
+@click.pass_context
+def run(
+    context: click.Context,
+    /,
+    task: str,
+    model: str,
+    provider: str | None,
+    base_url: str,
+    policies: tuple[str, ...],
+    max_rounds: int | None,
+    max_tokens: int,
+    messages: int | None,
+    length: int | None,
+    budget_usd: float | None,
+    allow: tuple[str, ...],
+    log_dir: Path | None,
+    files: str | None,
+    memory: str,
+    as_json: bool,
+) -> int:
+    """Let an agent do TASK in this folder; its answer goes to standard output.
+
+    TASK - is read from standard input. The model is chosen as `ctxtui chat` does it: by keys, then running servers,
+    else the offline provider. Tools that read need no leave, others are refused unless --allow names them; files that
+    other programs obey are refused even then. Everything is on record: `ctxtui open ID` shows the session, also while
+    it runs, and `ctxtui chat --continue ID` goes on with it.
+
+    Nothing is taken out of the context in large windows unless you ask for it. --policy replaces the two limits of
+    small ones; every trim is told, and the originals stay on record.
+
+    \b
+    Exit codes: 0 done; 7 leave was refused, the budget is used up, or the provider refused; 8 the rounds are used up.
+
+    \b
+    Example: ctxtui run "which module reads Claude Code's files?" --max-rounds 20 --budget-usd 0.50
+    """
+    from ctxtui.services.chat.host import Host
+    from ctxtui.services.headless.run import HeadlessRun
+    from ctxtui.services.headless.run_options import RunOptions
+
+    words = sys.stdin.read() if task == "-" else task
+    if not words.strip():
+        raise WrongUse("the task is empty", place="TASK")
+    if messages == 1:
+        raise WrongUse("a request of one message has no room for an answer", place="--max-context-messages 1")
+    override(context, answer_tokens=max_tokens or "", files=files, memory=memory)
+    config = config_of(context)
+    options = RunOptions(
+        task=words,
+        rounds=config.settings.max_rounds if max_rounds is None else max_rounds,
+        named=_named(policies),
+        messages=messages,
+        length=length,
+        budget_usd=budget_usd,
+        allow=allow,
+        log_dir=log_dir,
+    )
+    host = Host(ModelChoice(provider or "", model, base_url), config, Path.cwd())
+    found = asyncio.run(HeadlessRun(options, host, tell).go())
+    _print(found, as_json)
+    return _code(found.outcome)
+
+
+def _named(policies: tuple[str, ...]) -> tuple[Step, ...]:
+    from ctxtui.services.config.policy_registry import every_policy
+    from ctxtui.services.headless.run_options import named_steps
+
+    known = dict(every_policy())
+    steps: list[Step] = []
+    for name in policies:
+        file = Path(name).expanduser()
+        # A policy's name is no file's: ./NAME means the file.
+        text = file.read_text(encoding="utf-8", errors="replace") if name not in known and file.is_file() else None
+        steps += named_steps(name, text, known)
+    return tuple(steps)
+
+
+def _print(found: RunResult, as_json: bool) -> None:
+    if as_json:
+        write_json(found.as_fields())
+    elif found.text:
+        if sys.stdout.isatty():
+            from ctxtui.views.text import safe_text
+
+            found = replace(found, text=safe_text.plain(found.text))
+        write(found.text)
+    if found.why:
+        note(f"{found.outcome.value}: {found.why}")
+
+
+def _code(outcome: Outcome) -> int:
+    from ctxtui.services.headless.run_options import Outcome as Known
+
+    if outcome == Known.DONE:
+        return exit_codes.OK.number
+    return exit_codes.FAILED.number if outcome == Known.ROUNDS else exit_codes.REFUSED.number

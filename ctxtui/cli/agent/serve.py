@@ -1,0 +1,165 @@
+"""`ctxtui mcp serve`: ctxtui as an MCP server, so that any agent can ask for its own context. It only reads.
+
+Each tool answers with what the command of the same purpose prints: one figure, one source.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from ctxtui import __version__
+from ctxtui.cli.context import config_of
+from ctxtui.core.errors import CtxtuiError, NotFound
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
+
+    from ctxtui.services.config.settings import Settings
+
+RUN: Final = "run"
+_SECONDS: Final = 120.0
+_RUN_SECONDS: Final = 3600.0
+_INSTRUCTIONS: Final = (
+    "ctxtui reads recordings of agents and says what is in their context, what it costs, what the prompt cache does. "
+    "`session` is a file, a session's id, or `last`: the newest session of the directory that the server was started "
+    "in, which is most likely yours. Figures are in tokens and US dollars; ± is a 90 % interval."
+)
+
+
+@click.command("serve")
+@click.option(
+    "--allow", type=click.Choice([RUN]), multiple=True, help="run: also do tasks with an agent; this costs money."
+)
+@click.option("--json", is_flag=True, hidden=True, help="Nothing is printed: standard output is the protocol's.")
+@click.pass_context
+def serve(context: click.Context, allow: tuple[str, ...], json: bool) -> None:
+    """Serve MCP over standard input and output: an agent asks for its own composition, dead weight, next call, pins,
+    searches all sessions, and recalls what was put outside.
+
+    Everything only reads, unless --allow says more.
+
+    \b
+    Example: claude mcp add ctxtui -- ctxtui mcp serve
+    """
+    server_for(config_of(context).settings, runs=RUN in allow).run("stdio")
+
+
+def server_for(settings: Settings, *, runs: bool = False) -> MCPServer:
+    """The server; where it `runs`, tasks can be given to a headless agent."""
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.types import ToolAnnotations
+
+    app = MCPServer("ctxtui", instructions=_INSTRUCTIONS, version=__version__, log_level="ERROR")
+    reads = ToolAnnotations(read_only_hint=True)
+
+    @app.tool(annotations=reads, structured_output=False)
+    async def composition(session: str = "last", call: int = 0) -> str:
+        """What a context holds: tokens by category, the heaviest blocks, what the provider reported. `call` is the
+        number of a call, 0 for the newest."""
+        return await _told("show", *(("--call", str(call)) if call > 0 else ()), "--", session)
+
+    @app.tool(annotations=reads, structured_output=False)
+    async def dead_weight(session: str = "last") -> str:
+        """The blocks that cost most over the session: tokens times the calls that they stayed in the context."""
+        return await _told("show", "--heaviest", "--", session)
+
+    @app.tool(annotations=reads, structured_output=False)
+    async def repeats(session: str = "last") -> str:
+        """What stands in the context more than once, with the tokens that could go."""
+        return await _told("show", "--repeats", "--", session)
+
+    @app.tool(annotations=reads, structured_output=False)
+    async def next_call(session: str = "last") -> str:
+        """What the next request would read from the prompt cache, and why earlier ones missed."""
+        return await _told("cache", "--", session)
+
+    @app.tool(annotations=reads, structured_output=False)
+    async def ahead(session: str = "last", turns: int = 10) -> str:
+        """What the next turns bring: when the context meets its limits, what they cost, what would help."""
+        return await _told("preflight", "--turns", str(max(1, min(turns, 1000))), "--", session)
+
+    @app.tool(annotations=reads, structured_output=False)
+    async def pins(session: str = "last") -> str:
+        """The blocks that the user pinned: what must not be lost."""
+        return await _told("pins", "--", session)
+
+    @app.tool(annotations=reads, structured_output=False)
+    async def search(query: str, session: str = "", limit: int = 20) -> str:
+        """Find a text in the blocks of every session on this machine, or of one."""
+        where = ("--session", session) if session else ()
+        return await _told("search", *where, "--limit", str(max(1, min(limit, 200))), "--", query)
+
+    @app.tool(annotations=reads, structured_output=False)
+    async def recall(name: str) -> str:
+        """Read back what was put outside of a conversation, by the name in its {{REF:name}}."""
+        try:
+            return await asyncio.to_thread(recalled, name.removeprefix("{{REF:").removesuffix("}}"), settings)
+        except CtxtuiError as error:
+            raise ToolError(str(error)) from None
+
+    if runs:
+
+        @app.tool(name=RUN, structured_output=False)
+        async def run_(
+            task: str,
+            max_rounds: int = 100,
+            max_tokens: str = "auto",
+            max_context_messages: int = 10,
+            max_tool_result_length: int = 2000,
+        ) -> str:
+            """Let an agent do a task in this directory, with the tools and MCP servers that the user configured. What
+            asks for leave is refused. Answers with JSON: result, and metadata of how it came about."""
+            limits = ("--max-rounds", str(max_rounds), "--max-tokens", max_tokens)
+            kept = ("--max-context-messages", str(max_context_messages))
+            cut = ("--max-tool-result-length", str(max_tool_result_length))
+            return await _told("run", *limits, *kept, *cut, "--json", "--", task, seconds=_RUN_SECONDS)
+
+    return app
+
+
+async def _told(*arguments: str, seconds: float = _SECONDS) -> str:
+    """What a command of ctxtui prints. What goes wrong with it is what is told."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "ctxtui",
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            out, err = await process.communicate()
+    except TimeoutError:
+        return f"ctxtui {arguments[0]} took longer than {seconds:g} seconds"
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+    return (out or err).decode("utf-8", "replace").strip() or "(nothing)"
+
+
+def recalled(name: str, settings: Settings) -> str:
+    """What is kept under `name` by the newest session that has it. Raises `NotFound`."""
+    from ctxtui.services.config.paths import database
+    from ctxtui.store.store import Store
+
+    path = database(settings.data_dir)
+    if path.exists():
+        with Store.open(path, readonly=True) as store:
+            rows = sorted(store.sessions(), key=lambda row: row.ended or row.imported or 0, reverse=True)
+            for row in rows:
+                with suppress(NotFound):
+                    return store.artifact(row.id, name).decode("utf-8", "replace")
+    raise NotFound(f"nothing is kept under {name!r}", place=str(Path(path)))

@@ -1,0 +1,143 @@
+"""`ctxtui budget`: a model's window and a project, before a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli.context import config_of
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import write_json
+from ctxtui.project.budget import PARTS, groups
+
+if TYPE_CHECKING:
+    from ctxtui.services.project.report import CountedProject, RunReport
+
+
+@click.command(
+    "budget",
+    help="Lay out a model's window before a run: system prompt, tools, task, what is left for files, and which files "
+    "of the project would go in.\n\n"
+    "PATH is the project's folder (this one by default). System prompt and tools are those of `ctxtui chat`; --take "
+    "counts others. A model may be named by its file: a .gguf, or a folder with config.json. Sizes that contradict "
+    "each other end with exit code 2, which names file, value, maximum and fix.\n\n\b\n"
+    'Example: ctxtui budget --model qwen2.5-coder:32b --task "speed up core/tree.py"',
+)
+@click.argument("path", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
+@click.option("--model", metavar="ID|FILE", default="", help="By default the model of a new chat.")
+@click.option("--task", metavar="TEXT", default="", help="What is to be done: the files that it names come first.")
+@click.option(
+    "--take",
+    "takes",
+    multiple=True,
+    metavar="PART=TOKENS",
+    help="Tokens of system, tools, task or answer in place of those counted; any other name: goes in besides.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def budget(context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], as_json: bool) -> None:
+    """Lay out a model's window before a run."""
+    from ctxtui.services.chat.context_files import ContextFiles
+    from ctxtui.services.chat.model_choice import usual_model
+    from ctxtui.services.chat.opening import opening
+    from ctxtui.services.project.report import RunPlan, analysed
+
+    config = config_of(context)
+    begins, files = opening(), ContextFiles(config, path)
+    kept = files.memory_for(task)
+    plan = RunPlan(
+        model=model or usual_model(config.settings, os.environ),
+        task=task,
+        system=begins.system,
+        tools=begins.tools,
+        takes=dict(_taken(one) for one in takes),
+        memory=kept.texts if kept is not None else (),
+        apart=files.apart,
+    )
+    report = analysed(plan, config, path)
+    if as_json:
+        write_json(report_fields(report))
+    else:
+        _print(report, path, config.settings.glyphs)
+
+
+def _taken(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    spelled = number.strip().lower().replace(",", "").replace("_", "")
+    scale = 1000 if spelled.endswith("k") else 1
+    try:
+        tokens = round(float(spelled.removesuffix("k")) * scale)
+    except (ValueError, OverflowError):
+        tokens = -1
+    if not name.strip() or tokens < 0:
+        raise WrongUse(f"--take {text}: no PART=TOKENS", way_out="write --take tools=1024, or --take history=3k")
+    return name.strip(), tokens
+
+
+def _print(report: RunReport, path: Path, glyphs: str) -> None:
+    from ctxtui.cli.paint import Painter, home_short, rule
+    from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_lines
+
+    painter = Painter(glyphs)
+    painter.line(rule("Context budget"))
+    for line in budget_lines(report):
+        painter.line(line)
+    if report.project is not None:
+        painter.line([])
+        painter.line(rule("Repository", home_short(str(report.project.root))))
+    for line in (*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)):
+        painter.line(line)
+
+
+def report_fields(report: RunReport) -> dict[str, Any]:
+    """The report as JSON has it: of ``budget``, and of a run before its first call."""
+    found, files = report.budget, report.selection
+    parts = {name: getattr(found, name) for name in (*PARTS, "available", "reserved")}
+    return {
+        "model": found.model,
+        "window": found.window,
+        "window_from": found.origin,
+        "usable": found.usable,
+        **parts,
+        "answer": found.answer,
+        "wants": dict(found.wants),
+        "shares": {name: found.share(tokens) for name, tokens in {"usable": found.usable, **parts}.items()},
+        "available_kb": report.kilobytes,
+        "bytes_per_token": report.per_token,
+        "repository": _repository(report.project) if report.project is not None else None,
+        "strategy": None
+        if files is None
+        else {
+            "name": files.strategy,
+            "reason": files.reason,
+            "tokens": files.tokens,
+            "groups": [
+                {"why": why, "form": form, "files": number, "tokens": tokens}
+                for why, form, number, tokens in groups(files)
+            ],
+            "files": [
+                {"path": one.path, "why": one.why, "form": one.form, "tokens": one.tokens} for one in files.chosen
+            ],
+            "left_out": len(files.left),
+        },
+        "warnings": [{"code": one.code, "message": one.words} for one in report.warnings],
+    }
+
+
+def _repository(project: CountedProject) -> dict[str, Any]:
+    kinds: Sequence[tuple[str, int, int]] = project.kinds()
+    total = project.tokens
+    return {
+        "path": str(project.root),
+        "files": sum(number for _, number, _ in kinds),
+        "tokens": total,
+        "interval": [max(0, round(total - project.half)), round(total + project.half)],
+        "loadable_tokens": project.loadable,
+        "bytes": project.bytes,
+        "kinds": [{"kind": kind, "files": number, "tokens": tokens} for kind, number, tokens in kinds],
+        "more": project.more,
+    }

@@ -1,0 +1,101 @@
+"""`ctxtui count`: what files would come to, before any model reads them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli.context import config_of
+from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
+from ctxtui.cli.output import note, write_json
+
+if TYPE_CHECKING:
+    from ctxtui.services.counting.file_counts import FileCounts
+
+
+@click.command("count")
+@click.argument("files", metavar="FILE...|-", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--model", metavar="ID", default="", help="Who would read them; by default the model of a new chat.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_json: bool) -> int:
+    """Count tokens of files before anyone reads them.
+
+    Text, images and PDFs, with the 90 % interval of each figure and the list price of reading them once. - is standard
+    input. Nothing is sent to anyone.
+
+    \b
+    Example: git diff | ctxtui count - --model claude-sonnet-5-5
+    """
+    from ctxtui.services.chat.model_choice import usual_model
+    from ctxtui.services.counting.file_counts import count_files
+
+    settings = config_of(context).settings
+    troubles: list[int] = []
+    read = list(_read(files, troubles))
+    if not read:
+        return troubles[0]
+    found = count_files(read, model or usual_model(settings, os.environ), settings)
+    if as_json:
+        write_json(_fields(found))
+    else:
+        from ctxtui.analysis.context_window import running_window
+        from ctxtui.cli.paint import Painter
+        from ctxtui.views.lists.file_counts import lines
+
+        painter = Painter(settings.glyphs)
+        usable = running_window(found.card.window or 0, settings.usable_share, own=found.card.usable or 0).usable
+        for line in lines(found.files, found.half, found.usd, found.card.id, usable):
+            painter.line(line)
+    return troubles[0] if troubles else 0
+
+
+def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each file; what cannot be read is said, and the others are counted all the same."""
+    for path in files:
+        if str(path) == "-":
+            yield "-", sys.stdin.buffer.read()
+            continue
+        if path.is_dir():
+            raise WrongUse(f"{path} is a folder", way_out=f"`ctxtui budget {path}` counts a project")
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            note(f"no such file: {path}")
+            troubles.append(NOT_FOUND.number)
+        except OSError as error:
+            note(f"{path} cannot be read: {error.strerror}")
+            troubles.append(UNREADABLE.number)
+        else:
+            yield str(path), data
+
+
+def _fields(found: FileCounts) -> dict[str, Any]:
+    card, total = found.card, found.tokens
+    return {
+        "model": card.id,
+        "window": card.window,
+        "tokens": total,
+        "interval": [max(0, round(total - found.half)), round(total + found.half)],
+        "cost_usd": found.usd,
+        "cached_usd": found.cached_usd,
+        "files": [
+            {
+                "file": one.name,
+                "kind": one.kind,
+                "bytes": one.bytes,
+                "tokens": one.tokens,
+                "method": one.method,
+                "interval": [max(0, round(one.tokens - one.half)), round(one.tokens + one.half)],
+                "cost_usd": one.usd,
+                "cached_usd": one.cached_usd,
+                "pixels": [one.size.width, one.size.height] if one.size else None,
+            }
+            for one in found.files
+        ],
+    }

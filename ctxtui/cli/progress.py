@@ -1,0 +1,108 @@
+"""The line of progress on a terminal's standard error: what is being done and how far, while nothing is printed."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ctxtui.services.config.settings import Settings
+    from ctxtui.services.counting.counting import Counter
+
+SILENT: Final = 0.7
+"""Seconds for which nothing need be said."""
+_EVERY: Final = 0.2
+
+
+class Working:
+    """``with Working("counting tokens") as work``: what is being done stands there while the block runs, and goes when
+    it ends. A line within another takes its place; what a command prints wipes it (`wipe`)."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._far = ""
+        self._since = 0.0
+        self._outer: Working | None = None
+        self._over = threading.Event()
+
+    def say(self, how_far: str) -> None:
+        """How far it is, in words; without any, the seconds are shown."""
+        self._far = how_far
+
+    def bytes(self, done: int) -> None:
+        """How far it is, in bytes read."""
+        self.say(f"{done / 1_000_000:,.0f} MB")
+
+    def __enter__(self) -> Working:
+        self._since = time.monotonic()
+        if sys.stderr.isatty():
+            with _LOCK:
+                self._outer, _LINE.work = _LINE.work, self
+            threading.Thread(target=self._told, name="progress", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        with _LOCK:
+            if _LINE.work is self:
+                _LINE.wipe()
+                _LINE.work = self._outer
+
+    def _told(self) -> None:
+        while not self._over.wait(_EVERY):
+            with _LOCK:
+                if _LINE.work is self and not self._over.is_set():
+                    _LINE.draw(self._doing, self._far or f"{time.monotonic() - self._since:,.0f} s")
+
+
+class _Line:
+    """What stands on the terminal now; asked and changed under `_LOCK`."""
+
+    def __init__(self) -> None:
+        self.work: Working | None = None
+        self._drawn = False
+        self._printed = time.monotonic()
+
+    def draw(self, doing: str, how_far: str) -> None:
+        if time.monotonic() - self._printed < SILENT:
+            return
+        with suppress(OSError):
+            sys.stderr.write(f"\r\x1b[K{doing} … {how_far}")
+            sys.stderr.flush()
+            self._drawn = True
+
+    def wipe(self) -> None:
+        if self._drawn:
+            with suppress(OSError):
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+            self._drawn = False
+
+    def printed(self) -> None:
+        self.wipe()
+        self._printed = time.monotonic()
+
+
+_LOCK: Final = threading.Lock()
+"""Protects the line: a thread draws it while the command prints."""
+_LINE: Final = _Line()
+
+
+def wipe() -> None:
+    """Something is printed now: the line makes room for it."""
+    with _LOCK:
+        _LINE.printed()
+
+
+@contextmanager
+def counting(settings: Settings, doing: str = "counting tokens") -> Iterator[Counter]:
+    """A counter that remembers, with the line of progress while it is in use."""
+    # Imported here: errors are printed without any of it.
+    from ctxtui.services.counting.count_cache import counter_with_memory
+
+    with Working(doing), counter_with_memory(settings) as counter:
+        yield counter

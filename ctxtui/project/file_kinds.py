@@ -1,0 +1,59 @@
+"""What a file is in a project, by its path: source, test, documentation, configuration, data; or what nobody wrote."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Final
+
+SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA = (
+    "source", "tests", "documentation", "configuration", "data", "generated", "media",
+)  # fmt: skip
+KINDS: Final = (SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA)
+"""In the order in which they are listed. `GENERATED` is what a program wrote, `MEDIA` what is no text."""
+
+_SOURCE: Final = frozenset(
+    ".py .pyi .js .mjs .cjs .jsx .ts .mts .cts .tsx .go .rs .java .c .h .cc .cpp .cxx .hpp .hh .cs .fs .kt .kts .swift "
+    ".m .mm .rb .php .pl .pm .lua .r .jl .scala .clj .cljs .ex .exs .erl .hs .ml .mli .elm .dart .zig .nim .v .sol .sh "
+    ".bash .zsh .fish .ps1 .bat .sql .proto .graphql .vue .svelte .astro .css .scss .sass .less .html .htm .tcl .el "
+    ".lisp .asm .s .cu .cmake .gradle .groovy .tf .nix".split()
+)
+_DOCUMENTATION: Final = frozenset(".md .markdown .rst .txt .adoc .org .tex".split())
+_CONFIGURATION: Final = frozenset(".toml .yaml .yml .ini .cfg .conf .json .json5 .jsonc .xml .properties .mod".split())
+_DATA: Final = frozenset(".csv .tsv .jsonl .ndjson .log .sum .geojson .dat".split())
+_LOCKS: Final = frozenset(
+    "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock uv.lock pdm.lock "
+    "pipfile.lock cargo.lock go.sum gemfile.lock composer.lock flake.lock packages.lock.json".split()
+)
+_BUILT: Final = re.compile(r"\.min\.(?:js|css)$|\.(?:map|snap|svg)$|_pb2?(?:_grpc)?\.py$|\.pb\.go$|\.generated\.")
+_PLAIN: Final = frozenset("makefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile".split())
+_TEST_NAME: Final = re.compile(r"^(?:test_.+|.+_test|.+_spec|.+\.test|.+\.spec|conftest|.+tests?)$")
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing"})
+_SECRET: Final = re.compile(r"^(?:id_[a-z0-9]+|.*\.(?:pem|key|p12|pfx|jks|keystore)|credentials.*|secrets?\..*)$")
+_LEGAL: Final = re.compile(r"^(?:licen[cs]e|notice|copying|authors)\b")
+_PINNED: Final = re.compile(r"^(?:requirements|constraints).*\.txt$|^cmakelists\.txt$")
+_LARGE_JSON: Final = 50_000
+
+
+def kind_of(path: str, size: int = 0) -> str:
+    """The kind of the text file at `path` (with ``/``), `size` bytes long, as one of `KINDS`."""
+    place = PurePosixPath(path.lower())
+    name, end = place.name, place.suffix
+    if name in _LOCKS or _BUILT.search(name):
+        return GENERATED
+    if end in _SOURCE or name in _PLAIN:
+        is_test = bool(_TEST_FOLDERS & set(place.parts[:-1])) or _TEST_NAME.match(place.stem) is not None
+        return TESTS if is_test else SOURCE
+    if _LEGAL.match(name):
+        return DATA
+    if end in _DOCUMENTATION or name in ("readme", "changelog", "contributing"):
+        return CONFIGURATION if _PINNED.match(name) else DOCUMENTATION
+    if end in _DATA or (end in (".json", ".xml") and size > _LARGE_JSON):
+        return DATA
+    return CONFIGURATION if end in _CONFIGURATION or name.startswith(".") else SOURCE if not end else DATA
+
+
+def is_private(path: str) -> bool:
+    """Whether a file is left out unless the user names it: what begins with a dot, keys and secrets."""
+    place = PurePosixPath(path.lower())
+    return any(part.startswith(".") for part in place.parts) or _SECRET.match(place.name) is not None

@@ -1,0 +1,167 @@
+"""Which files of a project a file imports: read from its lines, found by the ends of paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Final
+
+_PYTHON: Final = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(?:\(([^)]*)\)|([^\n(]*))|import[ \t]+([^\n]+))", re.M
+)
+_SCRIPT: Final = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.[^"']*)["']""")
+_GO_BLOCK: Final = re.compile(r'^import\s*(?:\(([^)]*)\)|[\w.]*\s*"([^"]+)")', re.M)
+_QUOTED: Final = re.compile(r'"([^"]+)"')
+_RUST: Final = re.compile(
+    r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:use[ \t]+((?:crate|super|self)(?:::\w+)+)|mod[ \t]+(\w+)[ \t]*;)", re.M
+)
+_JAVA: Final = re.compile(r"^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+)", re.M)
+_C: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
+_SCRIPT_ENDS: Final = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".vue", ".svelte", ".d.ts")
+_MOST: Final = 200
+
+
+class Paths:
+    """The files of a project, found by how their paths end."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.all = frozenset(paths)
+        self._named: dict[str, list[str]] = {}
+        self._folders: dict[str, list[str]] = {}
+        for path in sorted(self.all):
+            folder, _, name = path.rpartition("/")
+            self._named.setdefault(name, []).append(path)
+            self._folders.setdefault(folder, []).append(path)
+
+    def ending(self, end: str) -> list[str]:
+        """The paths that end as `end` does, by whole names."""
+        found = self._named.get(end.rpartition("/")[2], [])
+        return [path for path in found if path == end or path.endswith(f"/{end}")]
+
+    def inside(self, folder: str) -> list[str]:
+        """The files in the folders that end as `folder` does."""
+        places = [place for place in self._folders if place == folder or place.endswith(f"/{folder}")]
+        return [path for place in places for path in self._folders[place]]
+
+
+def imported(path: str, text: str, paths: Paths) -> list[str]:
+    """The files of `paths` that the file at `path` imports, in its order; itself left out."""
+    reader = _READERS.get(PurePosixPath(path).suffix.lower())
+    if reader is None:
+        return []
+    found = dict.fromkeys(one for one in reader(path, text, paths) if one != path)
+    return list(found)[:_MOST]
+
+
+def _joined(folder: str, relative: str) -> str:
+    parts: list[str] = [part for part in folder.split("/") if part]
+    for part in relative.split("/"):
+        if part == "..":
+            parts[-1:] = []
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _python(path: str, text: str, paths: Paths) -> Iterator[str]:
+    for module, listed, line, plain in _PYTHON.findall(text):
+        names = listed or line.partition("#")[0]
+        if plain:
+            for one in plain.split(","):
+                yield from _module(one.split(" as ")[0].strip(), paths)
+            continue
+        dots = len(module) - len(module.lstrip("."))
+        place = module.lstrip(".").replace(".", "/")
+        if dots:
+            place = _joined(_folder(path), "../" * (dots - 1) + place)
+        inner = [word for name in names.split(",") if (word := name.strip().split(" ")[0])]
+        found = [one for name in inner for one in _module(f"{place}/{name}" if place else name, paths)]
+        yield from found or _module(place, paths)
+
+
+def _module(module: str, paths: Paths) -> list[str]:
+    place = module.replace(".", "/")
+    if not place:
+        return []
+    exact = [one for one in (f"{place}.py", f"{place}/__init__.py") if one in paths.all]
+    if exact or "/" not in place:
+        return exact
+    return paths.ending(f"{place}.py") or paths.ending(f"{place}/__init__.py")
+
+
+def _script(path: str, text: str, paths: Paths) -> Iterator[str]:
+    for relative in _SCRIPT.findall(text):
+        place = _joined(_folder(path), relative)
+        bare = re.sub(r"\.[mc]?jsx?$", "", place)
+        tried = [place, *(bare + end for end in _SCRIPT_ENDS), *(f"{place}/index{end}" for end in _SCRIPT_ENDS)]
+        yield from [one for one in tried if one in paths.all][:1]
+
+
+def _go(path: str, text: str, paths: Paths) -> Iterator[str]:
+    for block, single in _GO_BLOCK.findall(text):
+        for module in [single] if single else _QUOTED.findall(block):
+            parts = module.split("/")
+            # The module's own name stands in front of its folders; what has no folder here is another module's.
+            for n in range(1, len(parts)):
+                inside = [one for one in paths.inside("/".join(parts[n:])) if one.endswith(".go")]
+                if inside:
+                    yield from (one for one in inside if not one.endswith("_test.go"))
+                    break
+
+
+def _rust(path: str, text: str, paths: Paths) -> Iterator[str]:
+    folder = _folder(path)
+    own = folder if path.endswith(("/mod.rs", "/lib.rs", "/main.rs")) else path.removesuffix(".rs")
+    for used, module in _RUST.findall(text):
+        if module:
+            tried = [f"{place}/{module}{end}" for place in (own, folder) for end in (".rs", "/mod.rs")]
+            yield from [one for one in tried if one in paths.all][:1]
+            continue
+        names = used.split("::")[1:]
+        for n in range(len(names), 0, -1):
+            place = "/".join(names[:n])
+            near = paths.ending(f"{place}.rs") or paths.ending(f"{place}/mod.rs")
+            if near:
+                yield from near
+                break
+
+
+def _java(path: str, text: str, paths: Paths) -> Iterator[str]:
+    for name in _JAVA.findall(text):
+        place = name.rstrip(".").replace(".", "/")
+        yield from paths.ending(f"{place}.java") or paths.ending(f"{place.rpartition('/')[0]}.java")
+
+
+def _c(path: str, text: str, paths: Paths) -> Iterator[str]:
+    for name in _C.findall(text):
+        beside = _joined(_folder(path), name)
+        found = [beside] if beside in paths.all else paths.ending(_joined("", name))
+        for one in found:
+            yield one
+            body = one.removesuffix(".h") + ".c"
+            if body != one and body in paths.all:
+                yield body
+
+
+_READERS: Final = {
+    **dict.fromkeys((".py", ".pyi"), _python),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), _script),
+    ".go": _go,
+    ".rs": _rust,
+    ".java": _java,
+    **dict.fromkeys((".c", ".h"), _c),
+}
+
+
+def importers(texts: Mapping[str, str], wanted: frozenset[str], paths: Paths) -> list[str]:
+    """The files of `texts` (by path) that import one of `wanted`."""
+    # A name that does not stand in a text is not imported there: most files need no closer look.
+    stems = {PurePosixPath(one).stem for one in wanted} | {_folder(one).rpartition("/")[2] for one in wanted}
+    stems.discard("")
+    near = [path for path, text in texts.items() if path not in wanted and any(stem in text for stem in stems)]
+    return [path for path in near if wanted & set(imported(path, texts[path], paths))]

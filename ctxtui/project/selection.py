@@ -1,0 +1,232 @@
+"""Which files of a project go into a context of a given size: what the task names first, whole where it fits, else as
+signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from ctxtui.project import file_kinds
+from ctxtui.project.imports import Paths, imported, importers
+from ctxtui.project.named import named
+from ctxtui.project.signatures import signatures
+
+EVERYTHING, SHORTENED, BY_TASK = "everything", "large files as signatures", "by task"
+NAMED, RELATED, TESTS, DOCUMENTATION, REST = "named", "related", "tests", "documentation", "rest"
+REASONS: Final = (NAMED, RELATED, TESTS, DOCUMENTATION, REST)
+"""Why a file is there, the dearest first."""
+WHOLE, SIGNATURES = "whole", "signatures"
+_LOADED: Final = frozenset({file_kinds.SOURCE, file_kinds.TESTS, file_kinds.DOCUMENTATION, file_kinds.CONFIGURATION})
+_USERS: Final = 12
+"""Files that import a named one and go in as related, and tests: the nearest."""
+_MISSES: Final = 40
+"""Files in a row for which there was no room: then the budget is taken for full."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFile:
+    """A text file: its `path` with ``/``, its `kind` (see `file_kinds`), its `tokens` when read whole."""
+
+    path: str
+    text: str
+    kind: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """In tokens: a project up to `small` is loaded whole; up to `medium` with files over `whole` as signatures."""
+
+    small: int = 20_000
+    medium: int = 50_000
+    whole: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenFile:
+    """A file that goes in: why (one of `REASONS`), in which form, its tokens with what names it, and that text."""
+
+    path: str
+    why: str
+    form: str
+    tokens: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What goes into `budget` tokens. `total` is what the project's loadable files come to; `left` are those for which
+    there was no room."""
+
+    strategy: str
+    reason: str
+    chosen: tuple[ChosenFile, ...]
+    left: tuple[str, ...]
+    budget: int
+    total: int
+
+    @property
+    def tokens(self) -> int:
+        """Of all files that go in."""
+        return sum(one.tokens for one in self.chosen)
+
+    def of(self, why: str) -> tuple[ChosenFile, ...]:
+        """Those that are there for one reason."""
+        return tuple(one for one in self.chosen if one.why == why)
+
+
+def rendered(path: str, text: str, form: str = WHOLE) -> str:
+    """A file as the model reads it."""
+    note = ' form="signatures"' if form == SIGNATURES else ""
+    return f'<file path="{path}"{note}>\n{text.rstrip()}\n</file>'
+
+
+def loadable(file: ProjectFile) -> bool:
+    """Whether a file goes in unasked."""
+    return file.kind in _LOADED and not file_kinds.is_private(file.path)
+
+
+def select(
+    files: Sequence[ProjectFile], task: str, budget: int, thresholds: Thresholds, measure: Callable[[str], int]
+) -> Selection:
+    """What of `files` goes into `budget` tokens for `task` ("": none is known). `measure` counts a text."""
+    loaded = [one for one in files if loadable(one)]
+    total = sum(one.tokens for one in loaded)
+    filler = _Filler(budget, measure)
+    ordered = list(_ordered(files, loaded, task))
+    if total <= min(thresholds.small, budget) and filler.fill(ordered, whole=budget):
+        return filler.made(EVERYTHING, f"{total:,} tokens are at most {min(thresholds.small, budget):,}", total)
+    if total <= thresholds.medium:
+        filler = _Filler(budget, measure)
+        if filler.fill(ordered, whole=thresholds.whole):
+            return filler.made(SHORTENED, f"{total:,} tokens are at most {thresholds.medium:,}", total)
+        reason = f"{total:,} tokens do not fit into {budget:,}, large files as signatures either"
+    else:
+        reason = f"{total:,} tokens are more than {thresholds.medium:,}"
+    filler = _Filler(budget, measure)
+    filler.fill_by_task(ordered, thresholds.whole)
+    return filler.made(BY_TASK, reason, total)
+
+
+class _Filler:
+    """Takes files in until the budget is full."""
+
+    def __init__(self, budget: int, measure: Callable[[str], int]) -> None:
+        self._budget = budget
+        self._measure = measure
+        self._free = budget
+        self._chosen: list[ChosenFile] = []
+        self._left: list[str] = []
+
+    def made(self, strategy: str, reason: str, total: int) -> Selection:
+        return Selection(strategy, reason, tuple(self._chosen), tuple(self._left), self._budget, total)
+
+    def fill(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> bool:
+        """Take all in, files over `whole` tokens as signatures unless the task names them; whether all fit."""
+        for file, why in ordered:
+            shortened = file.tokens > whole and why != NAMED
+            if not (self._signatures(file, why) if shortened else self._whole(file, why)):
+                return False
+        return True
+
+    def fill_by_task(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> None:
+        """Take in what fits, in its order: what the task names and what that imports whole, the rest as signatures."""
+        misses = 0
+        for file, why in ordered:
+            may_whole = why in (NAMED, RELATED) or (why in (TESTS, DOCUMENTATION) and file.tokens <= whole)
+            taken = misses < _MISSES and ((may_whole and self._whole(file, why)) or self._signatures(file, why))
+            misses = 0 if taken else misses + 1
+            if not taken:
+                self._left.append(file.path)
+
+    def _whole(self, file: ProjectFile, why: str) -> bool:
+        if file.tokens > self._free:
+            return False
+        tokens = file.tokens + self._measure(rendered(file.path, ""))
+        return self._take(file, why, WHOLE, tokens, file.text)
+
+    def _signatures(self, file: ProjectFile, why: str) -> bool:
+        if self._free <= 0:
+            return False
+        text = signatures(file.path, file.text)
+        tokens = self._measure(rendered(file.path, text, SIGNATURES)) if text else 0
+        if not text or tokens >= file.tokens:
+            return self._whole(file, why)
+        return self._take(file, why, SIGNATURES, tokens, text)
+
+    def _take(self, file: ProjectFile, why: str, form: str, tokens: int, text: str) -> bool:
+        if tokens > self._free:
+            return False
+        self._free -= tokens
+        self._chosen.append(ChosenFile(file.path, why, form, tokens, rendered(file.path, text, form)))
+        return True
+
+
+def _ordered(
+    files: Sequence[ProjectFile], loaded: Sequence[ProjectFile], task: str
+) -> Iterator[tuple[ProjectFile, str]]:
+    """Each file that may go in with why, the dearest first; what the task names is there whatever it is."""
+    by_path = {one.path: one for one in files}
+    paths, texts = Paths(by_path), {one.path: one.text for one in loaded}
+    spoken = [path for path in named(task, texts, paths) if path in by_path]
+    near = _near(spoken)
+    nearest = sorted(texts, key=lambda one: (near(one), one.count("/"), one))
+    needed = [one for path in spoken for one in imported(path, texts.get(path, ""), paths)]
+    using = importers({path: texts[path] for path in nearest}, frozenset(spoken), paths) if spoken else []
+    kinds = {path: by_path[path].kind for path in texts}
+    tests = [one for one in using if kinds[one] == file_kinds.TESTS]
+    tests += [one for one in nearest if kinds[one] == file_kinds.TESTS and _is_test_of(one, spoken)]
+    seen: set[str] = set()
+    for why, group in (
+        (NAMED, spoken),
+        (RELATED, needed),
+        (RELATED, [one for one in using if kinds[one] != file_kinds.TESTS][:_USERS]),
+        (TESTS, tests[:_USERS]),
+        (
+            DOCUMENTATION,
+            [one for one in nearest if kinds[one] == file_kinds.DOCUMENTATION and _tells(one, texts, spoken)],
+        ),
+        (REST, nearest),
+    ):
+        for path in group:
+            if path not in seen and (path in texts or why == NAMED):
+                seen.add(path)
+                yield by_path[path], why
+
+
+def _is_test_of(test: str, spoken: Sequence[str]) -> bool:
+    stem = PurePosixPath(test).stem.lower()
+    return any((own := PurePosixPath(one).stem.lower()) and own in stem and len(own) > 2 for one in spoken)
+
+
+def _tells(document: str, texts: Mapping[str, str], spoken: Sequence[str]) -> bool:
+    """Whether a document is about the project as a whole, or speaks of a named file."""
+    place = PurePosixPath(document)
+    if place.stem.lower() == "readme" and (len(place.parts) == 1 or any(str(place.parent) in one for one in spoken)):
+        return True
+    words = {one.removesuffix(PurePosixPath(one).suffix) for one in spoken} | {
+        PurePosixPath(one).name for one in spoken
+    }
+    return any(word in texts[document] for word in words if len(word) > 2)
+
+
+def _near(spoken: Sequence[str]) -> Callable[[str], int]:
+    """How far a file is from what is named, in folders."""
+    folders = [PurePosixPath(one).parent.parts for one in spoken]
+
+    def distance(path: str) -> int:
+        own = PurePosixPath(path).parent.parts
+        return min((_apart(own, other) for other in folders), default=0)
+
+    return distance
+
+
+def _apart(a: Sequence[str], b: Sequence[str]) -> int:
+    same = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        same += 1
+    return len(a) + len(b) - 2 * same

@@ -1,0 +1,101 @@
+"""A file without its bodies: imports, types, constants and signatures, for one that is too long to be read whole.
+
+Python, JavaScript, TypeScript, Go, Rust, Java and C are read with tree-sitter, everything else in outline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.project.grammars import GRAMMARS, PYTHON, Grammar
+from ctxtui.project.outline import cut, outline
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_LINES: Final = 12
+"""Lines of a constant or type that are kept."""
+_PREFIXES: Final = frozenset({"export_statement", "ambient_declaration", "decorated_definition"})
+"""Wrappers that stand before what they wrap, and belong to it."""
+_DEEP: Final = 12
+"""Containers in one another that are looked into."""
+LEFT_OUT: Final = " …"
+"""Stands where a body was."""
+
+
+def signatures(path: str, text: str) -> str:
+    """What of the file at `path` says how it is used; "" where nothing does."""
+    grammar = GRAMMARS.get(PurePosixPath(path).suffix.lower())
+    if grammar is None:
+        return outline(path, text)
+    source = text.encode("utf-8", "replace")
+    lines = list(_of(_parser(grammar).parse(source).root_node, source, grammar, 0))
+    return "\n".join(lines) or outline(path, text)
+
+
+@cache
+def _parser(grammar: Grammar) -> Parser:
+    # Imported here: few runs look into files, and by name, since grammars have no types.
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
+
+
+def _of(parent: Node, source: bytes, grammar: Grammar, depth: int) -> Iterator[str]:
+    for node in parent.named_children:
+        yield from _one(node, node.start_byte, source, grammar, depth)
+
+
+def _one(node: Node, start: int, source: bytes, grammar: Grammar, depth: int) -> Iterator[str]:
+    """The lines of one node; `start` is where it begins with what is wrapped round it (an export, decorators)."""
+    body = node.child_by_field_name("body")
+    if node.type in grammar.functions:
+        yield _words(source, start, body.start_byte if body is not None else node.end_byte) + (LEFT_OUT if body else "")
+    elif node.type in grammar.containers and depth < _DEEP:
+        if body is None:
+            yield _words(source, start, node.end_byte)
+            return
+        inside = list(_of(body, source, grammar, depth + 1))
+        yield _words(source, start, body.start_byte) + ("" if inside else LEFT_OUT)
+        yield from inside
+    elif node.type in grammar.wrappers:
+        for one in node.named_children:
+            yield from _one(one, start if node.type in _PREFIXES else one.start_byte, source, grammar, depth)
+    elif node.type in grammar.whole and not _is_detail(node, source, grammar, depth):
+        yield _shortened(node, start, source)
+
+
+def _is_detail(node: Node, source: bytes, grammar: Grammar, depth: int) -> bool:
+    """Whether an assignment in Python is neither a constant nor a typed member."""
+    if grammar is not PYTHON or node.type != "assignment":
+        return False
+    left = node.child_by_field_name("left")
+    name = source[left.start_byte : left.end_byte] if left is not None else b""
+    return not (name.isupper() or node.child_by_field_name("type") is not None or (depth == 0 and name == b"__all__"))
+
+
+def _shortened(node: Node, start: int, source: bytes) -> str:
+    """A declaration; of a function that a constant holds, what stands before its body."""
+    body = next((b for b in map(_body_of_value, node.named_children) if b is not None), None)
+    if body is not None:
+        return _words(source, start, body.start_byte) + LEFT_OUT
+    lines = _words(source, start, node.end_byte).split("\n")
+    return cut("\n".join(lines[:_LINES])) + (LEFT_OUT if len(lines) > _LINES else "")
+
+
+def _body_of_value(declarator: Node) -> Node | None:
+    value = declarator.child_by_field_name("value")
+    body = value.child_by_field_name("body") if value is not None else None
+    return body if body is not None and body.type == "statement_block" else None
+
+
+def _words(source: bytes, start: int, end: int) -> str:
+    """The text from `start`, with the blanks that stand before it in its line."""
+    line = source.rfind(b"\n", 0, start) + 1
+    lead = source[line:start]
+    text = source[start:end].decode("utf-8", "replace").rstrip()
+    return (lead.decode("utf-8", "replace") if not lead.strip() else "") + text

@@ -1,0 +1,120 @@
+"""Everything that the agent of a chat may use: tools that work in the folder, commands, and tools of MCP servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctxtui.agent.events import ToolCall, ToolResult
+from ctxtui.agent.tools.command_tool import RUN_COMMAND
+from ctxtui.agent.tools.planned_write import Planned, PlannedCall, PlannedWrite
+from ctxtui.agent.tools.recall_tool import Known
+from ctxtui.agent.tools.tool import Tool
+from ctxtui.core.canonical import Json
+from ctxtui.curation.apply.references import expand_value
+from ctxtui.services.agent_tools.agent_commands import AgentCommands
+from ctxtui.services.agent_tools.tool_process import ToolProcess
+from ctxtui.services.config.declared_mcp_servers import servers
+from ctxtui.services.config.paths import data_dir, log_dir
+from ctxtui.services.mcp.server_leave import ServerLeave
+from ctxtui.services.mcp.server_pool import ServerPool
+
+if TYPE_CHECKING:
+    from ctxtui.services.config.config import Config
+    from ctxtui.services.editing.overlay import ThreadEdits
+
+
+class AgentTools:
+    """The tools in the folder (`files`), `commands` there, and those of the running `servers`. `offered` are the
+    definitions of all but the servers', `known` gives what stands outside of the conversation: a reference to it in a
+    tool's input is replaced by its content."""
+
+    def __init__(
+        self, files: ToolProcess, commands: AgentCommands, servers: ServerPool, offered: Sequence[Json], known: Known
+    ) -> None:
+        self.servers = servers
+        self._files = files
+        self._commands = commands
+        self._own = offered
+        self._known = known
+
+    @property
+    def definitions(self) -> list[Json]:
+        """The tools as a request offers them (Anthropic's form): ours first, so that servers that come and go leave
+        the front of the prompt as it is."""
+        return self.definitions_with(self.servers.offered)
+
+    def definitions_with(self, servers: Collection[str]) -> list[Json]:
+        """The same if the tools of these MCP servers were offered."""
+        return [*self._own, *self.servers.definitions_of(servers)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools."""
+        return tuple(str(one["name"]) for one in self.definitions)
+
+    def asks(self, name: str) -> bool:
+        """Whether the user is asked before this tool runs."""
+        if name == RUN_COMMAND.name:
+            return True
+        return self.servers.asks(name) if self.servers.holds(name) else self._files.asks(name)
+
+    async def plan(self, call: ToolCall) -> Planned | ToolResult:
+        """What `call` would do; or what the model is told where it cannot be done."""
+        if self.servers.holds(call.name):
+            return self.servers.plan(self._expanded(call))
+        if call.name == RUN_COMMAND.name:
+            return await self._commands.plan(call)
+        return await self._files.plan(call)
+
+    async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
+        """Do `call`, as it was `planned`. What goes wrong is the result."""
+        if self.servers.holds(call.name):
+            # What the user has seen is what the server gets.
+            given = planned.given if isinstance(planned, PlannedCall) else self._expanded(call).input
+            return await self.servers.run(replace(call, input=given))
+        if call.name == RUN_COMMAND.name:
+            return await self._commands.run(call)
+        return await self._files.run(call, planned if isinstance(planned, PlannedWrite) else None)
+
+    async def close(self) -> None:
+        """Nothing runs any more."""
+        await self._files.close()
+        await self.servers.close()
+
+    def _expanded(self, call: ToolCall) -> ToolCall:
+        return replace(call, input=expand_value(call.input, self._known()))
+
+
+class Outside(NamedTuple):
+    """What stands outside of a conversation: `known` gives it by name, `overlay` where it is put on record."""
+
+    known: Known
+    overlay: Callable[[], ThreadEdits | None]
+
+    def keep(self, name: str, text: str) -> None:
+        """Put what is too long for the conversation on record, as an artifact of the session."""
+        overlay = self.overlay()
+        if overlay is not None:
+            overlay.keep(name, text.encode())
+
+
+def tools_for(
+    config: Config,
+    cwd: Path,
+    outside: Outside,
+    offered: Sequence[Json],
+    kept: Sequence[Tool] = (),
+) -> AgentTools:
+    """The tools of a chat in `cwd`, with those that keep memory; no server is started yet. `offered` are the
+    definitions of all but the servers'. Raises `BadConfig` for a server that is spelled wrongly."""
+    settings = config.settings
+    pool = ServerPool(servers(config, cwd), ServerLeave(data_dir(settings.data_dir)), log_dir() / "mcp")
+    commands = AgentCommands(cwd, settings, outside.keep)
+
+    def known() -> dict[str, str]:
+        return {**outside.known(), **commands.kept}
+
+    return AgentTools(ToolProcess(cwd, known, own=kept), commands, pool, offered, known)

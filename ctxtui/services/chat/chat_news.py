@@ -1,0 +1,34 @@
+"""What a chat's host tells whoever shows it, and what it asks: words that pass between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxtui.core.session import Event
+
+if TYPE_CHECKING:
+    from ctxtui.agent import progress
+    from ctxtui.agent.conversation import Draft
+    from ctxtui.services.chat.chat_model import ChatModel
+
+
+@dataclass(frozen=True, slots=True)
+class ChatNews:
+    """Something happened: a `moment` of the turn (None: something else), and what of it is new in the session. Where it
+    has a `partner`, the chat will talk to that one; the line to it is not open yet."""
+
+    moment: progress.Moment | None
+    events: tuple[Event, ...] = ()
+    partner: ChatModel | None = None
+
+
+Tell = Callable[[ChatNews], None]
+Judge = Callable[["Draft"], Awaitable[str]]
+"""Says why a drafted request is to be held ("": it may go)."""
+
+
+async def no_rule(_: Draft) -> str:
+    """Holds nothing."""
+    return ""

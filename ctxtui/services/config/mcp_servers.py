@@ -1,0 +1,133 @@
+"""One MCP server as a configuration writes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ctxtui.core.errors import BadConfig
+
+_TEXTS: Final = ("command", "cwd", "url", "type")
+_TABLES: Final = ("env", "headers")
+_KEYS: Final = (*_TEXTS, *_TABLES, "args", "timeout", "enabled", "allow")
+_REMOTE: Final = ("http", "streamable-http")
+_VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServer:
+    """One server as it is written. It is a `command` with `args`, spoken to over stdio, or it is at a `url`. `env` and
+    `headers` are added to what it gets; ``${NAME}`` stands for a variable. `timeout` is the seconds that a call may
+    take. Only what is `enabled` starts by itself; the tools that `allow` names (or patterns) need no leave. `place` is
+    the file that names it; where that belongs to a `project` (its folder, "": it is the user's own) it starts nothing
+    before it was asked."""
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 60.0
+    enabled: bool = True
+    allow: tuple[str, ...] = ()
+    place: str = ""
+    project: str = ""
+
+    @property
+    def told(self) -> str:
+        """What is started, as it is written: nothing of it is left out."""
+        if self.url:
+            headers = "".join(f" {name}: {value}" for name, value in self.headers.items())
+            return f"{self.url}{headers}"
+        env = "".join(f"{name}={value} " for name, value in self.env.items())
+        inside = f" (in {self.cwd})" if self.cwd else ""
+        return f"{env}{' '.join((self.command, *self.args))}{inside}"
+
+    @property
+    def digest(self) -> str:
+        """Names its content: leave that was given holds for this, and for nothing else."""
+        said = [self.name, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers)]
+        return hashlib.sha256(json.dumps([*said, self.project], sort_keys=True).encode()).hexdigest()
+
+    def filled(self, env: Mapping[str, str]) -> McpServer:
+        """The same with the values of variables. Raises `BadConfig` for one that is not set."""
+        fill = self._filler(env)
+        return McpServer(
+            name=self.name,
+            command=fill(self.command),
+            args=tuple(map(fill, self.args)),
+            env={name: fill(value) for name, value in self.env.items()},
+            cwd=fill(self.cwd),
+            url=fill(self.url),
+            headers={name: fill(value) for name, value in self.headers.items()},
+            timeout=self.timeout,
+            place=self.place,
+            project=self.project,
+        )
+
+    def _filler(self, env: Mapping[str, str]) -> Callable[[str], str]:
+        def one(found: re.Match[str]) -> str:
+            value: str | None = env.get(found[1], found[2])
+            if value is None:
+                way_out = f"set {found[1]}, or write ${{{found[1]}:-DEFAULT}}"
+                raise BadConfig(f"{found[1]}, which the MCP server {self.name} asks for, is not set", way_out=way_out)
+            return value
+
+        return lambda text: _VARIABLE.sub(one, text)
+
+
+def parse_server(name: str, value: Any, place: str = "", project: str = "") -> McpServer:
+    """A server from its JSON or TOML table. Raises `BadConfig` with its place."""
+
+    def wrong(why: str) -> BadConfig:
+        return BadConfig(f"mcp server {name!r}: {why}", place=place, way_out="it has command and args, or url")
+
+    if not isinstance(value, Mapping):
+        raise wrong("not a table")
+    odd = next((key for key in value if key not in _KEYS), None)
+    if odd is not None and not project:
+        raise wrong(f"no such key: {odd}")
+    for key in _TEXTS:
+        if not isinstance(value.get(key, ""), str):
+            raise wrong(f"{key} must be a text")
+    for key in _TABLES:
+        table = value.get(key, {})
+        if not isinstance(table, Mapping) or not all(isinstance(one, str) for one in table.values()):
+            raise wrong(f"{key} must be a table of texts")
+    args, allow, timeout = value.get("args", []), value.get("allow", []), value.get("timeout", 60)
+    for key, listed in (("args", args), ("allow", allow)):
+        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+            raise wrong(f"{key} must be a list of texts")
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise wrong("timeout must be a number of seconds")
+    kind = value.get("type", "")
+    if bool(value.get("command")) == bool(value.get("url")) or kind not in ("", "stdio", *_REMOTE):
+        raise wrong(f"type {kind} is not spoken" if kind in ("sse", "ws") else "it needs a command or a url")
+    return McpServer(
+        name=name,
+        args=tuple(args),
+        # A project gives its own tools no leave.
+        allow=() if project else tuple(allow),
+        env=dict(value.get("env", {})),
+        headers=dict(value.get("headers", {})),
+        timeout=float(timeout),
+        enabled=value.get("enabled", True) is not False,
+        place=place,
+        project=project,
+        **{key: str(value.get(key, "")) for key in ("command", "cwd", "url")},
+    )
+
+
+def checked(value: Any) -> dict[str, Any]:
+    """The setting ``mcp``: a table of servers by name, as it is written. Raises `ValueError`."""
+    if not isinstance(value, Mapping):
+        raise ValueError('a table of servers, such as {fs = {command = "npx", args = ["server"]}}')
+    for name, table in value.items():
+        parse_server(str(name), table, f"mcp.{name}")
+    return {str(name): dict(table) for name, table in value.items()}

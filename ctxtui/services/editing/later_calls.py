@@ -1,0 +1,62 @@
+"""The recorded calls that followed the one shown, as far as they still have what staged edits change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ctxtui.core.call import Call
+from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
+from ctxtui.curation.price.rest_of_session import FreedBlock, LaterCall, RestOfSession, rest_of_session
+from ctxtui.services.editing.next_request import Next
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.model.staging import Staging
+
+
+def rest_under(staging: Staging, coming: Next | None, tag: PriceTag | None) -> RestOfSession | None:
+    """What the edits in question would have saved to the end of the recording, with the prices of `coming` and `tag`
+    (None: not known yet); None where no call followed, or all of it is not counted yet."""
+    scene = staging.scene
+    later = scene.calls[scene.index + 1 :]
+    if not later or not staging.counted or not staging.unsent:
+        return None
+    freed = list(_freed(staging))
+    if not freed:
+        return None
+    first = min(one.before for one in freed)
+    moments = {one.name: one.once for one in tag.moments} if tag is not None else {}
+
+    def once(read: int) -> float | None:
+        # What the first call read ends before the edits: it wrote the rest anyway.
+        return moments.get(NOW if read > first else MISS)
+
+    return rest_of_session(freed, list(_later(scene, later)), once, coming.asked.charge if coming and tag else None)
+
+
+def _freed(staging: Staging) -> Iterator[FreedBlock]:
+    """The blocks that the edits in question change, with the tokens that go: without what other edits freed before."""
+    under, scene = staging.under, staging.scene
+    nodes = staging.applied.context.nodes
+    before = under.fates if under is not None else {}
+    found: dict[int, int] = {}
+    for at, change in staging.applied.changes.items():
+        known = before.get(change.node)
+        found[at] = staging.fates[change.node].freed - (known.freed if known is not None else 0)
+    for sign, news in ((-1, staging.news), (1, under.news if under is not None else ())):
+        for new in news:
+            found[new.at] = found.get(new.at, 0) + sign * (new.tokens or 0)
+    for at, tokens in found.items():
+        if tokens:
+            stood = nodes[at - 1] if 0 < at <= len(nodes) else 0
+            front = scene.running.read(staging.head, stood) if stood and scene.running.counted(stood) else 0
+            yield FreedBlock(at, scene.missing + front, tokens)
+
+
+def _later(scene: Scene, later: Sequence[Call]) -> Iterator[LaterCall]:
+    tree, last = scene.session.tree, scene.tip or scene.head
+    shared = tree[last].depth
+    for call in later:
+        # A call that goes on has all of the one before; a compaction cuts it down for good.
+        shared = min(shared, tree[tree.common(last, call.raw_head)].depth)
+        last = call.raw_head
+        edited = call.sent_head != call.raw_head
+        yield LaterCall(call.usage, call.started or 0.0, 0 if edited else shared)

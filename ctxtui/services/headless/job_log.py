@@ -1,0 +1,132 @@
+"""The folder of a run (``--log-dir``): each round as text and JSON, and the whole session, which ctxtui opens again.
+
+``NNN-prompt.txt``, ``NNN-response.txt``, ``NNN-tool-calls.json`` and ``NNN-tool-results.json`` are those of Pedroceli's
+jobs, ``NNN-turn.json`` is a turn as LLuMa's log has it (systems §2, §4).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ctxtui.analysis.figures import figures
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block_content import arguments_value, read
+from ctxtui.core.errors import BadConfig
+from ctxtui.curation.context import is_result
+from ctxtui.services.counting.counting import count_all
+from ctxtui.services.editing.exporting import write_private
+from ctxtui.transcripts.formats.ctxtui.write import write
+from ctxtui.wire.translate.turns import CALL, part_of
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.book import Book
+    from ctxtui.core.call import Call
+    from ctxtui.services.counting.counting import Counter
+
+SESSION: Final = "session.jsonl"
+
+
+class JobLog:
+    """Writes the run that `book` is about into `folder`, which must not hold another run. Files are for the user
+    alone."""
+
+    def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
+        if folder.exists() and (not folder.is_dir() or any(folder.glob("[0-9][0-9][0-9]-*"))):
+            raise BadConfig("it holds another run, or is no folder", place=f"--log-dir {folder}")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._book = book
+        self._counter = counter
+        self._calls: list[Call] = []
+
+    def take(self, call: Call, usd: float | None, trims: Sequence[str]) -> None:
+        """`call` has ended: its round, and what tools brought to the round before. `usd` is what it cost, `trims` what
+        policies did before it. Raises `CtxtuiError` where a file cannot be written."""
+        tree = self._book.session.tree
+        if self._calls:
+            between = tree.items(call.raw_head, self._calls[-1].response_head) if self._follows(call) else []
+            self._results(between)
+        self._calls.append(call)
+        said = tree.items(call.response_head, call.raw_head)
+        self._write("prompt.txt", _as_text(tree.items(call.sent_head)))
+        self._write("response.txt", _as_text(said))
+        asked = [(read(i.block).call_id, part_of(i.block)) for i in said if i.block.kind != HEADER]
+        calls = [
+            {"id": id_, "name": part.reading.name, "input": arguments_value(part.reading)}
+            for id_, part in asked
+            if part.what == CALL
+        ]
+        self._json("tool-calls.json", calls)
+        self._json("turn.json", self._turn(call, usd, trims))
+
+    def close(self) -> None:
+        """The run is over: the whole session. Raises `CtxtuiError` where it cannot be written."""
+        if self._calls:
+            write_private(self._folder / SESSION, write(self._book.session), replace=True)
+
+    def _follows(self, call: Call) -> bool:
+        return self._book.session.tree.holds(call.raw_head, self._calls[-1].response_head)
+
+    def _results(self, items: Sequence[Item]) -> None:
+        found = [
+            {"id": read(item.block).call_id, "text": read(item.block).text}
+            for item in items
+            if is_result(item.block.kind) or (item.place.role == "tool" and item.block.kind != HEADER)
+        ]
+        if found:
+            self._json("tool-results.json", found)
+
+    def _turn(self, call: Call, usd: float | None, trims: Sequence[str]) -> dict[str, Any]:
+        count_all(self._book, self._counter)
+        made, used = figures(self._book, call), call.usage
+        usage = None
+        if used is not None:
+            usage = {
+                "input": used.input,
+                "output": used.output,
+                "cache_read": used.cache_read,
+                "cache_write": used.cache_write,
+                "fresh": used.fresh,
+            }
+        return {
+            "turn": len(self._calls),
+            "time": call.started,
+            "provider": call.provider,
+            "model": call.model,
+            "usage": usage,
+            "cache_hit_rate": round(used.cache_read / used.input, 4) if used is not None and used.input else None,
+            "cost_usd": usd,
+            "composition": made.categories,
+            "context_tokens": made.context_tokens,
+            "trims": list(trims),
+        }
+
+    def _json(self, name: str, value: Any) -> None:
+        self._write(name, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+    def _write(self, name: str, text: str) -> None:
+        path = self._folder / f"{len(self._calls):03}-{name}"
+        write_private(path, text.encode("utf-8", "replace"), replace=True)
+
+
+def _as_text(items: Sequence[Item]) -> str:
+    """A context as text: each message under its role, each definition of a tool by its name."""
+    found: list[str] = []
+    section = ""
+    for item in items:
+        if item.place.section != section:
+            section = item.place.section
+            found.append(f"=== {section}")
+        reading = read(item.block)
+        if item.block.kind == HEADER:
+            found.append(f"--- {item.place.role or item.block.kind}")
+        elif section == "tools":
+            found.append(str(item.block.value().get("name") or item.block.kind))
+        elif reading.name:
+            found.append(f"[{item.block.kind} {reading.name}] {reading.arguments or reading.text}")
+        else:
+            found.append(reading.text or f"[{item.block.kind}]")
+    return "\n".join(found) + "\n"

@@ -1,0 +1,119 @@
+"""What a headless run is asked to do, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui.core.usage import Usage
+from ctxtui.curation.policies.policy import Policy, Step
+from ctxtui.curation.policies.profile import Profile, parse_profile, single
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.sliding_window import NAME as SLIDING
+from ctxtui.curation.policies.truncate_results import NAME as TRUNCATING
+
+SMALL_WINDOW: Final = 32_768
+"""Tokens: a model with such a window, or a smaller one, is kept from overflowing where nothing else is asked for."""
+CONTEXT_MESSAGES: Final = 10
+"""Messages of a request then: the first one and the last nine."""
+RESULT_LENGTH: Final = 2000
+"""Characters that are kept of a tool result then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What is asked for: the `task`, the most `rounds` (0: no limit), the policies that were `named`, the most
+    `messages` of a request and characters of a tool result (`length`; 0: no limit, None: as the window asks for), the
+    USD that may be spent (None: no limit), and the tools that need no leave (names, or patterns)."""
+
+    task: str
+    rounds: int = 100
+    named: tuple[Step, ...] = ()
+    messages: int | None = None
+    length: int | None = None
+    budget_usd: float | None = None
+    allow: tuple[str, ...] = ()
+    log_dir: Path | None = None
+    """The folder that the run is written into, besides the record."""
+
+    def steps(self, window: int) -> tuple[Step, ...]:
+        """The policies for a model with this `window` (tokens, 0: unknown): those that were named, then the two that
+        the limits stand for. Without a word on them the limits hold in small windows, where no policy is named."""
+        small = 0 < window <= SMALL_WINDOW and not self.named
+        messages = CONTEXT_MESSAGES * small if self.messages is None else self.messages
+        length = RESULT_LENGTH * small if self.length is None else self.length
+        found = [*self.named]
+        if length:
+            found.append(single(TRUNCATING, POLICIES, {"limit": length}))
+        if messages:
+            found.append(single(SLIDING, POLICIES, {"n": messages - 1, "keep_first": 1, "slack": 0}))
+        return tuple(found)
+
+    def profile(self, window: int) -> Profile | None:
+        """The policies, armed: nobody is there to apply what they propose."""
+        steps = self.steps(window)
+        return Profile("run", steps, armed=True) if steps else None
+
+
+def named_steps(name: str, text: str | None, known: dict[str, Policy]) -> tuple[Step, ...]:
+    """The policies that ``--policy name`` means: those of the profile `text` (None: it is no file), else the one of
+    this name. Raises `NotFound`, `BadConfig`."""
+    return parse_profile(text, known, name).steps if text is not None else (single(name, known, {}),)
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    DONE = "done"
+    ROUNDS = "rounds used up"
+    BUDGET = "budget"
+    REFUSED = "refused"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """What came of a run. `messages` are those of the last request and its answer, `estimated` their tokens: what the
+    request was foretold to be, and the answer as reported. `edits` are those that each policy made, by name. `cost`
+    is None where a call has no known price."""
+
+    text: str
+    outcome: Outcome
+    why: str = ""
+    rounds: int = 0
+    most: int = 0
+    messages: int = 0
+    slid: bool = False
+    estimated: int = 0
+    edits: dict[str, int] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage.nothing)
+    cost: float | None = None
+    session: str = ""
+
+    def as_fields(self) -> dict[str, Any]:
+        """As JSON names it (docs/json.md)."""
+        used = self.usage
+        return {
+            "result": self.text,
+            "metadata": {
+                "rounds_used": self.rounds,
+                "max_rounds": self.most or None,
+                "final_message_count": self.messages,
+                "context_sliding_applied": self.slid,
+                "estimated_total_tokens": self.estimated,
+                "policies": [{"name": name, "edits": made} for name, made in self.edits.items()],
+                "tokens": {
+                    "input": used.input,
+                    "output": used.output,
+                    "cache_read": used.cache_read,
+                    "cache_write": used.cache_write,
+                    "fresh": used.fresh,
+                },
+                "cost_usd": self.cost,
+                "session": self.session,
+                "outcome": self.outcome.value,
+                "why": self.why,
+            },
+        }

@@ -1,0 +1,241 @@
+"""One MCP server while it is talked to: started, asked, cancelled, ended. What goes wrong in it stays in it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.mcp_servers import McpServer
+from ctxtui.services.mcp.offered import (
+    OfferedText,
+    OfferedTool,
+    contents_of,
+    prompts_of,
+    resources_of,
+    text_of,
+    tools_of,
+)
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+PATIENCE: Final = 20.0
+"""Seconds in which a server must have said what it offers."""
+_CLOSED: Final = -32000
+_TIMED_OUT: Final = -32001
+_PAGES: Final = 100
+_LOG: Final = 200_000
+"""Bytes of a server's log that are shown."""
+
+
+class ServerState(StrEnum):
+    """How a server is doing."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class ServerFailed(CtxtuiError):
+    """A server did not start, broke off or did not answer."""
+
+
+class ServerConnection:
+    """The way to `server`. Its standard error goes to the file `log`; `changed` is called when its `state` changes. For
+    one event loop; who waits for a call and is cancelled has the server told so."""
+
+    def __init__(self, server: McpServer, log: Path, changed: Callable[[], object] = lambda: None) -> None:
+        self.server = server
+        self.state = ServerState.STOPPED
+        self.why = ""
+        """Why it failed."""
+        self.tools: tuple[OfferedTool, ...] = ()
+        self.resources: tuple[OfferedText, ...] = ()
+        self.prompts: tuple[OfferedText, ...] = ()
+        self._log = log
+        self._changed = changed
+        self._client: Client | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._end = asyncio.Event()
+        self._settled = asyncio.Event()
+
+    async def start(self) -> None:
+        """Start it, unless it runs, and wait until it says what it offers. What goes wrong is its `state`."""
+        if self.state == ServerState.READY:
+            return
+        if self._task is not None and self._end.is_set():
+            # What broke off is cleared away first.
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._task is None or self._task.done():
+            self._end, self._settled = asyncio.Event(), asyncio.Event()
+            self._turn(ServerState.STARTING)
+            self._task = asyncio.create_task(self._run())
+        await self._settled.wait()
+
+    async def stop(self) -> None:
+        """End it, and wait until it is gone."""
+        self._end.set()
+        if self._task is not None:
+            if self.state == ServerState.STARTING:
+                self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        self._turn(ServerState.STOPPED)
+        with suppress(OSError):
+            self._log.unlink()
+
+    async def call(self, tool: str, given: Json) -> tuple[str, bool]:
+        """What the tool `tool` brings, and whether it failed. A server that is gone is started again, once. Raises
+        `ServerFailed`."""
+        client = await self._at_hand()
+        arguments = given if isinstance(given, dict) else {}
+        result = await self._asked(client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout))
+        return text_of(result), bool(result.is_error)
+
+    async def resource(self, uri: str) -> str:
+        """The text of a resource. Raises `ServerFailed`."""
+        client = await self._at_hand()
+        return contents_of((await self._asked(client.read_resource(uri))).contents)
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> str:
+        """The text of a prompt, filled in. Raises `ServerFailed`."""
+        client = await self._at_hand()
+        found = await self._asked(client.get_prompt(name, arguments))
+        return "\n\n".join(str(getattr(one.content, "text", "")) for one in found.messages)
+
+    def log_text(self) -> str:
+        """The end of what it wrote to standard error."""
+        try:
+            with self._log.open("rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG))
+                return file.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    async def _at_hand(self) -> Client:
+        if self._client is None:
+            await self.start()
+        if self._client is None:
+            raise ServerFailed(f"the MCP server {self.server.name} is not running: {self.why}")
+        return self._client
+
+    async def _asked(self, asking: Any) -> Any:
+        from mcp import MCPError
+
+        name = self.server.name
+        try:
+            return await asking
+        except MCPError as error:
+            if error.error.code == _TIMED_OUT:
+                raise ServerFailed(f"the MCP server {name} did not answer in {self.server.timeout:g} seconds") from None
+            if error.error.code == _CLOSED:
+                self._client = None
+                self._end.set()
+                self._turn(ServerState.FAILED, f"it ended{self._last_words()}")
+                raise ServerFailed(f"the MCP server {name} ended{self._last_words()}") from None
+            raise ServerFailed(f"{name}: {error.error.message}") from None
+        except (OSError, ValueError, RuntimeError) as error:
+            raise ServerFailed(f"the MCP server {name}: {type(error).__name__}: {error}") from None
+
+    def _last_words(self) -> str:
+        """The last line of its standard error."""
+        line = next((line for line in reversed(self.log_text().splitlines()) if line.strip()), "")
+        return f": {line.strip()[:300]}" if line else ""
+
+    def _turn(self, state: ServerState, why: str = "") -> None:
+        if (state, why) != (self.state, self.why):
+            self.state, self.why = state, why
+            self._changed()
+
+    async def _run(self) -> None:
+        """The life of the server: a client is entered and left in the same task."""
+        failed = ""
+        try:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(PATIENCE):
+                    client = await stack.enter_async_context(await self._opened(stack))
+                    await self._list(client)
+                self._client = client
+                self._turn(ServerState.READY)
+                self._settled.set()
+                await self._end.wait()
+        except TimeoutError:
+            failed = f"it did not say what it offers in {PATIENCE:g} seconds{self._last_words()}"
+        except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
+            failed = f"{_reason(error)}{self._last_words()}"
+        finally:
+            self._client = None
+            if failed and self.state != ServerState.FAILED:
+                self._turn(ServerState.FAILED, failed)
+            self._settled.set()
+
+    async def _opened(self, stack: AsyncExitStack) -> Client:
+        """A client that is not entered yet. What it brings along is imported now: most chats have no server."""
+        await asyncio.to_thread(import_module, "mcp")  # takes most of a second
+        from mcp import Client
+
+        server = self.server.filled(os.environ)
+        if server.url:
+            import httpx2
+            from mcp.client.streamable_http import streamable_http_client
+
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers=dict(server.headers), timeout=None))
+            return Client(streamable_http_client(server.url, http_client=http))
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        errors = stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", errors="replace"))
+        told = StdioServerParameters(
+            command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd or None
+        )
+        return Client(stdio_client(told, errlog=errors))
+
+    async def _list(self, client: Client) -> None:
+        """Ask for everything that it offers."""
+        offers = client.server_capabilities
+        tools: list[Any] = []
+        cursor = None
+        for _ in range(_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if not cursor:
+                break
+        self.tools = tools_of(self.server.name, tools)
+        # The tools are of use without these; what a server says of them and cannot keep stands in its log.
+        if offers.resources is not None:
+            try:
+                self.resources = resources_of((await client.list_resources()).resources)
+            except Exception as error:  # noqa: BLE001 - the boundary of a server
+                self._note(f"its resources cannot be listed: {_reason(error)}")
+        if offers.prompts is not None:
+            try:
+                self.prompts = prompts_of((await client.list_prompts()).prompts)
+            except Exception as error:  # noqa: BLE001 - the boundary of a server
+                self._note(f"its prompts cannot be listed: {_reason(error)}")
+
+    def _note(self, words: str) -> None:
+        """A line of ours in the server's log."""
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as log:
+            log.write(f"ctxtui: {words}\n")
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong, without the groups that it is wrapped in."""
+    if isinstance(error, FileNotFoundError):
+        return f"there is no command {error.filename}"
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__

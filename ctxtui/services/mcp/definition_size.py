@@ -1,0 +1,89 @@
+"""What tool definitions take of every request, before anyone is offered them: tokens by tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctxtui.agent.conversation import ConversationStart, begin
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed, NotFound, Unreadable
+from ctxtui.core.tree import Tree
+from ctxtui.services.counting.books import table_for
+from ctxtui.tokens.weights import prior, slack, tokens
+
+if TYPE_CHECKING:
+    from ctxtui.services.config.settings import Settings
+    from ctxtui.services.counting.counting import Counter
+
+
+class ToolSize(NamedTuple):
+    """One definition: its `tokens`, give or take `slack` nine times of ten, and its `bytes` as minified JSON."""
+
+    name: str
+    tokens: float
+    slack: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionSizes:
+    """The definitions of one source for a `model`, heaviest first."""
+
+    model: str
+    tools: tuple[ToolSize, ...]
+
+    @property
+    def tokens(self) -> int:
+        """Of all of them."""
+        return round(sum(tool.tokens for tool in self.tools))
+
+    @property
+    def slack(self) -> int:
+        """Half of the 90 % interval of that: the same formula is off for all of them in the same way."""
+        return round(sum(tool.slack for tool in self.tools))
+
+
+def listed_in(path: Path) -> list[Json]:
+    """The definitions in a file, in Anthropic's form: a list of tools as MCP, Anthropic or OpenAI spell them, or an
+    object that holds it (``tools``, also below ``result``). Raises `NotFound`, `Unreadable`, `Malformed`."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotFound("no such file, and no MCP server of that name", place=str(path)) from None
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from None
+    except ValueError as error:
+        raise Malformed(f"no valid JSON: {error}", place=str(path)) from None
+    for key in ("result", "tools"):
+        data = data.get(key, data) if isinstance(data, Mapping) else data
+    if not isinstance(data, list):
+        raise Malformed("no list of tools", place=str(path), way_out='it is {"tools": [{"name": ...}]}, or the list')
+    return [_definition(one, f"{path}: tool {n}") for n, one in enumerate(data, 1)]
+
+
+def _definition(value: Any, place: str) -> Json:
+    inner = value.get("function", value) if isinstance(value, Mapping) else None
+    if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
+        raise Malformed("no tool: it has no name", place=place)
+    schema = next((inner[key] for key in ("input_schema", "inputSchema", "parameters") if inner.get(key)), None)
+    found = schema if isinstance(schema, Mapping) else {"type": "object", "properties": {}}
+    return {"name": inner["name"], "description": inner.get("description") or "", "input_schema": found}
+
+
+def sizes(
+    definitions: Sequence[Json], model: str, dialect: str, settings: Settings, counter: Counter
+) -> DefinitionSizes:
+    """What `definitions` (Anthropic's form) take in requests to `model`, which are spelled in `dialect`."""
+    talk = begin(Tree(), ConversationStart(dialect, {"model": model, "max_tokens": 1}, definitions))
+    blocks = [item.block for item in talk.tree.items(talk.head) if item.place.section == "tools"]
+    card = table_for(settings).card(model)
+    weights, features = prior(card), counter(card)
+    found = []
+    for one, block in zip(definitions, blocks, strict=True):
+        measured = features(block)
+        found.append(ToolSize(str(one["name"]), tokens(measured, weights), slack(measured, weights), len(block.body)))
+    return DefinitionSizes(model, tuple(sorted(found, key=lambda tool: -tool.tokens)))

@@ -1,0 +1,111 @@
+"""All MCP servers of a chat: which of them run, whose tools the model is offered, calls to them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ctxtui.agent.events import ToolCall, ToolResult
+from ctxtui.agent.tools.planned_write import PlannedCall
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import NotFound
+from ctxtui.services.config.mcp_servers import McpServer
+from ctxtui.services.mcp.connection import ServerConnection, ServerFailed, ServerState
+from ctxtui.services.mcp.offered import OfferedTool
+from ctxtui.services.mcp.server_leave import ServerLeave
+
+
+class ServerPool:
+    """The `servers` that are configured; their logs go into the folder `logs`. `changed` is called when one of them
+    starts, is ready or fails. For one event loop."""
+
+    def __init__(
+        self, servers: Iterable[McpServer], leave: ServerLeave, logs: Path, changed: Callable[[], object] = lambda: None
+    ) -> None:
+        self.leave = leave
+        self.known = {
+            server.name: ServerConnection(server, logs / f"{_plain(server.name)}-{os.getpid()}.log", changed)
+            for server in servers
+        }
+        self.offered: set[str] = set()
+        """The servers whose tools the model is offered."""
+
+    async def start(self) -> None:
+        """Start what is enabled and allowed, all at once; its tools are offered."""
+        wanted = [name for name, one in self.known.items() if one.server.enabled and self.leave.given(one.server)]
+        await asyncio.gather(*(self.known[name].start() for name in wanted))
+        self.offered |= {name for name in wanted if self.known[name].state == ServerState.READY}
+
+    async def on(self, name: str) -> None:
+        """Start the server `name`, which the user has allowed, and offer its tools. Raises `ServerFailed`."""
+        one = self.of(name)
+        self.leave.give(one.server) if one.server.project else None
+        await one.start()
+        if one.state != ServerState.READY:
+            raise ServerFailed(f"the MCP server {name} does not start: {one.why}")
+        self.offered.add(name)
+
+    def off(self, name: str) -> None:
+        """Offer the tools of `name` no longer. It goes on running: it may be wanted again."""
+        self.offered.discard(self.of(name).server.name)
+
+    def of(self, name: str) -> ServerConnection:
+        """The server `name`. Raises `NotFound`."""
+        if name not in self.known:
+            names = ", ".join(self.known) or "none"
+            raise NotFound(f"no MCP server {name!r}", way_out=f"there are {names} (docs/mcp.md)")
+        return self.known[name]
+
+    @property
+    def waiting(self) -> list[McpServer]:
+        """Those of the project that nobody has allowed yet."""
+        return [one.server for one in self.known.values() if not self.leave.given(one.server)]
+
+    @property
+    def failed(self) -> list[ServerConnection]:
+        """Those that do not run though they should."""
+        return [one for one in self.known.values() if one.state == ServerState.FAILED]
+
+    def definitions_of(self, names: Collection[str]) -> list[Json]:
+        """The tools of these servers as a request offers them (Anthropic's form)."""
+        return [tool.definition for name, one in self.known.items() if name in names for tool in one.tools]
+
+    def holds(self, name: str) -> bool:
+        """Whether `name` is a tool of a server that runs or ran, offered now or before."""
+        return any(tool.name == name for one in self.known.values() for tool in one.tools)
+
+    def asks(self, name: str) -> bool:
+        """Whether the user is asked before the tool `name` runs: where its server does not say that it only reads, and
+        the user's configuration gives no leave."""
+        tool = self._tool(name)
+        allowed = self.known[tool.server].server.allow
+        return not tool.reads and not any(fnmatchcase(tool.own, one) for one in allowed)
+
+    def plan(self, call: ToolCall) -> PlannedCall:
+        """What the user is asked."""
+        tool = self._tool(call.name)
+        server = self.known[tool.server].server
+        return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.told}", call.input)
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Do `call`. What goes wrong is the result."""
+        tool = self._tool(call.name)
+        try:
+            text, failed = await self.known[tool.server].call(tool.own, call.input)
+        except ServerFailed as error:
+            return ToolResult(call.id, str(error), is_error=True)
+        return ToolResult(call.id, text, is_error=failed)
+
+    def _tool(self, name: str) -> OfferedTool:
+        return next(tool for one in self.known.values() for tool in one.tools if tool.name == name)
+
+    async def close(self) -> None:
+        """End all of them."""
+        await asyncio.gather(*(one.stop() for one in self.known.values()))
+
+
+def _plain(name: str) -> str:
+    return "".join(char if char.isalnum() or char in "-_" else "_" for char in name)[:60]

@@ -1,0 +1,51 @@
+"""The window that a run will have, before any server is asked: by the settings, the model's own files, the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ctxtui.analysis.context_window import running_window
+from ctxtui.core.errors import BadConfig
+from ctxtui.services.config.config import Config
+from ctxtui.services.config.window_checks import check_size, check_usable, setting_of, size_of
+from ctxtui.services.counting.books import table_for
+from ctxtui.services.project.model_files import CONFIG, file_window, is_model_file
+from ctxtui.tokens.models import ModelCard
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWindow:
+    """The model `name` with its card; `window` and what of it is `usable` (tokens); `origin` says who told."""
+
+    name: str
+    card: ModelCard
+    window: int
+    usable: int
+    origin: str
+
+
+def model_window(model: str, config: Config) -> ModelWindow:
+    """The window of `model`, which may be the path of a ``.gguf`` file or of a model's folder. Raises `BadConfig` where
+    none is known or the settings ask for more than there is, and what reading the model's files raises."""
+    settings = config.settings
+    in_files = is_model_file(model)
+    path = Path(model)
+    name = (path.stem if model.endswith(".gguf") else path.resolve().name) if in_files else model
+    card = table_for(settings).card(name)
+    told = file_window(path) if in_files else 0
+    set_as, wanted = size_of(name, settings.context_sizes)
+    origin = config.origins.get(setting_of(set_as, settings)) if set_as else None
+    place = origin.place or origin.kind if origin is not None else "settings"
+    if wanted and told:
+        check_size(name, setting_of(set_as, settings), wanted, place, told)
+    window = wanted or told or card.window or 0
+    if not window:
+        raise BadConfig(
+            f"the window of {name} is not known",
+            way_out=f"set it: --set 'models={{\"{name}\" = {{context_size = 32768}}}}', or in your configuration",
+        )
+    own = size_of(name, settings.usable_contexts)[1]
+    check_usable(name, own, window, place)
+    by = place if wanted else f"{path / CONFIG if path.is_dir() else path}" if told else "model table"
+    return ModelWindow(name, card, window, running_window(window, settings.usable_share, own=own).usable, by)

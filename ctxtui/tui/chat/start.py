@@ -1,0 +1,89 @@
+"""The part of a chat's screen that says who answers, before the first word is said."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ctxtui.services.chat.chat_model import keeps_to_itself
+from ctxtui.tui.chat.start_pane import StartPane
+from ctxtui.tui.chat.state import ChatController, ChatState
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+
+if TYPE_CHECKING:
+    from ctxtui.services.chat.chat_model import ChatModel
+    from ctxtui.views.inspector.chat_start import ChatStart
+
+
+class StartController(ChatController):
+    """Fills `pane`. It is there until the chat has begun."""
+
+    def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pane: StartPane) -> None:
+        super().__init__(state, prompt, access)
+        self._pane = pane
+        self._begun = bool(self.host.wish.name)
+        state.on.shown.subscribe(self._look)
+        state.tells.early.subscribe(self._waits)
+        state.tells.partner.subscribe(self._introduce)
+
+    @property
+    def shows(self) -> bool:
+        """Whether nothing was said yet."""
+        return not self._begun
+
+    @property
+    def known(self) -> ChatStart:
+        """What is known of the partner."""
+        from ctxtui.views.inspector.chat_start import ChatStart
+
+        home, folder = os.path.expanduser("~"), str(self.host.cwd)
+        if self._pane.data is not None:
+            return self._pane.data
+        return ChatStart(folder="~" + folder[len(home) :] if folder.startswith(home + os.sep) else folder)
+
+    def open(self) -> None:
+        """The first frame."""
+        if self.shows:
+            self._pane.show(self.known)
+
+    def _introduce(self, partner: ChatModel) -> None:
+        """It is known who answers; what that costs is looked up beside the screen."""
+        if not self.shows:
+            return
+        end = partner.endpoint
+        local = end.local or partner.is_offline
+        self._pane.show(
+            replace(
+                self.known,
+                model=partner.model,
+                of=end.name,
+                address=end.base_url,
+                local=local,
+                keeps=keeps_to_itself(partner),
+                offline=partner.is_offline,
+                why=partner.why,
+                window=partner.window,
+            )
+        )
+        if not keeps_to_itself(partner):
+            self.access.work(lambda: self._price(partner), "price")
+
+    def _price(self, partner: ChatModel) -> None:
+        from ctxtui.services.chat.model_choice import listed_rates
+        from ctxtui.services.counting.pricing import prices_for
+
+        found = listed_rates(partner, prices_for(self.host.config.settings))
+        self.access.deliver(lambda: self._pane.show(replace(self.known, usd=found, priced=True)))
+
+    def _waits(self, messages: int) -> None:
+        """So many messages were said before there was anyone to hear them."""
+        if self.shows:
+            self._pane.show(replace(self.known, waiting=messages))
+
+    def _look(self) -> None:
+        """The panes come as soon as something is said."""
+        if not self._begun and (self.state.running or self.host.session.calls):
+            self._begun = True
+            self.access.replan()

@@ -1,0 +1,126 @@
+"""Compactions in the Inspector: what they lost, the call before, and a better summary staged there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.situation import CALLS
+from ctxtui.tui.inspector.context_edits import EditController
+from ctxtui.tui.messages import TalkFrom
+from ctxtui.views.text import numbers
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.content.compactions import Compaction
+    from ctxtui.tui.lists.compactions import CompactionWish
+
+
+class CompactionsController(EditController):
+    """Opens the screen of compactions, and does what is chosen there."""
+
+    def compactions(self) -> None:
+        """The compaction that the context shown began with, or the first one."""
+        state, scene = self.state, self.panels.scene
+        if state.study is None or scene is None or not state.complete or not scene.counted:
+            self.say([Span("this context is still being counted", "dim")])
+            return
+        if not any(event.kind == "compaction" for event in scene.events):
+            self.say([Span(f"no compaction in {state.count:,} calls", "dim")])
+            return
+        from ctxtui.tui.lists.compactions import CompactionsScreen
+
+        self.access.push(CompactionsScreen(state, scene.number), self._chosen)
+
+    def call_before(self) -> None:
+        """To the call before the compaction that the context shown began with."""
+        scene = self.panels.scene
+        numbers_ = [event.number for event in scene.events if event.kind == "compaction"] if scene is not None else []
+        begun = max((number for number in numbers_ if scene is not None and number <= scene.number), default=0)
+        if begun:
+            self.state.go(begun - 2)
+            self.say([Span(f"call {begun - 1:,}, the last one before the compaction", "ink")])
+        else:
+            self.say([Span("this context did not begin with a compaction", "dim")])
+
+    def _chosen(self, wish: CompactionWish | None) -> None:
+        # Imported here, as the screen: most sessions were never compacted.
+        from ctxtui.tui.lists.compactions import BLOCK, SUMMARIZE, TALK
+
+        if wish is None:
+            return
+        one = wish.one
+        if wish.kind == TALK:
+            self.access.post(TalkFrom(self.state.source.name, one.thread, one.number - 1))
+            return
+        self.state.to_call(one.thread, one.number - 1)
+        if wish.kind == BLOCK:
+            self.state.to_block(wish.node)
+        elif wish.kind == SUMMARIZE:
+            self._summarize(one)
+        else:
+            self.say([Span(f"call {one.number - 1:,}, the last one before the compaction", "ink")])
+
+    def _summarize(self, one: Compaction) -> None:
+        """Stage a better summary for all that was said in the call before."""
+        scene = self.panels.scene
+        if scene is None or not self.edits.ready():
+            return
+        from ctxtui.analysis.content.better_summary import better_summary
+        from ctxtui.core.block import HEADER
+        from ctxtui.core.edit import make
+        from ctxtui.core.edit_kinds import SUMMARIZE
+        from ctxtui.curation.extractive_summary import facts, told
+
+        context = self.edits.context_of(scene)
+        said = [
+            at
+            for at, item in enumerate(context.items)
+            if item.place.section == "messages" and item.block.kind != HEADER
+        ]
+        if not said:
+            return
+        text = better_summary(scene.session.tree, one, lambda: told(facts(context, said)))
+        whole = range(said[0], said[-1] + 1)
+        self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])
+        self.access.soon(self._to_summary)
+        more = numbers.tokens(one.summary_tokens)
+        self.say(
+            [
+                Span("✓ ", "ok"),
+                Span(f"staged: the client's summary ({more}) with what it lost; ", "ink"),
+                Span("⏎", "accent bold"),
+                Span(" reads it  ", "dim"),
+                Span("R", "accent bold"),
+                Span(" edits it  ", "dim"),
+                Span("a", "accent bold"),
+                Span(" applies", "dim"),
+            ]
+        )
+
+    def _to_summary(self) -> None:
+        """The cursor on what was staged."""
+        rows = self.panels.transcript.data
+        found = next((n for n in range(rows.count) if rows.new(n) is not None), None) if rows is not None else None
+        if found is not None:
+            self.panels.transcript.move_to(found)
+
+
+class Compactions(Command):
+    """What compactions did: the context before and after, what the summary kept, the files, decisions and literals that
+    it lost, which of them came back and at what cost. From there the call before, and a better summary."""
+
+    name, keys, group = "compactions: what they lost", ("Z",), "lists"
+    needs = frozenset({CALLS})
+    run = Act(CompactionsController, CompactionsController.compactions)
+
+
+class CallBeforeCompaction(Command):
+    """Show the call before the compaction that this context began with."""
+
+    name, keys, group = "call before the compaction", ("left_parenthesis",), "calls"
+    needs = frozenset({CALLS})
+    run = Act(CompactionsController, CompactionsController.call_before)
+
+
+COMPACTIONS: tuple[type[Command], ...] = (Compactions, CallBeforeCompaction)

@@ -1,0 +1,178 @@
+"""Why the context is so big: what its parts are made of, the cheapest cut, the way there, and staging it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from textual.timer import Timer
+
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.situation import EDITS
+from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.reasons import KEY, Subject
+from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.views.text import numbers
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.content.heavy_groups import HeavyGroups
+    from ctxtui.curation.price.advice import Advice
+    from ctxtui.services.editing.policy_proposals import Proposals
+    from ctxtui.services.study.study import Study
+    from ctxtui.views.model.scene import Scene
+
+_REST: Final = 1.0
+"""Seconds for which a call must be looked at before the cheapest cut is looked for."""
+_PATIENCE: Final = 20.0
+"""Seconds for which it is looked for at most; then the best that was found by then is told."""
+
+
+class WhyController(EditController):
+    """Finds out, in the background, what the line above the panes says; goes there, and stages the cut it names."""
+
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
+        super().__init__(state, prompt, access, edits)
+        self._timer: Timer | None = None
+        self._looking: Subject | None = None
+        self._proposals: Proposals | None = None
+        self._closed = False
+        state.on.reopened.subscribe(self._reopened)
+        state.on.shown.subscribe(self._shown)
+
+    def close(self) -> None:
+        """Nobody waits any more."""
+        self._closed = True
+
+    def _reopened(self) -> None:
+        self.panels.reasons.forget()
+
+    def _shown(self) -> None:
+        """Another call, or more is known of it: look into it when the view rests."""
+        if self._timer is not None:
+            self._timer.stop()
+        scene = self.panels.scene
+        if scene is not None and scene.counted and self.state.complete and not self._closed:
+            self._timer = self.access.timer(_REST, self._rested)
+
+    @property
+    def _subject(self) -> Subject | None:
+        scene, overlay = self.panels.scene, self.edits.overlay
+        return (scene.thread, scene.head, len(overlay.log)) if scene is not None and overlay is not None else None
+
+    def _rested(self) -> None:
+        study, rows, scene = self.state.study, self.panels.transcript.data, self.panels.scene
+        if study is None or rows is None or scene is None:
+            return
+        if self.panels.reasons.grouped(scene, rows.path) is None:
+            from ctxtui.analysis.content.heavy_groups import HeavyGroups
+
+            groups = self.panels.reasons.groups or HeavyGroups(study.session.tree, study.session.about.cwd)
+            self.access.work(lambda: self._learn(groups, study), "why", exclusive=True)
+        self._look(scene)
+
+    def _learn(self, groups: HeavyGroups, study: Study) -> None:
+        """In a worker: the groups of every context there is, so that they are there when one goes to another call."""
+        groups.learn(range(1, len(study.session.tree)))
+        self.access.deliver(lambda: self._learnt(groups, study))
+
+    def _learnt(self, groups: HeavyGroups, study: Study) -> None:
+        if study is not self.state.study:
+            return
+        self.panels.reasons.groups = groups
+        self.panels.say_why()
+
+    def _look(self, scene: Scene) -> None:
+        """Look for the cheapest cut, unless it is known or looked for already; a live session is left alone."""
+        desk, subject = self.edits.desk, self._subject
+        if (
+            desk is None
+            or subject is None
+            or self.state.live
+            or subject in (self._looking, self.panels.reasons.subject)
+        ):
+            return
+        if not self.edits.editable() or not desk.ready(scene, self.state.feed.want):
+            self._timer = self.access.timer(_REST, self._rested)
+            return
+        from ctxtui.services.editing.policy_proposals import Proposals
+
+        self._looking = subject
+        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
+        horizon, until = self.state.source.settings.horizon, time.monotonic() + _PATIENCE
+
+        def stopped() -> bool:
+            return self._closed or self._looking != subject or time.monotonic() > until
+
+        def look() -> None:
+            every = proposals.advice(horizon, stopped)
+            self.access.deliver(lambda: self._found(subject, proposals, every))
+
+        self.access.work(look, "cheapest cut", exclusive=True)
+
+    def _found(self, subject: Subject, proposals: Proposals, every: list[Advice]) -> None:
+        if self._closed or self._looking != subject:
+            return
+        self._looking = None
+        self._proposals = proposals
+        self.panels.reasons.found(subject, every[0] if every else None)
+        self.panels.say_why()
+
+    # What the keys do
+
+    def go_there(self) -> None:
+        """To the first block that the cut takes, else to the heaviest block of what is named first."""
+        scene, rows, reasons = self.panels.scene, self.panels.transcript.data, self.panels.reasons
+        if scene is None or rows is None:
+            return
+        if reasons.cut is not None and reasons.subject == self._subject and self.edits.ready():
+            context = self.edits.context_of(scene)
+            places = (context.find(target) for edit in reasons.cut.edits for target in edit.targets)
+            at = min((place for place in places if place is not None), default=None)
+            if at is not None:
+                self.state.to_block(context.nodes[at])
+                self.panels.transcript.focus()
+                self.say([Span("the first block of the cheapest cut: ", "ink"), *self._how()])
+                return
+        groups = reasons.grouped(scene, rows.path)
+        if groups:
+            self.state.to_block(groups[0].node)
+            self.panels.transcript.focus()
+
+    def _how(self) -> list[Span]:
+        cut = self.panels.reasons.cut
+        assert cut is not None
+        many = f"{len(cut.edits):,} edit{'' if len(cut.edits) == 1 else 's'}"
+        return [
+            Span(f"{many}, frees {numbers.tokens(cut.tag.freed)}  ", "dim"),
+            Span(KEY, "accent bold"),
+            Span(" stages"),
+        ]
+
+    def stage_cut(self) -> None:
+        """Stage the cheapest cut as one action, under the names of its policies."""
+        reasons, desk = self.panels.reasons, self.edits.desk
+        scene = self.panels.scene
+        if scene is None or desk is None or not self.edits.ready():
+            return
+        if reasons.subject != self._subject or reasons.cut is None or self._proposals is None:
+            looked = reasons.subject == self._subject
+            said = "nothing found that would save anything" if looked else "the cheapest cut is still looked for"
+            self.say([Span(f"{said}; ", "dim"), Span("H", "accent bold"), Span(" lists what would help", "dim")])
+            return
+        cut = reasons.cut
+        for name, text in self._proposals.artifacts(cut.edits).items():
+            desk.keep(scene.thread)(name, text.encode("utf-8", "replace"))
+        self.edits.stage(cut.edits)
+
+
+class StageCut(Command):
+    """Stage the cheapest cut that the line above the panes names, as one action under the names of its policies.
+    Nothing leaves before you apply it; `u` takes it back."""
+
+    name, keys, group = "stage the cheapest cut", (KEY,), "editing the context"
+    sought = ("save", "cheaper", "smaller")
+    needs = frozenset({EDITS})
+    run = Act(WhyController, WhyController.stage_cut)

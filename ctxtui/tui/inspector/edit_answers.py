@@ -1,0 +1,141 @@
+"""Answers of the prompt's line to keys that edit: said as soon as what was done is counted; what gains nothing goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctxtui.core.block import HEADER
+from ctxtui.core.edit import Edit, Target
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.lazy import later
+from ctxtui.views.blocks import one_line
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript import transcript_notes
+
+if TYPE_CHECKING:
+    from ctxtui.services.editing.overlay import ThreadEdits
+    from ctxtui.views.model.staging import Staging
+    from ctxtui.views.transcript import edit_answers
+else:
+    edit_answers = later("ctxtui.views.transcript.edit_answers")
+
+
+class Sizes(NamedTuple):
+    """What a context came to before a key: the tokens that edits took from it (None: being counted), those of its
+    blocks under them, by node, and how many `repairs` there were."""
+
+    gone: int | None
+    of: Callable[[int], int]
+    repairs: int = 0
+
+
+class EditAnswers:
+    """Tells what keys did. One answer at a time may wait for its figures."""
+
+    def __init__(self, state: InspectorState, prompt: SessionPrompt) -> None:
+        self._state = state
+        self._prompt = prompt
+        self._waits: Callable[[Staging], Spans | None] | None = None
+        self._said: Spans = ()
+        state.on.shown.subscribe(self._catch_up)
+
+    # What blocks are called
+
+    def blocks(self) -> edit_answers.Blocks:
+        """The names of the blocks that edits are about."""
+        return edit_answers.Blocks(self.named, self._is_block)
+
+    def named(self, target: Target) -> str:
+        """What a target of an edit is, in a few words."""
+        study, rows = self._state.study, self._state.panels.transcript.data
+        block = study.session.tree.blocks.get(target.digest) if study is not None else None
+        if study is None or block is None:
+            return "a block that is not in this recording"
+        path = rows.path if rows is not None else ()
+        node = next((each for each in path if study.session.tree[each].block.digest == target.digest), None)
+        if node is not None and rows is not None:
+            return one_line.name(rows.readings.preview(node), edit_answers.NAME)
+        from ctxtui.analysis.short_names import first_words
+        from ctxtui.core.block_content import read
+
+        got = read(block)
+        return got.name or first_words(got.text) or block.kind
+
+    def _is_block(self, target: Target) -> bool:
+        block = self._state.study.session.tree.blocks.get(target.digest) if self._state.study is not None else None
+        return block is None or block.kind != HEADER
+
+    # What it came to
+
+    def sizes(self, staging: Staging | None) -> Sizes:
+        """What the context comes to under `staging` (None: no edits)."""
+        scene = self._state.scene
+        if scene is None:
+            return Sizes(None, lambda node: 0)
+
+        def size(node: int) -> int:
+            fate = staging.fate(node) if staging is not None else None
+            return (fate.after or 0) + fate.stays if fate is not None else transcript_notes.size(scene, node)
+
+        if staging is None:
+            return Sizes(0, size)
+        return Sizes(staging.gone if staging.counted else None, size, staging.repairs)
+
+    def staged(
+        self,
+        made: Sequence[Edit],
+        before: Sizes,
+        overlay: ThreadEdits,
+        changed: Callable[[], object],
+        left: int = 0,
+        why: str = "",
+    ) -> None:
+        """Answer for what was staged, over what was there `before`; what frees nothing is withdrawn, and then `changed`
+        is called. `left` blocks stay as they are, with the reason `why`."""
+        ids = {edit.id for edit in made}
+
+        def told(staging: Staging) -> Spans | None:
+            mine = [change for change in staging.applied.changes.values() if change.edit.id in ids]
+            gained = staging.gone - before.gone if staging.counted and before.gone is not None else None
+            what = edit_answers.StagedEdits(
+                made=made,
+                before=sum(before.of(change.node) for change in mine if change.before.kind != HEADER),
+                gained=gained,
+                repairs=max(0, staging.repairs - before.repairs),
+                left=left,
+                why=why,
+            )
+            if what.needless:
+                self._waits = None
+                overlay.withdraw(made)
+                changed()
+                return edit_answers.needless(what, self.blocks())
+            return edit_answers.staged(what, self.blocks())
+
+        self._tell(told)
+
+    def _tell(self, told: Callable[[Staging], Spans | None]) -> None:
+        staging = self._state.panels.staging
+        self._waits = told if staging is None or not staging.counted else None
+        words = told(staging) if staging is not None else None
+        self.say(words or ())
+
+    def _catch_up(self) -> None:
+        """An answer's figures may be there now."""
+        told, staging = self._waits, self._state.panels.staging
+        if told is None or self._prompt.edit.hint is not self._said:
+            self._waits = None
+        elif staging is not None and staging.counted:
+            self._waits = None
+            self.say(told(staging) or ())
+
+    def say(self, words: Spans) -> None:
+        """Say it, and know it again."""
+        self._said = words
+        self._prompt.say(words)
+
+    def quiet(self, words: str) -> None:
+        """Say why a key does nothing here."""
+        self._prompt.say([Span(words, "dim")])

@@ -1,0 +1,63 @@
+"""What is known of why the contexts of a session are so big: kept while one goes from call to call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.tui.lazy import later
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.content.heavy_groups import HeavyGroup, HeavyGroups
+    from ctxtui.curation.price.advice import Advice
+    from ctxtui.views.inspector import why_so_big
+    from ctxtui.views.inspector.composition import Composition
+    from ctxtui.views.inspector.why_so_big import WhySoBig
+    from ctxtui.views.model.scene import Scene
+else:
+    why_so_big = later("ctxtui.views.inspector.why_so_big")
+
+KEY: Final = "Q"
+"""The key that stages the cheapest cut."""
+
+Subject = tuple[str, int, int]
+"""What a cut was found for: the thread, the context, and how many entries its log of edits had."""
+
+
+class Reasons:
+    """`groups` are those of the session that is open (None: not begun), `cut` the cheapest for its `subject`."""
+
+    def __init__(self) -> None:
+        self.groups: HeavyGroups | None = None
+        self.cut: Advice | None = None
+        self.subject: Subject | None = None
+        self._asked: tuple[int, float, Sequence[HeavyGroup] | None] | None = None
+
+    def forget(self) -> None:
+        """Another session is open."""
+        self.groups = self.cut = self.subject = self._asked = None
+
+    def found(self, subject: Subject, cut: Advice | None) -> None:
+        """The cheapest cut for a subject."""
+        self.subject, self.cut = subject, cut
+
+    def of(self, scene: Scene, path: Sequence[int], what: Composition, staged: int = 0) -> WhySoBig:
+        """What is known of the context shown, whose nodes are `path` and whose parts are in `what`; staged edits free
+        so many tokens of it already."""
+        here = self.subject is not None and self.subject[:2] == (scene.thread, scene.head)
+        cut = self.cut if here else None
+        return why_so_big.WhySoBig(what=what, groups=self.grouped(scene, path), cut=cut, key=KEY, staged=staged)
+
+    def grouped(self, scene: Scene, path: Sequence[int]) -> Sequence[HeavyGroup] | None:
+        """The groups of the context shown; None while they are not known."""
+        running, head = scene.running, scene.head
+        if self.groups is None or not scene.counted:
+            return None
+        version = running.version
+        if self._asked is None or self._asked[:2] != (head, version) or self._asked[2] is None:
+
+            def size(node: int) -> int:
+                return running.own(node) if running.is_read(head, node) else 0
+
+            self._asked = head, version, self.groups.of(path, size)
+        return self._asked[2]

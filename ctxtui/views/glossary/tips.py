@@ -1,0 +1,61 @@
+"""The six tips with which the first inspector begins: one at each pane, each with the keys that belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+
+class Tip(NamedTuple):
+    """What is said at one of `panes`, the first that is on the screen; `keys` in backticks."""
+
+    title: str
+    text: str
+    panes: tuple[str, ...]
+
+
+TIPS: Final = (
+    Tip(
+        "What the model reads",
+        "One row for each block, in the order in which it is sent; `↑` `↓` move, `⏎` opens one. The line at the left "
+        "is the prompt cache: ┃ read from it, ╏ written to it, ┊ neither. The brighter, the dearer.",
+        ("transcript",),
+    ),
+    Tip(
+        "Call by call",
+        "A column for each call to the model. `[` and `]` go to the one before and after, `g` to a number, `n` to the "
+        "next event. A click and the wheel do the same.",
+        ("calls",),
+    ),
+    Tip(
+        "Where the cache missed",
+        "Input that could be read from the cache costs a tenth. A ▼ marks a call that lost that and paid again: `c` "
+        "lists them all, dearest first, with the cause and the cure.",
+        ("this-call", "next-call", "calls"),
+    ),
+    Tip(
+        "How full, and how dear",
+        "The bar is the context window, ┃ where it should stop; at the right what was paid up to this call. `$` is the "
+        "bill: what it was paid for, and what would have been cheaper.",
+        ("header",),
+    ),
+    Tip(
+        "What fills it",
+        "Tokens by kind of block; its digit shows the blocks of one kind in full. `W` lists the heaviest, `/` finds a "
+        "text in all of them.",
+        ("context",),
+    ),
+    Tip(
+        "Change it, without risk",
+        "`space` marks blocks and `d` drops them: what that frees, breaks and saves is shown before anything is sent. "
+        "`a` applies, `u` takes it back. A recording is only read. `=` explains any word here, `?` is the help.",
+        ("keys",),
+    ),
+)
+
+
+def placed(panes: Iterable[str]) -> list[tuple[Tip, str]]:
+    """The tips for a screen with these panes, each with the pane at which it stands."""
+    there = set(panes)
+    found = ((tip, next((pane for pane in tip.panes if pane in there), None)) for tip in TIPS)
+    return [(tip, pane) for tip, pane in found if pane is not None]

@@ -1,0 +1,88 @@
+"""Whether a skeleton that a recording brings can be built from: a recording may be damaged, or made to do harm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.wire.codec.frame import Frame
+from ctxtui.wire.codec.skeleton import LIST, RAW, STRING, styles_of
+from ctxtui.wire.grammar import Grammar
+
+_FORMS: Final = (None, LIST, STRING, RAW)
+_DEEPEST: Final = 8
+"""Indent steps that a slot is written at: the deepest spot of an element is two steps in it."""
+
+_MEMBERS: Final = 1 << 31
+
+
+def check(parts: Json, grammar: Grammar, blocks: int) -> None:
+    """Raises `ValueError`, `TypeError`, `LookupError` or `AttributeError` where `parts` are no skeleton of a request in
+    `grammar` whose context has `blocks` blocks."""
+    frame = Frame.from_json(parts["frame"])
+    frame.params()
+    if not all(isinstance(e.name, str) and (e.raw is not None or e.name in grammar.keys) for e in frame.entries):
+        raise ValueError("a member of a frame must have a name and a value, or be a section")
+    styles = styles_of(parts)
+    for style in styles:
+        spelled = (
+            style.comma,
+            style.colon,
+            style.indent,
+            style.newline,
+            *(text for swap in style.swaps for text in swap),
+        )
+        _need(all(isinstance(text, str) for text in spelled), "a style must be of texts")
+    for item, inner, key, at, _ in parts.get("marks", ()):
+        there = _within(item, blocks) and (inner == -1 or _within(inner, _MEMBERS)) and _within(at, _MEMBERS)
+        _need(there and isinstance(key, str), "a cache marker must stand at a block of the context")
+    first, count = parts.get("carried", (0, 0))
+    _need(_within(first, blocks + 1) and _within(count, blocks - first + 1), "what is carried must be in the context")
+    for key, section in parts.get("sections", {}).items():
+        _need(key in grammar.keys and section.get("form") in _FORMS, "a section must be one of the dialect's")
+        _need(isinstance(section.get("text", ""), str), "a section's text must be one")
+        gaps = section.get("gaps", ("",))
+        _need(len(gaps) > 0 and all(isinstance(gap, str) for gap in gaps), "gaps must be texts")
+        for number, odd in section.get("odd", {}).items():
+            _need(number.isdecimal(), "an element must be numbered")
+            _odd(odd, len(styles))
+
+
+def _odd(odd: Json, styles: int) -> None:
+    size = odd.get("size", 1)
+    _need(isinstance(size, int) and size > 0, "an element must have blocks")
+    _need(_within(odd.get("style", 0), styles), "an element's style must be one of the body's")
+    slots = [piece for piece in odd.get("pieces", ()) if not isinstance(piece, str)]
+    for slot in (*slots, *odd.get("spell", {}).values()):
+        if isinstance(slot[1], str):
+            continue
+        block, style, depth, *inside = slot
+        _need(_within(block, size) and _within(style, styles) and _within(depth, _DEEPEST), "a slot must be a block's")
+        _need(all(isinstance(key, str) for key in inside), "a slot's member must have a name")
+    _need(all(number.isdecimal() for number in odd.get("spell", {})), "a block must be numbered")
+
+
+def _within(value: Json, end: int) -> bool:
+    return isinstance(value, int) and 0 <= value < end
+
+
+def _need(fine: bool, words: str) -> None:
+    if not fine:
+        raise ValueError(words)
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """Where a skeleton meets blocks that it was not made with, as those of a damaged recording, what comes of it is
+    `Malformed`."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:
+        raise Malformed(
+            "the spelling that this call was recorded with is not that of its blocks",
+            place="$",
+            way_out="the recording is damaged there; take another call",
+        ) from error

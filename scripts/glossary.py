@@ -1,0 +1,13 @@
+"""docs/glossary.md from the data of the glossary: `make glossary`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ctxtui.services.config.package_data import glossary
+from ctxtui.views.glossary.page import page
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+if __name__ == "__main__":
+    (DOCS / "glossary.md").write_text(page(glossary()), encoding="utf-8")

@@ -1,0 +1,113 @@
+"""`ctxtui run`: a task is done without a screen, its rounds are told, its limits hold, it is on record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxtui.offline import offline
+from ctxtui.offline.http.hosting import RunningProvider
+from tests.cli.conftest import Run
+
+TASK = "read a.txt then list . then read a.txt then write `hello` to b.txt then write `hello` to Makefile"
+
+
+@pytest.fixture
+def server() -> Iterator[RunningProvider]:
+    with offline() as running:
+        yield running
+
+
+@pytest.fixture
+def where(server: RunningProvider, home: Path) -> tuple[str, ...]:
+    Path("a.txt").write_text("the magic word is xyzzy\n" * 200)
+    return ("--provider", "anthropic", "--base-url", server.url, "--model", "offline")
+
+
+def test_a_task_is_done_told_and_on_record(ctxtui: Run, where: tuple[str, ...]) -> None:
+    ran = ctxtui("run", TASK, *where, "--allow", "write*", "--json")
+    # The Makefile is refused whatever is allowed.
+    assert ran.code == 7 and Path("b.txt").read_text() == "hello" and not Path("Makefile").exists()
+    assert "refused: write_file: this is asked for each time, and no user is there" in ran.err
+    told = ran.json["metadata"]
+    assert ran.json["schema_version"] == 1 and "a.txt" in ran.json["result"]
+    assert told["rounds_used"] == 6 and told["max_rounds"] == 100 and told["outcome"] == "refused"
+    assert not told["context_sliding_applied"] and told["final_message_count"] == 12 and told["policies"] == []
+    lines = ran.err.splitlines()
+    rounds = [line for line in lines if line.startswith("round ")]
+    assert rounds[0].startswith("round 1/100: 1 message, ~") and rounds[4].startswith("round 5/100: 9 messages, ~")
+    calls = [line for line in lines if line.startswith("Tokens: prompt=")]
+    assert len(calls) == 6 and "% of 200,000)" in calls[0]
+    # What was foretold is what the provider then reported.
+    assert all(
+        r.split("~")[1].split()[0] == c.split("prompt=")[1].split()[0] for r, c in zip(rounds, calls, strict=True)
+    )
+    assert lines.index(rounds[0]) > next(n for n, line in enumerate(lines) if line.startswith("context budget: "))
+    shown = ctxtui("show", told["session"], "--json")
+    assert shown.code == 0 and shown.json["session"]["title"].startswith("read a.txt then list")
+
+
+def test_the_folder_of_a_run_opens_again(ctxtui: Run, where: tuple[str, ...]) -> None:
+    ran = ctxtui("run", "read a.txt", *where, "--log-dir", "job")
+    assert ran.code == 0
+    job = Path("job")
+    assert sorted(one.name for one in job.iterdir()) == [
+        *(
+            f"001-{name}"
+            for name in ("prompt.txt", "response.txt", "tool-calls.json", "tool-results.json", "turn.json")
+        ),
+        *(f"002-{name}" for name in ("prompt.txt", "response.txt", "tool-calls.json", "turn.json")),
+        "session.jsonl",
+    ]
+    assert json.loads((job / "001-tool-calls.json").read_text())[0]["name"] == "read_file"
+    assert "xyzzy" in json.loads((job / "001-tool-results.json").read_text())[0]["text"]
+    assert "xyzzy" in (job / "002-prompt.txt").read_text() and "read_file" in (job / "001-prompt.txt").read_text()
+    turn = json.loads((job / "002-turn.json").read_text())
+    assert turn["turn"] == 2 and turn["usage"]["cache_read"] > 0 and 0 < turn["cache_hit_rate"] < 1
+    assert sum(turn["composition"].values()) == turn["usage"]["input"], "the provider is exact"
+    shown = ctxtui("show", "job", "--json")
+    assert shown.code == 0 and shown.json["session"]["title"] == "read a.txt" and shown.json["call"] == 2
+    assert ctxtui("run", "read a.txt", *where, "--log-dir", "job").code == 2, "another run's folder is left alone"
+
+
+def test_the_rounds_end_and_so_does_the_money(ctxtui: Run, where: tuple[str, ...], server: RunningProvider) -> None:
+    ran = ctxtui("run", TASK, *where, "--max-rounds", "4", "--max-context-messages", "2")
+    assert ran.code == 8 and "rounds used up: 4 rounds" in ran.err and ran.err.count("\nround ") == 4
+    # The newest call stays with its result.
+    assert ran.err.count("the window of 2 messages is widened to 3") == 3 and "round 4/4: 3 messages" in ran.err
+    asked = len(server.server.seen)
+    rich = (*where[:-1], "claude-opus-4-5")
+    ran = ctxtui("run", TASK, *rich, "--budget-usd", "0.000001")
+    posted = [one for one in server.server.seen[asked:] if one.path == "/v1/messages"]
+    assert ran.code == 7 and "budget: $0.0000 are spent" in ran.err and not posted
+
+
+def test_what_cannot_work_is_said_before_anything_is_sent(
+    ctxtui: Run, where: tuple[str, ...], server: RunningProvider
+) -> None:
+    for arguments, code, words in (
+        ((" ",), 2, "the task is empty @ TASK"),
+        ((TASK, "--allow", "rm"), 5, "no tool 'rm' @ --allow; there are read_file"),
+        ((TASK, "--policy", "slidng_window"), 5, "did you mean sliding_window?"),
+        ((TASK, "--max-context-messages", "1"), 2, "has no room for an answer"),
+        (("long " * 4000,), 2, "usable are 3,072 of the 4,096 of offline"),
+    ):
+        ran = ctxtui("--set", "windows={offline=4096}", "run", *arguments, *where)
+        assert ran.code == code and words in ran.err, ran.err
+    assert not [one for one in server.server.seen if one.path == "/v1/messages"]
+
+
+def test_the_projects_files_and_memory_go_along(ctxtui: Run, where: tuple[str, ...], server: RunningProvider) -> None:
+    Path("core.py").write_text("def main() -> int:\n    return 1\n")
+    Path("mem").mkdir()
+    Path("mem/todo.md").write_text("water the plants\n")
+    ran = ctxtui("run", "read core.py", *where, "--files", "auto", "--memory", "mem", "--json")
+    assert ran.code == 0
+    assert "would go in" in ran.err and "files: 2 files of the project" in ran.err and "named 1 whole" in ran.err
+    body = next(one.body for one in server.server.seen if one.body and one.path == "/v1/messages")
+    assert body.index(b"water the plants") < body.index(b"def main() -> int") < body.index(b'"text":"read core.py"')
+    shown = ctxtui("show", ran.json["metadata"]["session"], "--json").json["categories"]
+    assert shown["memory"] > 0 and shown["document"] > 0

@@ -1,0 +1,58 @@
+"""The numbers of turns run on where a context begins anew."""
+
+from ctxtui.core import block
+from ctxtui.core.call import Call
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.turns import Turns, turns_of
+from tests.core.test_tree import said
+
+
+def asked(text: str) -> list[block.Item]:
+    return said("user", block.text(text))
+
+
+def answer(text: str) -> list[block.Item]:
+    return said("assistant", block.text(text))
+
+
+SUMMARY = said("user", block.text("what happened before"), mark="meta")
+
+
+def test_turns_run_on_through_a_compaction_that_keeps_some() -> None:
+    tree = Tree()
+    first = tree.extend(ROOT, [*asked("a"), *answer("1"), *asked("b")])
+    grown = tree.extend(first, answer("2"))
+    # In the middle of turn 2, with its prompt kept; then a turn that says what turn 1 said.
+    folded = tree.extend(ROOT, [*SUMMARY, *asked("b"), *answer("3")])
+    again = tree.extend(folded, asked("a"))
+    # Everything is gone but the summary.
+    alone = tree.extend(ROOT, SUMMARY)
+    calls = [Call(str(n), "main", head, head) for n, head in enumerate([first, grown, folded, again, alone])]
+    turns = turns_of(tree, calls)
+    assert [turns.of_call(n) for n in range(5)] == [2, 2, 2, 3, 3]
+    starts = [node for node in tree.path(again) if tree[node].opens_turn]
+    assert [turns.of(node) for node in starts] == [2, 3] and (turns.count, turns.called) == (3, 2)
+    # What no call has brought yet has the next number, whatever is in its context.
+    assert turns.of(tree.extend(alone, asked("and now"))) == 4 and turns.of(alone) == 0
+
+
+def test_a_rewound_context_gives_its_next_turn_a_number_of_its_own() -> None:
+    tree = Tree()
+    base = tree.extend(ROOT, [*asked("a"), *answer("1")])
+    one, other = tree.extend(base, asked("this way")), tree.extend(base, asked("that way"))
+    calls = [Call("0", "main", one, one), Call("1", "main", other, other)]
+    turns = Turns(tree)
+    turns.extend(calls[:1])
+    turns.extend(calls)
+    assert [turns.of_call(0), turns.of_call(1)] == [2, 3] and turns.of(one) == 2
+    turns.back(1)
+    turns.extend([calls[0], Call("2", "main", one, one)])
+    assert turns.of_call(1) == 2 and turns.count == 3
+
+
+def test_what_was_sent_under_edits_has_the_turns_of_what_the_agent_had() -> None:
+    tree = Tree()
+    raw = tree.extend(ROOT, [*asked("a"), *answer("1"), *asked("b")])
+    sent = tree.extend(ROOT, [*answer("1"), *asked("b")])
+    turns = turns_of(tree, [Call("0", "main", raw, sent)])
+    assert turns.of_call(0) == 2 and turns.of(sent) == 2

@@ -1,0 +1,56 @@
+"""A key stages what makes a block smaller; else it says why not."""
+
+from __future__ import annotations
+
+from ctxtui.core import block
+from ctxtui.core.edit import make
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation import asked_edits
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.asked_edits import asked
+from ctxtui.curation.context import Context
+from tests.curation.test_edits_from_selection import at, message, nothing, result, use
+
+
+def made() -> Context:
+    tree = Tree()
+    items = [
+        *message("user", block.text("lets go")),
+        *message("assistant", use("t1", "Read", file_path="src/cart.py")),
+        *message("user", result("t1", "x = 1\n" * 400)),
+        *message("assistant", block.text("Done.")),
+        *message("user", block.text("thanks")),
+    ]
+    return Context(tree, tree.extend(ROOT, items))
+
+
+def test_what_gains_nothing_is_not_staged_and_the_reason_is_said() -> None:
+    context = made()
+    plain, go, long = apply(context, []), at(context, "lets go"), at(context, "x = 1")
+    kept: list[str] = []
+    for kind, position, why in (
+        ("truncate", go, asked_edits.SHORT),
+        ("externalize", go, asked_edits.LONGER),
+        ("externalize", at(context, "file_path"), asked_edits.NO_TEXT),
+        ("strip", go, asked_edits.NOTHING_TO_STRIP),
+        ("summarize", long, asked_edits.NOTHING_TO_DRAW),
+        ("summarize", go, asked_edits.LONGER),
+    ):
+        found = asked(plain, kind, [position], lambda name, data: kept.append(name))
+        assert (found.edits, found.why, found.left) == ([], why, 1), (kind, position)
+    assert not kept, "nothing is kept for what is not staged"
+    assert asked(apply(context, [make("drop", [context.target(long)])]), "truncate", [long], nothing).why == (
+        asked_edits.OUT
+    )
+
+
+def test_of_several_blocks_those_that_gain_are_staged_and_the_rest_is_counted() -> None:
+    context = made()
+    plain, go, long = apply(context, []), at(context, "lets go"), at(context, "x = 1")
+    found = asked(plain, "truncate", [go, long], nothing)
+    assert [edit.targets for edit in found.edits] == [(context.target(long),)] and found.left == 1
+    kept: dict[str, bytes] = {}
+    outside = asked(plain, "externalize", [go, long], kept.__setitem__)
+    assert len(outside.edits) == 1 and list(kept.values()) == [("x = 1\n" * 400).encode()]
+    assert len(asked(plain, "drop", [go, long], nothing).edits) == 2
+    assert asked(plain, "summarize", list(range(len(context))), nothing).edits, "a whole conversation says something"

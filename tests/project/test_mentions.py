@@ -1,0 +1,33 @@
+"""Files that a message names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ctxtui.project.mentions import mentions, spelled
+from ctxtui.project.relevance import relevant
+from ctxtui.services.project.attachments import missing
+
+
+def test_what_a_message_names() -> None:
+    for text, wanted in (
+        ("look at @a.py.", [("a.py.", "a.py")]),
+        ('@"a b.png" and (@c/d.txt)', [("a b.png",), ("c/d.txt)", "c/d.txt")]),
+        ("me@example.org or @@x, a/@b", [("@x",)]),
+        ("@a @a", [("a",)]),
+        ("nothing @ all", []),
+    ):
+        assert mentions(text) == wanted, text
+    assert spelled("a.py") == "@a.py" and mentions(spelled("a b.py")) == [("a b.py",)]
+
+
+def test_what_is_not_there_is_told_where_it_looks_like_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x")
+    assert missing("@a.py, @b.py and @someone", tmp_path) == ["b.py"]
+
+
+def test_what_has_to_do_with_a_message() -> None:
+    texts = {"garden.md": "roses lilies project", "todo.md": "project bread", "deploy.md": "project servers staging"}
+    assert relevant(texts, "the garden") == ["garden.md"]
+    assert relevant(texts, "deploying to servers in staging") == ["deploy.md"]
+    assert relevant(texts, "this project") == []

@@ -1,0 +1,137 @@
+"""MCP servers over real stdio and HTTP: what they offer, what calls bring, what happens when they die, hang or lie."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from ctxtui.agent.events import ToolCall
+from ctxtui.core.errors import BadConfig
+from ctxtui.services.config.config import load
+from ctxtui.services.config.declared_mcp_servers import servers
+from ctxtui.services.config.mcp_servers import McpServer, parse_server
+from ctxtui.services.mcp.connection import ServerFailed, ServerState
+from ctxtui.services.mcp.offered import model_name
+from ctxtui.services.mcp.server_leave import ServerLeave
+from ctxtui.services.mcp.server_pool import ServerPool
+from tests.services.mcp.small_server import app
+
+SMALL = Path(__file__).with_name("small_server.py")
+
+
+def small(**more: object) -> McpServer:
+    given = {"command": sys.executable, "args": [str(SMALL)], "timeout": 0.5, **more}
+    return parse_server("small", given)
+
+
+def pool_of(tmp_path: Path, *known: McpServer) -> ServerPool:
+    return ServerPool(known, ServerLeave(tmp_path / "data"), tmp_path / "logs")
+
+
+def call(tool: str, **given: object) -> ToolCall:
+    return ToolCall("c", f"mcp__small__{tool}", given)
+
+
+async def test_a_server_over_stdio_works_hangs_is_cancelled_dies_and_comes_back(tmp_path: Path) -> None:
+    broken = parse_server("broken", {"command": sys.executable, "args": ["-c", "import sys; sys.exit('no key')"]})
+    pool = pool_of(tmp_path, small(allow=["ha*"]), broken, parse_server("none", {"command": "no-such-command"}))
+    await pool.start()
+    assert pool.offered == {"small"} and [one.why for one in pool.failed] == [
+        "Connection closed: no key", "there is no command no-such-command",
+    ]  # fmt: skip
+    # What the server says that it only reads, and what the user allows, needs no leave.
+    assert [pool.asks(f"mcp__small__{name}") for name in ("add", "die", "hang")] == [False, True, False]
+    done = await pool.run(call("add", a=1, b=2))
+    assert (done.text, done.is_error) == ("3", False)
+    done = await pool.run(call("add", a="x"))
+    assert done.is_error and "valid integer" in done.text
+    connection = pool.of("small")
+    assert await connection.resource("note://today") == "buy milk"
+    assert await connection.prompt("review", {"path": "x.py"}) == "Review x.py."
+    with pytest.raises(ServerFailed, match="Unknown resource"):
+        await connection.resource("note://gone")
+
+    hanging = asyncio.create_task(pool.run(call("hang", seconds=60)))
+    await asyncio.sleep(0.1)
+    hanging.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await hanging
+    assert (await pool.run(call("hang", seconds=60))).text == "the MCP server small did not answer in 0.5 seconds"
+    async with asyncio.timeout(5):  # the server is told both times
+        while connection.log_text().count("cancelled") < 2:
+            await asyncio.sleep(0.01)
+
+    done = await pool.run(call("die"))
+    assert done.is_error and done.text == "the MCP server small ended: dying"
+    assert connection.state == ServerState.FAILED
+    assert (await pool.run(call("add", a=2, b=2))).text == "4", "it is started again"
+    await pool.close()
+    assert connection.state == ServerState.STOPPED and list((tmp_path / "logs").iterdir()) == []
+
+
+async def test_a_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def cannot() -> list[object]:
+        raise RuntimeError("the list is lost")
+
+    monkeypatch.setattr(app, "list_prompts", cannot)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(app.streamable_http_app(), port=port, log_level="critical"))
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    there = parse_server("small", {"type": "http", "url": f"http://127.0.0.1:{port}/mcp", "headers": {"x-a": "b"}})
+    gone = parse_server("gone", {"url": "http://127.0.0.1:9/mcp"})
+    pool = pool_of(tmp_path, there, gone)
+    await pool.start()
+    assert pool.offered == {"small"} and pool.failed[0].why
+    assert (await pool.run(call("add", a=1, b=2))).text == "3"
+    connection = pool.of("small")
+    assert not connection.prompts and [one.name for one in connection.resources] == ["note://today"]
+    assert "ctxtui: its prompts cannot be listed: " in connection.log_text()
+    await pool.close()
+    server.should_exit = True
+    await serving
+
+
+def test_a_project_starts_nothing_before_it_was_asked(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text(
+        '{"mcpServers": {"theirs": {"command": "run", "args": ["it"], "timeout": 5000}, "mine": {"command": "evil"}}}'
+    )
+    (tmp_path / "ctxtui.toml").write_text('[mcp.toml]\ncommand = "other"\nallow = ["*"]\n')
+    user = tmp_path / "user.toml"
+    user.write_text('[mcp.mine]\ncommand = "good"\n')
+    found = {one.name: one for one in servers(load(cwd=tmp_path, user=user, env={}), tmp_path)}
+    assert found["mine"].command == "good" and not found["mine"].project
+    assert found["theirs"].timeout == 5 and found["toml"].allow == ()
+    leave = ServerLeave(tmp_path / "data")
+    assert leave.given(found["mine"]) and not leave.given(found["theirs"]) and not leave.given(found["toml"])
+    leave.give(found["theirs"])
+    assert ServerLeave(tmp_path / "data").given(found["theirs"])
+    for other in ({"args": ("that",)}, {"env": {"A": "b"}}, {"project": "/elsewhere"}, {"url": "http://x"}):
+        assert not leave.given(replace(found["theirs"], **other)), other
+
+
+def test_what_is_spelled_wrongly_is_named() -> None:
+    for table, why in (
+        ({}, "it needs a command or a url"),
+        ({"command": "a", "url": "b"}, "it needs a command or a url"),
+        ({"type": "sse", "url": "b"}, "type sse is not spoken"),
+        ({"command": "a", "args": "b"}, "args must be a list of texts"),
+        ({"command": "a", "timeout": 0}, "timeout must be a number of seconds"),
+        ({"command": "a", "arg": []}, "no such key: arg"),
+    ):
+        with pytest.raises(BadConfig, match=why):
+            parse_server("x", table, "file:1")
+    server = parse_server("x", {"command": "${CMD:-ls}", "args": ["${A}"]})
+    assert server.filled({"A": "1"}).args == ("1",) and server.filled({"A": "1"}).command == "ls"
+    with pytest.raises(BadConfig, match="A, which the MCP server x asks for, is not set"):
+        server.filled({})
+    assert model_name("a.b", "c d") == "mcp__a_b__c_d" and len(model_name("server", "t" * 90)) == 64

@@ -1,0 +1,42 @@
+"""What of a folder is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.errors import NotFound
+from ctxtui.services.project.reader import LARGEST, read_project
+
+
+def test_gitignore_is_kept_as_git_reads_it(tmp_path: Path) -> None:
+    files = {
+        ".gitignore": "*.log\n/built/\n",
+        ".git/config": "x",
+        ".git/info/exclude": "mine.txt\n",
+        "a.py": "x",
+        "a.log": "x",
+        "mine.txt": "x",
+        "built/b.py": "x",
+        "sub/built/b.py": "x",
+        "sub/.gitignore": "!keep.log\n*.tmp\n",
+        "sub/keep.log": "x",
+        "sub/a.tmp": "x",
+        "node_modules/z.js": "x",
+    }
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 30)
+    (tmp_path / "big.txt").write_bytes(b"a" * (LARGEST + 1))
+    (tmp_path / "link.py").symlink_to(tmp_path / "a.py")
+    found = read_project(tmp_path)
+    assert set(found.texts) == {".gitignore", "a.py", "sub/.gitignore", "sub/built/b.py", "sub/keep.log"}
+    assert set(found.media) == {"p.png"} and set(found.large) == {"big.txt"}
+    assert set(read_project(tmp_path / "sub").texts) == {".gitignore", "built/b.py", "keep.log"}
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        read_project(tmp_path / "nope")

@@ -1,0 +1,92 @@
+"""The help: signs first, then what one is doing, every command with its name; what is typed filters it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.services.config.config import load
+from ctxtui.tui.commands import EVERYWHERE
+from ctxtui.tui.dialogs.help import Help, HelpScreen, rows
+from ctxtui.tui.inspector.commands import INSPECTOR
+from ctxtui.tui.inspector.controllers.staging import Drop
+from ctxtui.tui.start import make_app
+from ctxtui.views.text.span import plain, width
+from tests.cases.sessions import every_category
+from tests.tui.inspector.test_inspector import opened
+
+EVERY = (*INSPECTOR, *EVERYWHERE)
+
+
+def text(words: str = "", room: int = 80, what: Help | None = None) -> str:
+    return "\n".join(plain(line) for line in rows(what or Help(EVERY), words, room))
+
+
+@pytest.mark.parametrize("room", [60, 80, 120, 200])
+def test_every_command_has_its_name_and_the_signs_come_first(room: int) -> None:
+    page = text(room=room)
+    assert page.splitlines()[0].strip().startswith("signs on the screens")
+    assert all(command.name[:30] in page for command in EVERY)
+    assert all(width(line) <= room for line in rows(Help(EVERY), "", room))
+
+
+def test_what_is_typed_leaves_only_what_it_occurs_in() -> None:
+    found = text("drop")
+    assert "drop block" in found and "previous call" not in found and "signs on the screens" not in found
+    assert "Nothing of that name" in text("xyzzy")
+    assert "written to the cache again" in text("\u2573"), "a sign finds what it means"
+
+
+def test_what_one_is_doing_comes_before_other_tasks() -> None:
+    def place(what: Help, task: str) -> int:
+        return text(what=what).index(f"\n {task}")
+
+    assert place(Help(EVERY), "go from call") < place(Help(EVERY), "change the context")
+    editing = Help(EVERY, first=("editing the context",))
+    assert place(editing, "change the context") < place(editing, "go from call")
+
+
+def test_commands_of_other_screens_are_found_too() -> None:
+    app = make_app(None, load(()).settings)
+    others = app._other_commands()
+    assert {"Home", "a chat", "misses", "policies"} <= others.keys()
+    what = Help(EVERY, others=lambda: others)
+    assert "elsewhere: Home" in text("archive", what=what) and "elsewhere: Home" not in text(what=what)
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("stale", "drop block"),
+        ("remove", "drop block"),
+        ("delete", "drop block"),
+        ("big", "heaviest blocks"),
+        ("old", "drop block"),
+        ("save", "write context to a file"),
+        ("resume", "talk from here"),
+        ("money", "bill of the session"),
+        ("expensive", "bill of the session"),
+    ],
+)
+def test_words_that_no_command_is_called_by_find_it_first(word: str, named: str) -> None:
+    first = text(word).split("\n\n")[0]
+    assert "what you may be looking for" in first and named in first
+
+
+async def test_typing_filters_and_one_esc_closes() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        await pilot.press("question_mark", *"drop bl")
+        page = pilot.app.screen
+        assert isinstance(page, HelpScreen)
+
+        def shown() -> str:
+            return "\n".join(strip.text for strip in page._compositor.render_strips())
+
+        await pilot.pause()
+        assert Drop.name in shown() and "previous call" not in shown()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert pilot.app.screen is screen
+        await pilot.press("question_mark")
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert pilot.app.screen is screen

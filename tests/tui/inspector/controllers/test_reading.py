@@ -1,0 +1,33 @@
+"""The reading mode on the screen: one key there and back, at any length, with the cursor on its block."""
+
+from __future__ import annotations
+
+import time
+
+from tests.cases.sessions import long_session
+from tests.tui.inspector.test_inspector import opened, text
+
+
+async def test_one_key_reads_another_shows_all_panes_again() -> None:
+    async with opened(long_session(300), (100, 30)) as (screen, pilot):
+        transcript = screen.panels.transcript
+        await pilot.press("up")
+        node = transcript.node
+        began = time.perf_counter()
+        await pilot.press("semicolon")
+        await pilot.pause(0.05)
+        assert time.perf_counter() - began < 2.0
+        assert screen.panels.reads and not screen.panels.shows("context")
+        assert transcript.size.width == 100 and transcript.node == node
+        assert "reading" in text(screen)
+        # To the other end, where no height is known yet, and by pages.
+        await pilot.press("less_than_sign")
+        assert transcript.cursor == 0 and transcript.top == 0
+        await pilot.press("pagedown", "pagedown")
+        assert transcript.top > 0
+        await pilot.press("greater_than_sign")
+        assert transcript.at_end and transcript.at_last
+        node = transcript.node
+        await pilot.press("escape")
+        await pilot.pause(0.05)
+        assert not screen.panels.reads and screen.panels.shows("context") and transcript.node == node

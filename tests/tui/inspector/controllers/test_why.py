@@ -1,0 +1,29 @@
+"""Why the context is so big, on the screen: the line, the way there, and the cut with one key."""
+
+from __future__ import annotations
+
+from ctxtui.tui.inspector.controllers.why import WhyController
+from tests.tui.inspector.test_inspector import opened, text, until
+from tests.views.inspector.test_why_so_big import reads
+
+
+async def test_the_line_says_why_goes_there_and_stages_the_cut() -> None:
+    async with opened(reads().session) as (screen, pilot):
+        reasons, owner = screen.panels.reasons, screen.owner(WhyController)
+        assert "results" in text(screen).splitlines()[1]
+        await until(pilot, lambda: screen.edits.editable())
+        owner._rested()
+        await until(pilot, lambda: reasons.groups is not None)
+        assert "npm output" in text(screen).splitlines()[1]
+        await pilot.press("shift+tab", "enter")
+        await pilot.pause(0.05)
+        node = screen.panels.transcript.node
+        assert node and screen.panels.scene is not None
+        assert screen.panels.transcript.has_focus, "the heaviest block, as no cut is known yet"
+        owner._rested()
+        await until(pilot, lambda: reasons.subject is not None)
+        await pilot.pause(0.05)
+        await pilot.press("Q")
+        await pilot.pause(0.1)
+        assert reasons.cut is not None and screen.edits.overlay is not None
+        assert [edit.id for edit in screen.edits.overlay.staged] == [edit.id for edit in reasons.cut.edits]

@@ -1,0 +1,75 @@
+"""The key line: what one is doing decides which keys it names first."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.tui.chat.commands import CHAT_KEYS, EnterTalk, HoldNext
+from ctxtui.tui.commands import EVERYWHERE, Command, Situation, offered
+from ctxtui.tui.commands import situation as facts
+from ctxtui.tui.inspector import key_order
+from ctxtui.tui.inspector.commands import INSPECTOR
+from ctxtui.tui.widgets.keyline import keyline
+from ctxtui.views.text.span import plain
+
+ANY = frozenset({facts.CALLS, facts.EDITS})
+
+
+def line(
+    *more: str,
+    room: int = 80,
+    pane: str = "transcript",
+    of: tuple[type[Command], ...] = INSPECTOR,
+    first: tuple[type[Command], ...] = (),
+    top: bool = False,
+) -> str:
+    at = Situation(pane, facts.BLOCK, ANY | set(more))
+    can = list(offered((*of, *EVERYWHERE), at))
+    return plain(keyline(room, list(key_order.keys(can, at, first=first, top=top)))).strip()
+
+
+def test_who_looks_is_told_how_to_go_about_on_80_columns() -> None:
+    shown = line()
+    assert shown == "[ ] call  / find  c misses  $ bill  W heavy  P diff  h home ^p palette  ? help"
+
+
+def test_dropping_is_named_on_a_block_where_there_is_room() -> None:
+    assert "h home  d drop" in line(room=120)
+    elsewhere = Situation("transcript", "", ANY)
+    keys = key_order.keys(list(offered(INSPECTOR, elsewhere)), elsewhere)
+    assert "drop" not in plain(keyline(120, list(keys)))
+
+
+@pytest.mark.parametrize(
+    ("doing", "named"),
+    [
+        ((facts.MARKED,), "d drop  t cut  s sum  x ext  p pin  esc unmark"),
+        ((facts.STAGED, facts.UNDOABLE), "a apply  X discard  u undo  w when"),
+        ((facts.STAGED, facts.MARKED), "d drop  t cut  s sum  x ext  p pin  esc unmark"),
+        ((facts.SEARCHING,), "esc end  n N hit  [ ] call"),
+        ((facts.ASKING,), "⏎ accept  esc leave"),
+        ((facts.ASKING, facts.SEEKING), "⏎ keep  esc back  ^r expression"),
+    ],
+)
+def test_what_one_is_doing_comes_first(doing: tuple[str, ...], named: str) -> None:
+    assert line(*doing).startswith(named)
+
+
+def test_a_pane_with_the_focus_says_what_its_keys_do() -> None:
+    assert line(pane="calls").startswith("← → call to call  tab pane")
+    assert line(pane="heaviest").startswith("↑ ↓ rows  ⏎ go to it  tab pane")
+
+
+def test_the_key_that_goes_back_says_where_it_leaves() -> None:
+    assert "q back" in line(room=160) and "q quit" in line(room=160, top=True)
+
+
+def test_a_chat_begins_with_its_own_keys() -> None:
+    def chat(*more: str) -> str:
+        return line(*more, of=CHAT_KEYS, first=(EnterTalk, HoldNext))
+
+    assert chat(facts.RESTING).startswith("i talk  ^o hold  [ ] call")
+    assert chat(facts.RUNNING).startswith("esc interrupt  i talk")
+    assert chat(facts.RUNNING, facts.MARKED).startswith("d drop") and "esc unmark" in chat(facts.RUNNING, facts.MARKED)
+    assert chat(facts.ASKING).startswith("⏎ send  esc look round  ^o hold")
+    assert chat(facts.ASKING, facts.QUESTION).startswith("⏎ accept  esc leave")

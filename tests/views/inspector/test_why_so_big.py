@@ -1,0 +1,81 @@
+"""Why the context is so big: true, one line, as full as the screen is wide, and it does not move when the cut comes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+from ctxtui.analysis.content.heavy_groups import BODIES, FILE, OUTPUT, HeavyGroup, HeavyGroups
+from ctxtui.core.category import INDEX
+from ctxtui.curation.price.advice import Advice
+from ctxtui.views.glossary import arithmetic
+from ctxtui.views.inspector import composition, why_so_big
+from ctxtui.views.inspector.why_so_big import WhySoBig
+from ctxtui.views.text.span import plain, width
+from tests.cases.scenes import scene_of
+from tests.cases.sessions import HOSTILE, Story, every_category, use
+from tests.views.glossary.arithmetic_law import broken, claims
+
+TAG = SimpleNamespace(before=120_900, after=89_900, freed=31_000)
+CUT = cast(Advice, SimpleNamespace(names=("clear_tool_results", "compact_json"), tag=TAG))
+
+
+def reads() -> Story:
+    story = Story()
+    story.user("look").call(
+        use("a", "Read", file_path="/w/README.md"), use("b", "Bash", command="cd /w && CI=1 npm run build")
+    )
+    story.results(("a", "words\n" * 400), ("b", "built\n" * 900))
+    story.call(use("c", "Read", file_path="/w/README.md"), use("d", "Write", file_path="/w/x", content="new " * 500))
+    story.results(("c", "words\n" * 400), ("d", "ok")).call("done", use("e", "Grep", pattern="x"))
+    return story
+
+
+def test_groups_are_files_programs_and_tools_and_add_up() -> None:
+    scene = scene_of(reads().session)
+    tree, path = scene.session.tree, scene.session.tree.path(scene.head)
+    groups = HeavyGroups(tree, "/w")
+    assert groups.of(path, scene.running.own) is None, "nothing is learnt yet"
+    groups.learn(range(1, len(tree)))
+    found = groups.of(path, scene.running.own)
+    assert found is not None
+    named = {(group.name, group.what): group for group in found}
+    assert named["README.md", FILE].count == 2 and ("npm", OUTPUT) in named and ("Write", BODIES) in named
+    for category in ("tool_call", "tool_result"):
+        whole = sum(group.tokens for group in found if group.category == INDEX[category])
+        assert whole == scene.figures.categories[category], "the figures of the composition"
+    assert [group.tokens for group in found] == sorted((group.tokens for group in found), reverse=True)
+
+
+def test_the_figures_are_those_of_the_composition_at_any_width() -> None:
+    scene = scene_of(reads().session)
+    what = composition.composition(scene)
+    tree = scene.session.tree
+    groups = HeavyGroups(tree, "/w")
+    groups.learn(range(1, len(tree)))
+    one = WhySoBig(what=what, groups=groups.of(tree.path(scene.head), scene.running.own), key="Q")
+    fullest = plain(why_so_big.line(one, 300))
+    assert "README.md twice = " in fullest and "npm output " in fullest and "Write bodies" in fullest
+    for room in (60, 80, 120, 200, 300):
+        before = plain(why_so_big.line(one, room))
+        after = plain(why_so_big.line(WhySoBig(what=what, groups=one.groups, cut=CUT, key="Q"), room))
+        assert width(why_so_big.line(one, room)) < room and len(after) < room
+        assert after.startswith(before) and "31.0k" in after, "nothing moves when the cut is found"
+        assert "cheapest cut: " in after or after.endswith(" · Q: cut 31.0k"), "a key, and what it does"
+        assert len(before) <= len(fullest)
+    assert "cheapest cut: clear tool results + compact json frees 31.0k, Q stages it" in after
+    more = WhySoBig(what=what, cut=CUT, key="Q", staged=29_000)
+    assert "frees 2.0k, Q" in plain(why_so_big.line(more, 300)), "what is staged is in it already"
+    assert not broken(arithmetic.of_cut(more)["cheapest cut"])
+    assert "Q" not in plain(why_so_big.line(WhySoBig(what=what, cut=CUT, key="Q", staged=31_000), 300))
+    said = arithmetic.of_cut(WhySoBig(what=what, cut=CUT, key="Q"))["cheapest cut"]
+    assert list(claims(said)) and not broken(said) and said.endswith(" tokens, by clear tool results + compact json.")
+
+
+def test_what_is_hostile_or_not_counted_is_drawn_safely() -> None:
+    what = composition.composition(scene_of(every_category()))
+    group = HeavyGroup(INDEX["tool_result"], HOSTILE, FILE, 99_999, 7, 1)
+    drawn = plain(why_so_big.line(WhySoBig(what=what, groups=[group]), 240))
+    assert "\x1b" not in drawn and "\u202e" not in drawn and "7 times" in drawn
+    uncounted = composition.Composition(total=5, reported=True, half_width=0.1, parts=())
+    assert why_so_big.line(WhySoBig(what=uncounted), 80) == []

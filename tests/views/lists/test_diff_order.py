@@ -1,0 +1,29 @@
+"""A diff by category and by size."""
+
+from __future__ import annotations
+
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.content.diff import Change, DiffSide, diff
+from ctxtui.views.lists.diff import DiffList, by_category
+from ctxtui.views.text.span import plain
+from tests.cases.sessions import book_of, compacted
+
+
+def test_sums_by_category_and_the_largest_first() -> None:
+    session = compacted()
+    book = book_of(session)
+    found = diff(*(DiffSide(book, choose(session, "main", number)) for number in (3, 4)))
+    [line] = map(plain, by_category(found))
+    assert "tool result −" in line and "summary +" in line
+    assert line.index("tool result") < line.index("summary"), "the largest first"
+    rows = DiffList(found, ())
+
+    def changes() -> list[Change]:
+        return [row for row in rows.rows if isinstance(row, Change)]
+
+    before = changes()
+    rows.sort()
+    sizes = [max(change.tokens_before or 0, change.tokens_after or 0) for change in changes()]
+    assert sizes == sorted(sizes, reverse=True) and len(sizes) == len(before)
+    rows.sort()
+    assert changes() == before

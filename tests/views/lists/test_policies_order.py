@@ -1,0 +1,33 @@
+"""Policies in the order of what they free; those that free nothing are not offered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ctxtui.core.edit import make
+from ctxtui.curation.policies.risk import Risk
+from ctxtui.views.lists.policies import TABLE, Proposed, ordered
+from ctxtui.views.text.span import plain
+
+
+def test_what_frees_most_comes_first_and_nothing_is_offered_that_gains_nothing() -> None:
+    edits = (make("compact_json", [], {}),)
+    rows = [
+        Proposed("compact_json", "", edits=edits, freed=0, per_call=0.0),
+        Proposed("idle", "", freed=0),
+        Proposed("small", "", edits=edits, freed=10),
+        Proposed("stands", "", freed=0, stands=("a",)),
+        Proposed("large", "", edits=edits, freed=900),
+        Proposed("refused", "", why="no"),
+    ]
+    assert [row.name for row in ordered(rows)] == ["large", "small", "stands", "compact_json", "idle", "refused"]
+    assert not rows[0].gains and replace(rows[0], per_call=-0.1).gains
+    waiting = [*rows, Proposed("working", "")]
+    assert ordered(waiting) == waiting, "nothing jumps while they are worked out"
+
+
+def test_the_words_of_a_risk_are_whole_at_80_cells_and_at_120() -> None:
+    for risk in Risk:
+        row = Proposed("truncate_results", "", edits=(make("compact_json", [], {}),), freed=900, risk=risk)
+        assert plain(TABLE.draw(row, 78)).rstrip().endswith(f"  {risk.short}")
+        assert plain(TABLE.draw(row, 120)).rstrip().endswith(f"  {risk.words}")

@@ -1,0 +1,36 @@
+"""What is said of a context that left, and what the edit log keeps of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core.edit_log import Stamp, leaving
+from ctxtui.views.text.span import plain, width
+from ctxtui.views.transcript.edit_log import copied, detail, rows
+
+COMMAND = "claude --resume 99f72ee7-3a00-4a00-8a00-0123456789ab"
+FILE = "/home/me/.claude/projects/-home-me-work-entire/99f72ee7-3a00-4a00-8a00-0123456789ab.jsonl"
+FOLDER = "/home/me/work/entire"
+
+
+@pytest.mark.parametrize("room", [62, 76, 116, 156, 260])
+def test_it_is_said_in_which_folder_a_command_is_to_be_typed(room: int) -> None:
+    told = copied(COMMAND, FOLDER, FILE, ("system prompt and tools",), room)
+    said = plain(told)
+    assert width(told) <= room and "copied" in said and f"type it in {FOLDER}" in said and "E keeps" in said
+    assert room < 116 or COMMAND in said
+    assert room < 260 or (FILE in said and "without system prompt and tools" in said)
+
+
+def test_a_folder_that_is_too_long_is_cut_and_no_folder_is_not_spoken_of() -> None:
+    long = copied(COMMAND, "/home/me/" + "deep/" * 40, FILE, (), 76)
+    assert width(long) <= 76 and plain(long).endswith("E keeps all")
+    assert plain(copied("curl request", "", "", (), 76)) == "✓ copied: curl request · E keeps it"
+
+
+def test_the_log_keeps_command_folder_and_file() -> None:
+    (row,) = rows(leaving(Stamp("a", 1.0), COMMAND, FILE, ["tools"], FOLDER), lambda target: "")
+    shown = [plain(line) for line in detail(row, 80)]
+    assert all(width(line) < 80 for line in detail(row, 80)) and "".join(line[13:] for line in shown[2:4]) == FILE
+    assert COMMAND in shown[0] and FOLDER in shown[1] and "tools" in shown[4]
+    assert row.about == f"{COMMAND} · in {FOLDER} · {FILE} · without tools"
