@@ -44,7 +44,8 @@ provider's own. `recorded`: calls without a list price, by the figure in their r
 @dataclass(slots=True, kw_only=True)
 class Bill:
     """What calls cost. `parts` by name add up to `usd`; `threads` are USD by thread id; `unpriced` counts calls with a
-    report and no known price, by model; `unreported` those without any report."""
+    report and no known price, by model; `unreported` those without any report; `partial` those whose answer is reported
+    in part, and `likely` what their blocks come to by our count beyond what is charged for them here."""
 
     parts: dict[str, Sum] = field(default_factory=lambda: dict.fromkeys(PARTS, NOTHING))
     rewrites: list[Missed] = field(default_factory=list)
@@ -54,6 +55,13 @@ class Bill:
     priced: int = 0
     unpriced: dict[str, int] = field(default_factory=dict)
     unreported: int = 0
+    partial: int = 0
+    likely: Sum = NOTHING
+
+    @property
+    def at_least(self) -> bool:
+        """Whether `usd` is only the least that the calls can have cost."""
+        return bool(self.unpriced) or self.partial > 0
 
     @property
     def usd(self) -> float | None:
@@ -81,6 +89,8 @@ class Bill:
         self.in_full = self.in_full.plus(*other.in_full)
         self.priced += other.priced
         self.unreported += other.unreported
+        self.partial += other.partial
+        self.likely = self.likely.plus(*other.likely)
         for model, count in other.unpriced.items():
             self.unpriced[model] = self.unpriced.get(model, 0) + count
 
@@ -98,8 +108,21 @@ def bill(
         for number, call in enumerate(book.session.thread_calls(thread), 1):
             resent = sending.enter(call)
             if only is None or call.id in only:
-                _enter(found, call, costs.get(call.id), resent, losses.get((thread, number)))
+                cost = costs.get(call.id)
+                _enter(found, call, cost, resent, losses.get((thread, number)))
+                if call.answered_in_part:
+                    found.partial += 1
+                    found.likely = found.likely.plus(*_beyond(book, call, cost))
     return found
+
+
+def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
+    """What the blocks of an answer come to by our count, less what is charged for it."""
+    tree, tokens = book.session.tree, 0
+    if tree.holds(call.response_head, call.sent_head):
+        tokens = sum(book.own(call.model, node) for node in tree.path(call.response_head, call.sent_head))
+    more = max(0, tokens - call.output)
+    return Sum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)
 
 
 def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Missed | None) -> None:
@@ -118,7 +141,7 @@ def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Miss
     to.priced += 1
     to.threads[call.thread] = to.threads.get(call.thread, 0.0) + usd
     if cost is None:
-        to.add(RECORDED, usd, usage.input + usage.output - lost)
+        to.add(RECORDED, usd, usage.input + call.output - lost)
         to.add(REWRITES, 0.0, lost)
         return
     split = split_of(usage, cost, resent, lost)
@@ -127,5 +150,5 @@ def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Miss
     to.add(REWRITES, more, split.rewrite.tokens)
     to.add(FIRST, *split.first)
     to.in_full = to.in_full.plus(split.carry.usd - cost.read, split.carry.tokens - usage.cache_read)
-    to.add(OUTPUT, cost.output, usage.output)
+    to.add(OUTPUT, cost.output, call.output)
     to.add(OTHER, cost.other, 0)

@@ -83,7 +83,8 @@ class Collection:
         if one.group == SAMPLES:
             return
         # One whose calls nobody told is known by its sums.
-        whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=one.cost_usd)
+        usd = None if one.unpriced else one.known_usd
+        whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=usd, partial=one.partial > 0)
         self._ledger.put(one.key, one.spent or ((whole,) if one.stored and not one.path else ()))
 
     def totals(self, words: str = "") -> Totals:

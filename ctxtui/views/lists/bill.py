@@ -88,7 +88,7 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
     table: Table[str] = Table(
         (
             Column("", 13, lambda name, _: Span(name, "ink"), "left", gap=1),
-            Column("", 8, lambda name, _: Span(numbers.tokens(bill.parts[name].tokens), "dim")),
+            Column("", 8, lambda name, _: Span(_tokens(name, bill), "dim")),
             Column("", 8, share),
             *([Column("", wide, bar, "left", gap=1)] if wide else []),
             Column("", 10, lambda name, _: Span(f"${amounts[name]:,.{decimals}f}", "ink bold"), gap=0 if wide else 1),
@@ -104,6 +104,24 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
             Span(f" {'unknown':<13}", "warn"),
             Span(f"{many(sum(bill.unpriced.values()), 'call')} of {models}: no price", "dim"),
         ]
+    if said := in_part(bill):
+        fits = [words for words in said if cells.width(words) <= room - 15]
+        yield [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else said[-1], "dim")]
+
+
+def _tokens(name: str, bill: Bill) -> str:
+    return numbers.least_tokens(bill.parts[name].tokens, name == OUTPUT and bill.partial > 0)
+
+
+def in_part(bill: Bill) -> tuple[str, ...]:
+    """What it means that answers are reported in part, from the longest words to the shortest; none where none is."""
+    if not bill.partial:
+        return ()
+    told = f"{many(bill.partial, 'answer')} reported at the beginning only: what is on record of them counts"
+    likely = f"; by our count {numbers.tokens(bill.likely.tokens)} more"
+    money = f", {numbers.money(bill.likely.usd)}" if bill.usd is not None else ""
+    short = f"{many(bill.partial, 'answer')} in part"
+    return f"{told}{likely}{money}", f"{short}{likely}{money}", short
 
 
 def _meaning(name: str, bill: Bill, room: int) -> str:
@@ -273,7 +291,7 @@ def _sum(what: Statement) -> str:
     amounts, decimals = shown_amounts(bill)
     total = sum(amounts.values())
     words = [f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if name == REWRITES else ''}" for name in amounts]
-    more = "≥ " if bill.unpriced else ""
+    more = "≥ " if bill.at_least else ""
     return f"{more}${total:,.{decimals}f} = {' + '.join(words)}"
 
 
@@ -336,13 +354,13 @@ def many(count: int, noun: str) -> str:
 def spent_words(what: SessionTotals) -> str:
     """What a session comes to, with its subagents and without."""
     whole, main, others = what.whole, what.main, what.others
-    told = f"{many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.unpriced > 0)} {LABEL}"
+    told = f"{many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
     if not others.calls:
         return told
     who = many(what.agents, "subagent") if what.agents else "the client's own requests"
     return (
-        f"{told}: {main.calls:,} for {numbers.least(main.usd, main.unpriced > 0)} in the main thread,"
-        f" {others.calls:,} for {numbers.least(others.usd, others.unpriced > 0)} of {who}"
+        f"{told}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
+        f" {others.calls:,} for {numbers.least(others.usd, others.at_least)} of {who}"
     )
 
 
@@ -350,13 +368,13 @@ def head(what: Statement) -> list[Span]:
     """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
     calls = f"{many(len(what.calls), 'call')}"
     more = f" · {many(what.sessions, 'session')}" if what.sessions > 1 else ""
-    usd = numbers.least(what.bill.usd, bool(what.bill.unpriced))
+    usd = numbers.least(what.bill.usd, what.bill.at_least)
     if not what.subscription:
         return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
-    tokens = sum(c.usage.input + c.usage.output for c in what.calls if c.usage)
+    tokens = sum(c.usage.input + c.output for c in what.calls if c.usage)
     share = f" · peak {numbers.share(what.peak / what.window, 0)} of the window" if what.window else ""
     return [
-        Span(f" {numbers.tokens(tokens)}", "ink bold"),
+        Span(f" {numbers.least_tokens(tokens, what.bill.partial > 0)}", "ink bold"),
         Span(f" tokens{share}", "ink"),
         Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
     ]

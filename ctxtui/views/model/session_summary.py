@@ -38,7 +38,7 @@ class CallSpent(NamedTuple):
     `input` and `read` are tokens, 0 where the call has no report; `tokens` is input + output; `cost` USD, None unknown.
     `model` is an index into the session's `models` (-1: none named), `started` Unix seconds (0: not recorded), `thread`
     the label of a subagent's thread, "" for the main one; `side` the id of any thread but the one that a session is
-    opened at, behind ``~`` where that is no subagent.
+    opened at, behind ``~`` where that is no subagent. `partial`: its answer is reported in part.
     """
 
     id: str
@@ -50,6 +50,7 @@ class CallSpent(NamedTuple):
     started: int = 0
     thread: str = ""
     side: str = ""
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +109,18 @@ class SessionSummary:
     total_tokens: int = 0
     """Input and output of all calls."""
     cost_usd: float | None = None
-    """None where a price is missing."""
+    """None where a price is missing, or the end of an answer."""
     known_usd: float | None = None
     """What is known of it: the least that it can be."""
     unpriced: int = 0
     """Calls with a report and no price."""
+    partial: int = 0
+    """Calls whose answer is reported in part."""
     main_calls: int = 0
     main_tokens: int = 0
     main_usd: float | None = None
     main_unpriced: int = 0
+    main_partial: int = 0
     """The same of the main thread alone, without its subagents (`analysis.money.totals`)."""
     read_share: float | None = None
     """Cache reads / input over all calls, 0..1; None for a single call or where no cache figures exist."""
