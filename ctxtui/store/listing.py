@@ -103,8 +103,8 @@ def spending(conn: sqlite3.Connection, ids: Iterable[str]) -> dict[str, list[Sto
         main = MAIN if MAIN in threads else next(iter(threads), "")
         found[id_] = [
             StoredSpending(
-                py_text(row[0]),
-                "" if thread == main else f"~{thread}" if row[7] else thread,
+                id=py_text(row[0]),
+                side="" if thread == main else f"~{thread}" if row[7] else thread,
                 input=row[2],
                 cache_read=row[3],
                 output=row[4],

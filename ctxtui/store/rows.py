@@ -69,7 +69,8 @@ class SessionRow:
     subscription: bool = False
 
 
-class StoredSpending(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSpending:
     """What a stored call comes to: tokens (0 without a report) and USD (None: not known). `side` is the id of its
     thread, "" for the one that its session is opened at; behind ``~`` where the client made the call for itself and not
     a subagent. `partial`: the answer is reported in part, what its beginning came to or what is known of it counts."""

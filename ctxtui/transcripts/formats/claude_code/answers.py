@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from ctxtui.core import block
+from ctxtui.core.answer_least import least_tokens
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import (
     ANSWER_LEAST,
@@ -23,7 +24,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.tokens.least import least_tokens
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     Anchor,

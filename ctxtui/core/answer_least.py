@@ -4,16 +4,30 @@ it stood when the message began."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read_value
+from ctxtui.core.call import ANSWER_LEAST
 from ctxtui.core.canonical import Json
+from ctxtui.core.usage import Usage
 
-_PIECE: Final = re.compile(r"(?:[^\w\s]|_)?[^\W\d_]+|\d+|(?:[^\w\s]|_)+")
-"""A word with at most one sign before it, a number, or a run of signs: no tokenizer of a provider we know joins two of
-them, most split them further. White space counts nothing."""
+_SIGN: Final = r"[!-/:-@\[-`{-~]"
+_PIECE: Final = re.compile(rf"{_SIGN}?(?:[A-Za-z]|[^\x00-\x7f\s])+|[0-9]+|{_SIGN}+")
+"""A word with at most one sign before it, a number, or a run of signs: no tokenizer that we know joins two of them,
+most split them further. White space counts nothing; all beyond ASCII is taken for letters."""
+
+
+def in_part(
+    usage: Usage | None, extra: Mapping[str, Json], blocks: Iterable[Block]
+) -> tuple[Usage | None, dict[str, Json]]:
+    """The report and what else is known of a call whose answer, of which `blocks` came, broke off: the report was made
+    before its end."""
+    if usage is None:
+        return None, dict(extra)
+    return replace(usage, output_final=False), {**extra, ANSWER_LEAST: sum(map(least_tokens, blocks))}
 
 
 def least_tokens(block: Block) -> int:
