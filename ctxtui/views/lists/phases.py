@@ -79,6 +79,12 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
 )
 
 
+def sum_of_summary(rows: Sequence[Phase]) -> str:
+    """What the figures of the rule are made of."""
+    sent = sums.added(sum(row.sent for row in rows), "sent", [row.sent for row in rows], "phases")
+    return f"{sent} What a phase and a call add are medians; the first and the last phase are left out."
+
+
 def summary(rows: Sequence[Phase]) -> list[Span]:
     """What a phase typically adds, for the rule."""
     if len(rows) < 2:
