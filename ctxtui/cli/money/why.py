@@ -152,6 +152,7 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "calls": len(what.calls),
         "unpriced_calls": paid.unpriced,
         "partial_calls": paid.partial,
+        "residual": {"beyond": paid.beyond._asdict(), "short": paid.short._asdict()},
         "likely_more": {"usd": paid.likely.usd, "tokens": paid.likely.tokens},
         "sentence": bill.sentence(what),
     }

@@ -29,7 +29,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.span import Span, width
 from ctxtui.views.text.table import Column, Table
 
 REWRITES_SHOWN: Final = 5
@@ -103,6 +103,9 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
         calls = many(sum(bill.unpriced.values()), "call")
         found.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
+    if said := of_residual(bill):
+        fits = [words for words in said if cells.width(words) <= room - 15]
+        found.append(BillLine([Span(f" {'residual':<13}", "ink"), Span(fits[0] if fits else said[-1], "dim")]))
     if said := in_part(bill):
         fits = [words for words in said if cells.width(words) <= room - 15]
         found.append(BillLine([Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else said[-1], "dim")]))
@@ -111,6 +114,25 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
 
 def _tokens(name: str, bill: Bill) -> str:
     return numbers.least_tokens(bill.parts[name].tokens, name == OUTPUT and bill.partial > 0)
+
+
+def of_residual(bill: Bill) -> tuple[str, ...]:
+    """What of the input the reports have beyond what explains it, and the other way round, from the longest words to
+    the shortest; none where there is nothing of both."""
+    told = []
+    for found, sign in ((bill.beyond, 1), (bill.short, -1)):
+        if found.calls:
+            told.append(
+                f"{numbers.signed(sign * found.tokens)} in {many(found.calls, 'call')}, {_usd(found.usd, bill)}"
+            )
+    if not told:
+        return ()
+    sides = "; ".join(told)
+    return f"of the input, spread over all of it: {sides}", f"of the input: {sides}", sides, sides.partition(",")[0]
+
+
+def _usd(usd: float, bill: Bill) -> str:
+    return numbers.money(usd if bill.usd is not None else None)
 
 
 def in_part(bill: Bill) -> tuple[str, ...]:
@@ -175,7 +197,17 @@ def block_lines(what: Statement, room: int) -> list[BillLine]:
 
 def _about(one: Dear, room: int) -> list[Span]:
     style, label = CATEGORY[INDEX[one.category]].style, safe_text.one_line(one.label, 40)
-    return [*([Span(label + " ", f"{style} bold")] if label else []), Span(safe_text.one_line(one.about), "ink")]
+    lead = [Span(label + " ", f"{style} bold")] if label else []
+    if not one.gone_since:
+        return [*lead, Span(safe_text.one_line(one.about), "ink")]
+    gone = f" · gone since call {one.gone_since:,}"
+    left = room - width(lead) - cells.width(gone)
+    about = safe_text.one_line(one.about)
+    return [
+        *lead,
+        Span(about if cells.width(about) <= left else cells.fit(about, max(0, left)), "ink"),
+        Span(gone, "dim"),
+    ]
 
 
 def _money(usd: float | None) -> Span:
