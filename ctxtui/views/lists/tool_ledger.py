@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.analysis.content.tools import UNKNOWN
 from ctxtui.analysis.money.tool_ledger import DEFER, DROP, KEEP, LedgerServer, LedgerTool
 from ctxtui.views.inspector.toolset import STATE
-from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text import numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
@@ -40,12 +40,12 @@ def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
     return Table(
         (
             Column("server, tool", 0, _alone if flat else _name, "left", least=16),
-            Column("schema", 7, _tokens, gap=1, sort=lambda row: row.tokens or 0),
+            Column("schema", 7, _tokens, gap=1, sum=sum_of_tokens, sort=lambda row: row.tokens or 0),
             Column("state", 12, _state, "left", gap=2, from_width=144),
-            Column("sent in", 8, _carried, gap=2, sort=lambda row: row.carried or 0),
-            Column("cost", 8, _cost, gap=1, sort=lambda row: row.schema_usd or 0.0),
-            Column("called", 7, _called, gap=1, sort=lambda row: row.called),
-            Column("results", 8, _results, gap=1, from_width=88, sort=lambda row: row.results),
+            Column("sent in", 8, _carried, gap=2, sum=sum_of_carried, sort=lambda row: row.carried or 0),
+            Column("cost", 8, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.schema_usd or 0.0),
+            Column("called", 7, _called, gap=1, sum=sum_of_called, sort=lambda row: row.called),
+            Column("results", 8, _results, gap=1, sum=sum_of_results, from_width=88, sort=lambda row: row.results),
             Column("used", 5, age, gap=1, sort=lambda row: row.last_used),
             Column("verdict", 8, _verdict, "left", gap=2),
             Column("why", 30, _why, "left", gap=1, from_width=118, wider=((134, 44), (160, 60))),
@@ -103,6 +103,51 @@ def _verdict(row: LedgerRow, room: int) -> Span:
 
 def _why(row: LedgerRow, room: int) -> Span:
     return Span(safe_text.one_line(row.reason, 200), "dim")
+
+
+_UNKNOWN: Final = "No recording holds its definition."
+
+
+def sum_of_tokens(row: LedgerRow) -> str:
+    """A server's definitions as those of its tools."""
+    if row.tokens is None:
+        return _UNKNOWN
+    if isinstance(row, LedgerServer):
+        return sums.added(row.tokens, "tokens", [tool.tokens for tool in row.tools if tool.tokens], "tools")
+    return f"{row.tokens:,} tokens in the newest session that records it, of {row.sessions - row.unrecorded:,} that do."
+
+
+def sum_of_carried(row: LedgerRow) -> str:
+    """In how many calls a definition was sent."""
+    if row.carried is None:
+        return _UNKNOWN
+    if isinstance(row, LedgerServer):
+        return f"{row.carried:,} calls: those of the tool that was sent most often."
+    return f"{row.carried:,} calls of {row.sessions - row.unrecorded:,} sessions that record it, each call once."
+
+
+def sum_of_cost(row: LedgerRow) -> str:
+    """A server's money as that of its tools."""
+    if row.schema_usd is None:
+        return _UNKNOWN
+    least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
+    if isinstance(row, LedgerServer):
+        return sums.added_money(row.schema_usd, [tool.schema_usd for tool in row.tools], "tools") + least
+    return f"{sums.usd(row.schema_usd)} for {row.carried or 0:,} calls, as the bill shares them out.{least}"
+
+
+def sum_of_called(row: LedgerRow) -> str:
+    """A server's calls as those of its tools."""
+    if isinstance(row, LedgerServer):
+        return sums.added(row.called, "calls", [tool.called for tool in row.tools if tool.called], "tools")
+    return f"{row.called:,} times in {row.used_in:,} of {row.sessions:,} sessions."
+
+
+def sum_of_results(row: LedgerRow) -> str:
+    """A server's results as those of its tools."""
+    if isinstance(row, LedgerServer):
+        return sums.added(row.results, "tokens", [tool.results for tool in row.tools if tool.results], "tools")
+    return f"{row.results:,} tokens for {row.called:,} calls."
 
 
 def told(sessions: int, unrecorded: int) -> list[Span]:

@@ -19,9 +19,11 @@ from ctxtui.services.workers.ledger_worker import LedgerSoFar, LedgerWorker
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.tui.lists.tool_ledger import LedgerScreen
 from ctxtui.tui.theme.theme import dress
+from ctxtui.views.lists.tool_ledger import rows, table
 from tests.cases.claude_code_requests import parallel
 from tests.services.library.test_tool_ledger import session
 from tests.tui.home.test_home import text
+from tests.views.glossary.arithmetic_law import broken
 
 
 class Made:
@@ -71,6 +73,14 @@ async def test_sessions_come_in_as_they_are_read_and_other_tools_when_asked() ->
         assert "log  git" in text(app) and "mcp git" not in text(app)
         await pilot.press("escape")
         await until(pilot, lambda: source.closed)
+
+
+def test_the_sum_behind_each_figure_holds() -> None:
+    servers = tools_ledger([session("one", "abcd"), session("two", "cdef", known=False)]).servers
+    shown = [column.sum for column in table(0.0).columns if column.sum is not None]
+    said = [tell(row) for row in rows(servers) for tell in shown]
+    assert len(said) == 10 and all(said)
+    assert [claim for one in said for claim in broken(one)] == []
 
 
 def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
