@@ -105,10 +105,16 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
         found.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
     if said := of_residual(bill):
         fits = [words for words in said if cells.width(words) <= room - 15]
-        found.append(BillLine([Span(f" {'residual':<13}", "ink"), Span(fits[0] if fits else said[-1], "dim")]))
+        told = " ".join(
+            sums.rate(one.usd, one.tokens, f"tokens {words}")
+            for one, words in ((bill.beyond, "more"), (bill.short, "less"))
+        )
+        shown = [Span(f" {'residual':<13}", "ink"), Span(fits[0] if fits else said[-1], "dim")]
+        found.append(BillLine(shown, sum=told.strip()))
     if said := in_part(bill):
         fits = [words for words in said if cells.width(words) <= room - 15]
-        found.append(BillLine([Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else said[-1], "dim")]))
+        shown = [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else said[-1], "dim")]
+        found.append(BillLine(shown, sum=sums.rate(bill.likely.usd, bill.likely.tokens)))
     return found
 
 
