@@ -37,6 +37,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "What compactions kept and lost, and what came back at what cost.",
             ),
             CommandEntry(
+                "growth",
+                "ctxtui.cli.inspect.growth:growth",
+                "How a context grew, by category and phase; do N more phases fit?",
+            ),
+            CommandEntry(
                 "audit", "ctxtui.cli.inspect.audit:audit_", "Hold forecasts of every call's input against its report."
             ),
             CommandEntry(

@@ -139,10 +139,11 @@ SEEKERS = tuple(
 
 
 class Phases(Command):
-    """Phases of this thread with their growth, tokens sent and cost: by your names, by the setting ``phases``, else by
-    turn."""
+    """How the context of this thread grew: each call by category, the shape of it, what was carried, sent again and
+    never quoted, where it leads; and its phases, by your names, by the setting ``phases``, else by turn."""
 
-    name, keys, group = "phases: growth in each", ("G",), "lists"
+    name, keys, group = "growth: by category and phase", ("G",), "lists"
+    sought = ("phases", "big", "limit", "quadratic", "dead")
     run = Act(NotesController, NotesController.phases)
     key_unless = frozenset({QUESTION})
 
