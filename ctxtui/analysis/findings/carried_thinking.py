@@ -1,0 +1,27 @@
+"""Thinking of earlier turns that the model reads again with every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+
+KIND = "carried thinking"
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """Thinking of all turns but the last; nothing for models that no longer read it."""
+    edits = given.proposed("strip_thinking", {"at_least": 500})
+    about = weighed(given, edits)
+    if about is not None:
+        yield Finding(
+            kind=KIND,
+            says="thinking of earlier turns is read again: {tokens} in every call{usd}",
+            cure="take it out, from the front",
+            tokens=about.tokens,
+            so_far=about.so_far,
+            calls=about.calls,
+            count=about.count,
+            edits=tuple(edits),
+            policy="strip_thinking",
+        )
