@@ -70,6 +70,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "why", "ctxtui.cli.money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."
             ),
             CommandEntry(
+                "findings",
+                "ctxtui.cli.money.findings:findings",
+                "What is the case and what cures it, ranked by what that saves.",
+            ),
+            CommandEntry(
                 "notes", "ctxtui.cli.inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."
             ),
             CommandEntry(

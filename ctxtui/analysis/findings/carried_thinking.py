@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.curation.policies.situation import Settings
 
 KIND = "carried thinking"
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
     """Thinking of all turns but the last; nothing for models that no longer read it."""
-    edits = given.proposed("strip_thinking", {"at_least": 500})
+    wanted: Settings = {"at_least": 500}
+    edits = given.proposed("strip_thinking", wanted)
     about = weighed(given, edits)
     if about is not None:
         yield Finding(
@@ -24,4 +26,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             count=about.count,
             edits=tuple(edits),
             policy="strip_thinking",
+            given=wanted,
         )

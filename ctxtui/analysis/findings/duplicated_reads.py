@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.curation.policies.situation import Settings
 from ctxtui.curation.policies.tool_results import path_of
 
 KIND = "duplicated reads"
@@ -12,7 +13,8 @@ KIND = "duplicated reads"
 
 def find(given: FindingInputs) -> Iterator[Finding]:
     """Results that stand in the context twice, or that a later read has outdated."""
-    edits = given.proposed("dedupe_reads", {"at_least": 200})
+    wanted: Settings = {"at_least": 200}
+    edits = given.proposed("dedupe_reads", wanted)
     about = weighed(given, edits)
     if about is None:
         return
@@ -33,4 +35,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         names=tuple(paths),
         edits=tuple(edits),
         policy="dedupe_reads",
+        given=wanted,
     )

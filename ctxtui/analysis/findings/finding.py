@@ -12,6 +12,7 @@ from ctxtui.analysis.cache.misses import Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
@@ -25,7 +26,8 @@ class Finding:
     `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{calls}``, ``{count}``, ``{names}`` in
     the places of the figures: `tokens` are in every call now, `so_far` USD were paid for it in `calls` calls (None: not
     known), `count` of what `names` name. `edits` cure it from here on; where none does, `ahead` is what each later call
-    costs less (USD; None: not known) once `setting` is followed. `policy` makes the same edits on the command line.
+    costs less (USD; None: not known) once `setting` is followed. `policy` with `given` makes the same edits on the
+    command line.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Finding:
     names: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     policy: str = ""
+    given: Mapping[str, Json] = field(default_factory=dict)
     ahead: float | None = None
     setting: str = ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.curation.policies.situation import Settings
 from ctxtui.curation.policies.tool_results import tool_of
 
 KIND = "huge results"
@@ -14,7 +15,8 @@ NEWEST = 3
 
 def find(given: FindingInputs) -> Iterator[Finding]:
     """Results and code blocks so large that they are better kept outside."""
-    edits = given.proposed("externalize_large", {"keep_last": NEWEST})
+    wanted: Settings = {"keep_last": NEWEST}
+    edits = given.proposed("externalize_large", wanted)
     about = weighed(given, edits)
     if about is None:
         return
@@ -35,4 +37,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         names=tuple(tools),
         edits=tuple(edits),
         policy="externalize_large",
+        given=wanted,
     )

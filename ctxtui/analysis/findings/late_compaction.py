@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
 from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.situation import Settings
 
 KIND = "late compaction"
 
@@ -16,7 +17,8 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     if not here.usable or here.total <= here.usable:
         return
     over = [call for call in given.calls if call.usage is not None and call.usage.input > here.usable]
-    edits = given.proposed(budget.NAME, {"target": here.usable})
+    wanted: Settings = {"target": here.usable}
+    edits = given.proposed(budget.NAME, wanted)
     about = weighed(given, edits)
     if about is None:
         return
@@ -31,4 +33,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         count=about.count,
         edits=tuple(edits),
         policy=budget.NAME,
+        given=wanted,
     )

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
 from ctxtui.analysis.money.savings import KEPT
+from ctxtui.curation.policies.situation import Settings
 
 KIND = "old results"
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
     """All results but the newest."""
-    edits = given.proposed("clear_tool_results", {"trigger": 0, "keep": KEPT})
+    wanted: Settings = {"trigger": 0, "keep": KEPT}
+    edits = given.proposed("clear_tool_results", wanted)
     about = weighed(given, edits)
     if about is not None:
         yield Finding(
@@ -25,4 +27,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             count=about.count,
             edits=tuple(edits),
             policy="clear_tool_results",
+            given=wanted,
         )

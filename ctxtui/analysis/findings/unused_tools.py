@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.content.tools import used
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.curation.policies.situation import Settings
 
 KIND = "unused tools"
 ROUNDS = 3
@@ -15,7 +16,8 @@ ROUNDS = 3
 def find(given: FindingInputs) -> Iterator[Finding]:
     """Tools of the context that no call of the thread so far named."""
     called = sorted({name for _, name in used(given.situation.context.tree, given.calls)})
-    edits = given.proposed("drop_unused_tools", {"rounds": ROUNDS, "keep": called})
+    wanted: Settings = {"rounds": ROUNDS, "keep": called}
+    edits = given.proposed("drop_unused_tools", wanted)
     about = weighed(given, edits)
     if about is None:
         return
@@ -35,4 +37,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         names=tuple(f"tool {name}" if not many else name for name in names),
         edits=tuple(edits),
         policy="drop_unused_tools",
+        given=wanted,
     )

@@ -4,14 +4,16 @@ longer than a frame may. A further report is a row of `REPORTS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from ctxtui.analysis.cache.misses import Misses
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.money.statement import Statement
+from ctxtui.core import edit_json
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone, ChildProcess
@@ -20,6 +22,7 @@ from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
+from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named, stored_ids
@@ -65,13 +68,29 @@ def _growth(session: Session, _: Named, settings: Settings, about: str) -> Growt
         return growth_report(account(session, counter, settings), choose(session, about))
 
 
+def _findings(session: Session, _: Named, settings: Settings, about: str) -> Findings:
+    thread, number, edits = about.split("\n", 2)
+    with counter_with_memory(settings) as counter:
+        chosen = choose(session, thread, int(number))
+        made = account(session, counter, settings)
+        return findings_of(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
+
+
 MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")
 """What the cache missed, and why."""
 STATEMENT: Final = Report("statement", _statement, "adds up the bill", "ctxtui why says it without one")
 """The session's bill."""
 GROWTH: Final = Report("growth", _growth, "measures growth", "ctxtui growth says it without one")
 """How the context of a thread grew, and where that leads."""
-REPORTS: Final[dict[str, Report[object]]] = {one.name: one for one in (MISSES, STATEMENT, GROWTH)}
+FINDINGS: Final = Report("findings", _findings, "looks for findings", "ctxtui findings says them without one")
+"""What is the case in a thread up to a call, and what cures it (`findings_report` says which)."""
+REPORTS: Final[dict[str, Report[object]]] = {one.name: one for one in (MISSES, STATEMENT, GROWTH, FINDINGS)}
+
+
+def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
+    """The report on the findings of `thread` up to call `number` (from 1), under the `edits` of its log."""
+    log = edit_json.dumps(edits).decode("utf-8", "surrogatepass")
+    return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 
 
 def report(kind: Report[T], name: str, session: Session | None, settings: Settings) -> T:

@@ -6,7 +6,7 @@ Home made of the user's own sessions.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -31,9 +31,11 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import shortened_home, sorts
 from ctxtui.views.home.session_list import Sought
+from ctxtui.views.home.totals import sums_of
 
 if TYPE_CHECKING:
     from ctxtui.tui.dialogs.find import Everywhere
+    from ctxtui.views.glossary.spots import Spot
 
 
 _AT_ONCE = 4
@@ -348,6 +350,12 @@ class HomeScreen(Commanded, Screen[None]):
             from ctxtui.tui.dialogs.find import FindScreen
 
             self.app.push_screen(FindScreen(self._make_find()))
+
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """What the figures at a spot are made of."""
+        if spot.pane == "homeheader":
+            return sums_of(self.collection.totals(self.browser.wanted.words))
+        return self.browser.sums(spot)
 
     def sort(self) -> None:
         """Sort by the next column."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -69,6 +69,9 @@ from ctxtui.views.text.span import Span, Spans
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
+
+if TYPE_CHECKING:
+    from ctxtui.views.glossary.spots import Spot
 
 
 class SessionScreen(Commanded, Screen[None]):
@@ -230,12 +233,12 @@ class SessionScreen(Commanded, Screen[None]):
         """Leave what is asked on the prompt's line."""
         self.line.cancel()
 
-    def sums(self, pane: str, line: int) -> Mapping[str, str]:
-        """The arithmetic behind the figures in line `line` of a pane."""
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """The arithmetic behind the figures at a spot."""
         # Imported here: it is asked for seldom.
         from ctxtui.tui.inspector.sums import sums
 
-        return sums(self.panels, pane, line, self.state.count)
+        return sums(self.panels, spot.pane, spot.line, self.state.count)
 
     # Commands
 

@@ -4,7 +4,7 @@ to a phase's first call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -25,6 +25,7 @@ from ctxtui.views.lists import phases
 from ctxtui.views.lists.phases import GrownPhase
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
@@ -182,6 +183,10 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
     def noted(self, rows: Sequence[GrownPhase]) -> Spans:
         """What a phase adds."""
         return phases.summary([row.phase for row in rows])
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """What a phase typically adds, and what all sent."""
+        return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""

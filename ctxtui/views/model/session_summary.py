@@ -107,6 +107,10 @@ class SessionSummary:
     """How it is known."""
     total_tokens: int = 0
     """Input and output of all calls."""
+    sent_tokens: int = 0
+    """The input among them, as far as calls are known one by one."""
+    read_tokens: int = 0
+    """What of that was read from a cache."""
     cost_usd: float | None = None
     """None where a price is missing."""
     known_usd: float | None = None
