@@ -37,9 +37,9 @@ class QuotaWindow:
         """When it ends, in Unix seconds."""
         return self.start + self.seconds
 
-    def holds(self, now: float) -> bool:
-        """Whether it is the one that is open at `now` (Unix seconds)."""
-        return self.start <= now < self.end
+    def holds(self, at: float) -> bool:
+        """Whether it is the one that is open at `at` (Unix seconds)."""
+        return self.start <= at < self.end
 
 
 def five_hours(calls: Iterable[Used]) -> list[QuotaWindow]:
@@ -53,11 +53,11 @@ def five_hours(calls: Iterable[Used]) -> list[QuotaWindow]:
     return found
 
 
-def last_week(calls: Iterable[Used], now: float) -> QuotaWindow:
-    """The seven days that end at `now` (Unix seconds)."""
-    window = _empty(int(now) - WEEK, WEEK)
+def last_week(calls: Iterable[Used], at: float) -> QuotaWindow:
+    """The seven days that end at `at` (Unix seconds)."""
+    window = _empty(int(at) - WEEK, WEEK)
     for call in calls:
-        if window.start < call.started <= now:
+        if window.start < call.started <= at:
             window = _with(window, call)
     return window
 
