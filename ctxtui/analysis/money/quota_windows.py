@@ -46,7 +46,7 @@ def five_hours(calls: Iterable[Used]) -> list[QuotaWindow]:
     """Windows of five hours, oldest first. One begins with the full hour of the first call that no window holds, as
     the providers' own counters do; calls whose time is not recorded (0) are in none."""
     found: list[QuotaWindow] = []
-    for call in sorted(one for one in calls if one.started):
+    for call in sorted((one for one in calls if one.started), key=lambda one: one.started):
         if not found or call.started >= found[-1].end:
             found.append(_empty(call.started - call.started % HOUR, FIVE_HOURS))
         found[-1] = _with(found[-1], call)

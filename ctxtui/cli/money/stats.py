@@ -16,7 +16,8 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.services.library.stats import FIVE_HOURS, TAG, TOOL, VERSION, WAYS, Change, stats_of
+from ctxtui.services.library.spending import TOOL
+from ctxtui.services.library.stats import FIVE_HOURS, TAG, VERSION, WAYS, Change, stats_of
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists import stats as view
 from ctxtui.views.text import numbers, safe_text

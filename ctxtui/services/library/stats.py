@@ -196,9 +196,9 @@ def _compared(own: _Own, changed: Change) -> Comparison:
     metrics = []
     each = [[_usage("", [pair]) for pair in side] for side in sides]
     for name, unit, above, below in _METRICS:
-        before, after = (ratio([(above(one), below(one)) for one in side]) for side in each)
-        difference = change(before, after) if before is not None and after is not None else None
-        metrics.append(Metric(name, unit, before, after, difference))
+        first, second = (ratio([(above(one), below(one)) for one in side]) for side in each)
+        difference = change(first, second) if first is not None and second is not None else None
+        metrics.append(Metric(name, unit, first, second, difference))
     return Comparison(
         what=changed.words, before=_usage("before", sides[0]), after=_usage("after", sides[1]), metrics=tuple(metrics)
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, cast
 
 from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import QuotaWindow
 from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, Usage
-from ctxtui.views.text import numbers, safe_text, sums
+from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
@@ -48,8 +48,20 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
     )
 
 
+def table_of(rows: Sequence[StatRow], head: str) -> Table[StatRow]:
+    """The table of such rows, all of one kind; `head` names what they are made by."""
+    found = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
+    return cast(Table[StatRow], found)
+
+
+def sums_of_told(found: Stats) -> dict[str, str]:
+    """The sums behind the figures of `told`, by the glossary's words."""
+    return {"list price": sum_of_cost(found.total)}
+
+
 def _name(row: Usage, room: int) -> Span:
-    return Span(safe_text.one_line(row.name, 400) or "all", "ink" if row.name else "ink bold")
+    words = safe_text.one_line(row.name, 400) or "all"
+    return Span(cells.ends(words, room), "ink" if row.name else "ink bold")
 
 
 def _count(field: str, style: str = "ink") -> Callable[[Usage, int], Span]:
