@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.money.tool_costs import ToolCosts
 
 MISS: Final = "miss"
 COMPACTION: Final = "compaction"
@@ -144,6 +147,8 @@ class SessionSummary:
     """(category, USD) as `analysis.money.spending` shares the money out; they add up to `cost_usd`."""
     by_tool: tuple[tuple[str, float], ...] = ()
     """(tool, USD), likewise."""
+    tools: tuple[ToolCosts, ...] = ()
+    """What each tool took; their calls are numbered as in `spent`."""
     refused: str = ""
     """The API's error with which it ends, where the request itself was refused and can be mended; untrusted text."""
     advice: str = ""
