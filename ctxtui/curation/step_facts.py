@@ -41,7 +41,7 @@ class RanTests(NamedTuple):
         return f"{self.passed} passed, {self.failed} failed{names}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class StepRange:
     """The steps `first` to `last`, and what they came to."""
 
@@ -81,7 +81,7 @@ def step_ranges(context: Context, rounds: Iterable[tuple[int, Sequence[int]]]) -
     broken = False
     for number, positions in rounds:
         if not found or found[-1].commits:
-            found.append(StepRange(number, number))
+            found.append(StepRange(first=number, last=number))
         one, here = facts(context, positions), found[-1]
         here.last = number
         if broken and one.written and one.answered:
