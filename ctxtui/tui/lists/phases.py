@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from ctxtui.analysis.growth.phases import Phase
@@ -10,6 +10,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.lists import phases
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 NAME: Final = 0
@@ -53,6 +54,10 @@ class PhasesScreen(ListScreen[Phase, int]):
     def noted(self, rows: Sequence[Phase]) -> Spans:
         """What a phase adds."""
         return phases.summary(rows)
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """What a phase typically adds, and what all sent."""
+        return {ROW: phases.sum_of_summary(self.rows)}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ctxtui.analysis.growth.phases import Phase, typical
-from ctxtui.views.text import bars, numbers, safe_text
+from ctxtui.views.text import bars, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
@@ -34,18 +34,55 @@ def _cost(row: Phase, room: int) -> Span:
     return Span(told if row.priced else numbers.NONE, "ink")
 
 
+def _grown(row: Phase) -> str:
+    if row.growth < 0:
+        return sums.less(row.end, row.before, -row.growth, ("at its end", "before it", "gone"))
+    return sums.less(row.growth, row.end, row.before, ("growth", "at its end", "before it"))
+
+
+def _sent(row: Phase) -> str:
+    return f"{row.sent:,} tokens of input in {row.calls:,} calls, {row.sent // row.calls:,} each on average; " + (
+        f"they answered {row.answered:,}."
+    )
+
+
 _FIGURES: Final[tuple[Column[Phase], ...]] = (
     Column(
-        "calls", 11, lambda row, _: Span(f"{row.first:,}–{row.last:,}" if row.calls > 1 else f"{row.first:,}", "dim")
+        "calls",
+        11,
+        lambda row, _: Span(f"{row.first:,}–{row.last:,}" if row.calls > 1 else f"{row.first:,}", "dim"),
+        sum=lambda row: f"{row.calls:,} calls, from {row.first:,} to {row.last:,}.",
     ),
-    Column("growth", 9, lambda row, _: Span(numbers.signed(row.growth), "ink")),
-    Column("per call", 9, lambda row, _: Span(numbers.signed(round(row.growth / row.calls)), "dim"), from_width=_WIDE),
-    Column("end", 8, lambda row, _: Span(numbers.tokens(row.end), "dim"), from_width=_WIDE),
-    Column("peak", 8, lambda row, _: Span(numbers.tokens(row.peak), "dim")),
-    Column("sent", 9, lambda row, _: Span(numbers.tokens(row.sent), "dim")),
-    Column("answered", 9, lambda row, _: Span(numbers.tokens(row.answered), "dim"), from_width=_WIDE),
-    Column("cost", 9, _cost),
+    Column("growth", 9, lambda row, _: Span(numbers.signed(row.growth), "ink"), sum=_grown),
+    Column(
+        "per call",
+        9,
+        lambda row, _: Span(numbers.signed(round(row.growth / row.calls)), "dim"),
+        from_width=_WIDE,
+        sum=lambda row: f"{row.growth:,} tokens of growth in {row.calls:,} calls.",
+    ),
+    Column("end", 8, lambda row, _: Span(numbers.tokens(row.end), "dim"), from_width=_WIDE, sum=_grown),
+    Column(
+        "peak",
+        8,
+        lambda row, _: Span(numbers.tokens(row.peak), "dim"),
+        sum=lambda row: sums.less(row.end, row.peak, row.peak - row.end, ("at its end", "at its peak", "later")),
+    ),
+    Column("sent", 9, lambda row, _: Span(numbers.tokens(row.sent), "dim"), sum=_sent),
+    Column("answered", 9, lambda row, _: Span(numbers.tokens(row.answered), "dim"), from_width=_WIDE, sum=_sent),
+    Column(
+        "cost",
+        9,
+        _cost,
+        sum=lambda row: sums.rate(row.least, row.sent + row.answered, "tokens in and out") if row.priced else "",
+    ),
 )
+
+
+def sum_of_summary(rows: Sequence[Phase]) -> str:
+    """What the figures of the rule are made of."""
+    sent = sums.added(sum(row.sent for row in rows), "sent", [row.sent for row in rows], "phases")
+    return f"{sent} What a phase and a call add are medians; the first and the last phase are left out."
 
 
 def summary(rows: Sequence[Phase]) -> list[Span]:

@@ -184,4 +184,4 @@ def helps(every: Sequence[Advice], name: str) -> Iterator[list[Span]]:
     if every:
         yield []
         yield [Span("What would help, ", "bold"), Span(f"{advice.note(every)}:", "dim")]
-        yield from advice.lines(every, name)
+        yield from (spans for spans, _ in advice.lines(every, name))
