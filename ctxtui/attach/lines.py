@@ -11,10 +11,8 @@ import msgspec
 
 from ctxtui.attach.like import likest
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.formats.attached import KEPT_BODIES
+from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES
 
-VERSION: Final = 1
-"""Of the format."""
 _encode: Final = msgspec.json.Encoder().encode
 
 

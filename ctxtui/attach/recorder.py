@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.attach.decoding import Unpacker, unpacker
-from ctxtui.attach.lines import VERSION, digest, line, text_of
+from ctxtui.attach.lines import digest, line, text_of
 from ctxtui.attach.masks import Fields, mask_for, shown, shown_url
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.formats.attached import MARK
 from ctxtui.transcripts.kit.fields import objects, word
+from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import value
 from ctxtui.transcripts.kit.http_exchange.sender import Sender, sender_of
 from ctxtui.wire.key_mask import KeyMask

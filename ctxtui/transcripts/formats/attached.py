@@ -15,6 +15,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, Place
+from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES, MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.transcripts.kit.http_exchange.sender import LABELS, WARM_UP, Sender, sender_of, side_call
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
@@ -22,22 +23,6 @@ from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 
 NAME: Final = "attached"
-MARK: Final = "ctxtui_attached"
-KNOWN: Final[dict[str, frozenset[str]]] = {
-    MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
-    "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "body")),
-    "answered": frozenset(("x", "at", "status", "headers")),
-    "data": frozenset(("x", "at", "base64")),
-    "frame": frozenset(("x", "at", "by")),
-    "ended": frozenset(("x", "at", "size", "sha256", "error")),
-    "lost": frozenset(("at", "why")),
-}
-"""The kinds of lines, each named by a member of its own, with their other members."""
-BODY: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64"))
-"""Members of a body."""
-KEPT_BODIES: Final = 6
-"""Bodies that a later one may be told by: so many lines of context may take turns. One that was gone on with is
-forgotten."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -87,7 +72,7 @@ class AttachedTaker:
         yield from self._talks.tips()
 
     def _begun(self, line: dict[str, Json], number: int) -> Iterator[Event]:
-        if count(line[MARK]) != 1:
+        if count(line[MARK]) != VERSION:
             yield Skipped(number, f"a recording of another version of ctxtui ({line[MARK]})")
         yield Described(
             id=word(line.get("session")),

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.attached import BODY, KNOWN, reader
+from ctxtui.transcripts.formats.attached import reader
+from ctxtui.transcripts.kit.http_exchange.line_kinds import BODY, KNOWN
 from ctxtui.transcripts.registry import detect, what_is
 from tests.transcripts.reading import as_bytes, calls, law_2, read, survives_cuts, survives_values
 
