@@ -37,6 +37,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "What compactions kept and lost, and what came back at what cost.",
             ),
             CommandEntry(
+                "growth",
+                "ctxtui.cli.inspect.growth:growth",
+                "How a context grew, by category and phase; do N more phases fit?",
+            ),
+            CommandEntry(
                 "audit", "ctxtui.cli.inspect.audit:audit_", "Hold forecasts of every call's input against its report."
             ),
             CommandEntry(
@@ -63,6 +68,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry(
                 "why", "ctxtui.cli.money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."
+            ),
+            CommandEntry(
+                "findings",
+                "ctxtui.cli.money.findings:findings",
+                "What is the case and what cures it, ranked by what that saves.",
             ),
             CommandEntry(
                 "notes", "ctxtui.cli.inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."
