@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ctxtui.analysis.money.usage_stats import Stats
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.remembered import known_so_far
 from ctxtui.services.library.stats import stats_of
+from ctxtui.services.workers.remembered_sessions import known_so_far
 from ctxtui.views.model.session_summary import SessionSummary
 
 
