@@ -62,6 +62,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "cost", "ctxtui.cli.money.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."
             ),
             CommandEntry(
+                "stats",
+                "ctxtui.cli.money.stats:stats",
+                "Say where tokens and money of all sessions went, and what a change did.",
+            ),
+            CommandEntry(
                 "check",
                 "ctxtui.cli.money.check:check_",
                 "Hold recordings against limits: context, cache, cost; for tests.",
@@ -96,6 +101,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry("mcp", "ctxtui.cli.agent.mcp:mcp", "MCP servers: what their tools took, what is configured."),
             CommandEntry("run", "ctxtui.cli.agent.run:run", "Let an agent do a task without a screen; on record."),
+            CommandEntry(
+                "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
+            ),
             CommandEntry(
                 "offline",
                 "ctxtui.cli.manage.offline:offline",
