@@ -79,12 +79,14 @@ def is_result(kind: str) -> bool:
 
 class SaidOnce:
     """What was read out of blocks already, by their digests: their content; the lines about tests and errors in a
-    result; whether thinking is signed; and how often each text stands among the first `counted` blocks of the context."""
+    result; whether thinking is signed; and how often each text stands among the first `counted` blocks of the context.
+    `summaries` are the facts of stretches, by what they are called and the positions."""
 
     def __init__(self) -> None:
         self.readings: dict[str, BlockContent] = {}
         self.outcomes: dict[str, tuple[list[str], list[str]]] = {}
         self.signed: dict[str, bool] = {}
+        self.summaries: dict[tuple[str, tuple[int, ...]], str] = {}
         self.texts = Counter[str]()
         self.counted = 0
 

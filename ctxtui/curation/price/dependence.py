@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.block_content import arguments_value, read
+from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import THINKING, Context
@@ -45,11 +45,11 @@ def _literal(word: str) -> str:
     return bare if len(bare) >= SHORTEST and _TELLING.search(bare) else ""
 
 
-def literals_of(block: Block) -> frozenset[str]:
-    """The literals that a block says, or gives a tool."""
+def literals_of(block: Block, known: BlockContent | None = None) -> frozenset[str]:
+    """The literals that a block says, or gives a tool; `known` is what it says, where that was read already."""
     if block.kind == HEADER or block.kind in THINKING:
         return frozenset()
-    got = read(block)
+    got = known or read(block)
     given = "\n".join(_strings(arguments_value(got))) if got.arguments else ""
     return frozenset(literals(f"{got.text}\n{given}" if given else got.text))
 
@@ -97,7 +97,8 @@ class Literals:
         """The literals of any block, also of one that stands in no context; read once."""
         found = self._known.get(block.digest)
         if found is None:
-            found = self._known[block.digest] = literals_of(block)
+            content = self._context.said.readings.get(block.digest)
+            found = self._known[block.digest] = literals_of(block, content)
         return found
 
     def of(self, position: int) -> frozenset[str]:
