@@ -15,6 +15,7 @@ from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.references import expand_value
 from ctxtui.services.agent_tools.agent_commands import AgentCommands
+from ctxtui.services.agent_tools.own_tools import OwnTools
 from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.paths import data_dir, log_dir
@@ -22,23 +23,42 @@ from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
 
 if TYPE_CHECKING:
+    from ctxtui.agent.child import Caller, OwnTool
     from ctxtui.services.config.config import Config
     from ctxtui.services.editing.overlay import ThreadEdits
 
 
 class AgentTools:
-    """The tools in the folder (`files`), `commands` there, and those of the running `servers`. `offered` are the
-    definitions of all but the servers', `known` gives what stands outside of the conversation: a reference to it in a
-    tool's input is replaced by its content."""
+    """The tools in the folder (`files`), `commands` there, the user's `own` ones, and those of the running `servers`.
+    `offered` are the definitions of the first two, `known` gives what stands outside of the conversation: a reference
+    to it in a tool's input is replaced by its content. With `only` there are no others than these: they are lent to a
+    sub-agent, and the servers are not its own."""
 
     def __init__(
-        self, files: ToolProcess, commands: AgentCommands, servers: ServerPool, offered: Sequence[Json], known: Known
+        self,
+        files: ToolProcess,
+        commands: AgentCommands,
+        servers: ServerPool,
+        offered: Sequence[Json],
+        known: Known,
+        *,
+        own: OwnTools,
+        only: frozenset[str] | None = None,
     ) -> None:
         self.servers = servers
+        self.own = own
         self._files = files
         self._commands = commands
-        self._own = offered
+        self._offered = offered
         self._known = known
+        self._only = only
+
+    def lent(self, names: frozenset[str], caller: Caller) -> AgentTools:
+        """The tools `names` of these for a sub-agent, which works in a process of its own."""
+        own = OwnTools(tool for tool in self.own.tools.values() if tool.name in names)
+        own.caller = caller
+        files = self._files.another()
+        return AgentTools(files, self._commands, self.servers, self._offered, self._known, own=own, only=names)
 
     @property
     def definitions(self) -> list[Json]:
@@ -48,7 +68,8 @@ class AgentTools:
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
         """The same if the tools of these MCP servers were offered."""
-        return [*self._own, *self.servers.definitions_of(servers)]
+        found = [*self._offered, *self.own.definitions, *self.servers.definitions_of(servers)]
+        return found if self._only is None else [one for one in found if one["name"] in self._only]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,18 +80,28 @@ class AgentTools:
         """Whether the user is asked before this tool runs."""
         if name == RUN_COMMAND.name:
             return True
+        if name in self.own.tools:
+            return self.own.tools[name].asks
         return self.servers.asks(name) if self.servers.holds(name) else self._files.asks(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
         """What `call` would do; or what the model is told where it cannot be done."""
+        if self._only is not None and call.name not in self._only:
+            return _unknown(call)
         if self.servers.holds(call.name):
             return self.servers.plan(self._expanded(call))
+        if call.name in self.own.tools:
+            return self.own.plan(self._expanded(call))
         if call.name == RUN_COMMAND.name:
             return await self._commands.plan(call)
         return await self._files.plan(call)
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
         """Do `call`, as it was `planned`. What goes wrong is the result."""
+        if self._only is not None and call.name not in self._only:
+            return _unknown(call)
+        if call.name in self.own.tools:
+            return await self.own.run(self._expanded(call))
         if self.servers.holds(call.name):
             # What the user has seen is what the server gets.
             given = planned.given if isinstance(planned, PlannedCall) else self._expanded(call).input
@@ -82,10 +113,15 @@ class AgentTools:
     async def close(self) -> None:
         """Nothing runs any more."""
         await self._files.close()
-        await self.servers.close()
+        if self._only is None:
+            await self.servers.close()
 
     def _expanded(self, call: ToolCall) -> ToolCall:
         return replace(call, input=expand_value(call.input, self._known()))
+
+
+def _unknown(call: ToolCall) -> ToolResult:
+    return ToolResult(call.id, f"There is no tool {call.name!r}.", is_error=True)
 
 
 class Outside(NamedTuple):
@@ -107,9 +143,11 @@ def tools_for(
     outside: Outside,
     offered: Sequence[Json],
     kept: Sequence[Tool] = (),
+    own: Sequence[OwnTool] = (),
 ) -> AgentTools:
-    """The tools of a chat in `cwd`, with those that keep memory; no server is started yet. `offered` are the
-    definitions of all but the servers'. Raises `BadConfig` for a server that is spelled wrongly."""
+    """The tools of a chat in `cwd`, with those that keep memory (`kept`) and the user's `own`; no server is started
+    yet. `offered` are the definitions of all but the last two. Raises `BadConfig` for a server that is spelled
+    wrongly."""
     settings = config.settings
     pool = ServerPool(servers(config, cwd), ServerLeave(data_dir(settings.data_dir)), log_dir() / "mcp")
     commands = AgentCommands(cwd, settings, outside.keep)
@@ -117,4 +155,4 @@ def tools_for(
     def known() -> dict[str, str]:
         return {**outside.known(), **commands.kept}
 
-    return AgentTools(ToolProcess(cwd, known, own=kept), commands, pool, offered, known)
+    return AgentTools(ToolProcess(cwd, known, own=kept), commands, pool, offered, known, own=OwnTools(own))
