@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 class AgentTools:
     """The tools in the folder (`files`), `commands` there, the user's `own` ones, and those of the running `servers`.
     `offered` are the definitions of the first two, `known` gives what stands outside of the conversation: a reference
-    to it in a tool's input is replaced by its content. With `only` there are no others than these: they are lent to a
-    sub-agent, and the servers are not its own."""
+    to it in a tool's input is replaced by its content. Only those that `wanted` names are there (the setting
+    ``tools``). With `only` there are no others than these: they are lent to a sub-agent, and the servers are not its
+    own."""
 
     def __init__(
         self,
@@ -43,10 +45,12 @@ class AgentTools:
         known: Known,
         *,
         own: OwnTools,
+        wanted: str = "",
         only: frozenset[str] | None = None,
     ) -> None:
         self.servers = servers
         self.own = own
+        self._wanted = wanted
         self._files = files
         self._commands = commands
         self._offered = offered
@@ -69,7 +73,7 @@ class AgentTools:
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
         """The same if the tools of these MCP servers were offered."""
         found = [*self._offered, *self.own.definitions, *self.servers.definitions_of(servers)]
-        return found if self._only is None else [one for one in found if one["name"] in self._only]
+        return [one for one in wanted_of(found, self._wanted) if self._only is None or _name(one) in self._only]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,8 +90,8 @@ class AgentTools:
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
         """What `call` would do; or what the model is told where it cannot be done."""
-        if self._only is not None and call.name not in self._only:
-            return _unknown(call)
+        if self._is_left_out(call.name):
+            return self._missing(call)
         if self.servers.holds(call.name):
             return self.servers.plan(self._expanded(call))
         if call.name in self.own.tools:
@@ -98,8 +102,8 @@ class AgentTools:
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
         """Do `call`, as it was `planned`. What goes wrong is the result."""
-        if self._only is not None and call.name not in self._only:
-            return _unknown(call)
+        if self._is_left_out(call.name):
+            return self._missing(call)
         if call.name in self.own.tools:
             return await self.own.run(self._expanded(call))
         if self.servers.holds(call.name):
@@ -116,12 +120,25 @@ class AgentTools:
         if self._only is None:
             await self.servers.close()
 
+    def _is_left_out(self, name: str) -> bool:
+        other = self._only is not None and name not in self._only
+        return other or not wanted_of([{"name": name}], self._wanted)
+
+    def _missing(self, call: ToolCall) -> ToolResult:
+        return ToolResult(call.id, f"There is no tool {call.name!r}; there are {', '.join(self.names)}.", is_error=True)
+
     def _expanded(self, call: ToolCall) -> ToolCall:
         return replace(call, input=expand_value(call.input, self._known()))
 
 
-def _unknown(call: ToolCall) -> ToolResult:
-    return ToolResult(call.id, f"There is no tool {call.name!r}.", is_error=True)
+def wanted_of(definitions: Iterable[Json], wanted: str) -> list[Json]:
+    """Those of the tools `definitions` whose names fit a name or pattern in `wanted` ("": all)."""
+    patterns = wanted.split()
+    return [one for one in definitions if not patterns or any(fnmatchcase(_name(one), each) for each in patterns)]
+
+
+def _name(definition: Json) -> str:
+    return str(definition.get("name")) if isinstance(definition, dict) else ""
 
 
 class Outside(NamedTuple):
@@ -155,4 +172,6 @@ def tools_for(
     def known() -> dict[str, str]:
         return {**outside.known(), **commands.kept}
 
-    return AgentTools(ToolProcess(cwd, known, own=kept), commands, pool, offered, known, own=OwnTools(own))
+    return AgentTools(
+        ToolProcess(cwd, known, own=kept), commands, pool, offered, known, own=OwnTools(own), wanted=settings.tools
+    )
