@@ -10,7 +10,7 @@ import click
 
 from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse, code_for
-from ctxtui.cli.output import note, report_error
+from ctxtui.cli.output import note, report_error, write
 from ctxtui.cli.progress import counting
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.exporting import write_private
@@ -138,6 +138,7 @@ def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bo
         sys.stdout.buffer.flush()
     else:
         write_private(Path(html), data, replace=force)
+        write(f"{len(data):,} bytes written to {html}")
     found = ", ".join(f"{n:,} x {kind}" for kind, n in masker.report.items()) or "nothing was found to mask"
     note(f"masked ({level}): {found}")
 
