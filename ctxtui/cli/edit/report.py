@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse, code_for
-from ctxtui.cli.output import note, report_error, write
+from ctxtui.cli.output import note, report_error, write, write_json
 from ctxtui.cli.progress import counting
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.exporting import write_private
@@ -55,6 +56,7 @@ _STDOUT = "-"
     help="secrets: keys, tokens, passwords; personal: also addresses, user names; text: every letter.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1), masked like the document.")
 @click.pass_context
 def report(
     context: click.Context,
@@ -65,6 +67,7 @@ def report(
     most: int,
     mask: str,
     force: bool,
+    as_json: bool,
 ) -> int:
     """Say what sessions came to."""
     from ctxtui.curation.masking import Level, Masker
@@ -74,6 +77,8 @@ def report(
     settings = config_of(context).settings
     masker = Masker(mask_rules(), Level(mask))
     every = expanded(names, settings.clients)
+    if html is not None and as_json:
+        raise WrongUse("--html and --json are two forms", way_out="choose one")
     if number and len(every) > 1:
         raise WrongUse("--call is about one session", way_out="name one recording")
     if html not in (None, _STDOUT) and Path(html).exists() and not force:
@@ -81,14 +86,37 @@ def report(
     found, failed = _read(every, settings, masker, thread, number or 0)
     if not found:
         worst = failed[0][1]
-        return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=False)
-    if html is None:
+        return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
+    if as_json:
+        names_of = every if len(every) == len(found) else [one.title for one in found]
+        write_json({"sessions": [_fields(one, masker.text(name)) for one, name in zip(found, names_of, strict=True)]})
+    elif html is None:
         _print(found, settings, every)
     else:
         _write(_page(found, failed, masker, most, mask), html, masker, mask, force=force)
     for name, trouble in failed:
         note(f"{name}: {trouble}")
     return code_for(failed[0][1]).number if failed else 0
+
+
+def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
+    from ctxtui.cli.inspect.growth import fields as growth_fields
+    from ctxtui.cli.money.findings import fields as finding_fields
+
+    found = finding_fields(one.found, name)
+    # Edits hold words of the session (paths, headings): `ctxtui findings` has them.
+    found["findings"] = [{key: value for key, value in each.items() if key != "edits"} for each in found["findings"]]
+    return {
+        "title": one.title,
+        "facts": list(one.facts),
+        "call": one.number or None,
+        "cost_usd": None if one.partial else one.usd,
+        "cost_usd_at_least": one.usd,
+        "parts": [{"name": part, "usd": usd, "tokens": tokens} for part, usd, tokens in one.parts],
+        "growth": growth_fields(one.growth),
+        "findings": found,
+        "heaviest": [asdict(block) for block in one.blocks],
+    }
 
 
 def _read(

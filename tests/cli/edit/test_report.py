@@ -145,6 +145,14 @@ def test_one_call(ctxtui: Run, recording: Path) -> None:
     assert "Call 5" in text and f"{shown['context_tokens']:,} tokens" in text
 
 
+def test_as_json_it_is_masked_too(ctxtui: Run, secret: Path) -> None:
+    ran = ctxtui("report", secret, "--json")
+    (one,) = ran.json["sessions"]
+    assert KEY not in ran.out and "/home/ada" not in ran.out
+    assert one["growth"]["calls"] == ctxtui("growth", secret, "--json").json["calls"]
+    assert one["cost_usd_at_least"] == pytest.approx(ctxtui("cost", secret, "--json").json["total_usd"])
+
+
 def test_a_file_is_not_overwritten_unasked(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
     ran = ctxtui("report", "--html", recording, recording)
     assert ran.code == 2 and "write PATH before --html" in ran.err and recording.read_bytes().startswith(b"{")
