@@ -62,6 +62,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "cost", "ctxtui.cli.money.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."
             ),
             CommandEntry(
+                "stats",
+                "ctxtui.cli.money.stats:stats",
+                "Say where tokens and money of all sessions went, and what a change did.",
+            ),
+            CommandEntry(
                 "check",
                 "ctxtui.cli.money.check:check_",
                 "Hold recordings against limits: context, cache, cost; for tests.",
@@ -125,6 +130,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry(
                 "share", "ctxtui.cli.edit.share:share", "Write one call as a page to give away, secrets masked."
+            ),
+            CommandEntry(
+                "report",
+                "ctxtui.cli.edit.report:report",
+                "Say what sessions came to: text, or --html: a page with charts.",
             ),
             CommandEntry("rename", "ctxtui.cli.manage.sessions_edit:rename", "Give a stored session another title."),
             CommandEntry("tag", "ctxtui.cli.manage.sessions_edit:tag", "Add or remove tags of a stored session."),
