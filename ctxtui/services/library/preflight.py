@@ -54,7 +54,7 @@ class Instruction:
 class Preflight:
     """What `ctxtui preflight` tells. `limits` are the usable share of the window and the client's own compaction, as
     far as they are known; `eaten` the tokens by category that a compaction would replace, `asked` what people said
-    in them."""
+    in them. `partial` calls of the thread have an answer that is reported in part: of them what is known counts."""
 
     outlook: Outlook
     window: ContextWindow
@@ -62,6 +62,7 @@ class Preflight:
     compaction: Limit | None
     eaten: dict[str, int]
     asked: tuple[Instruction, ...]
+    partial: int = 0
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
@@ -84,11 +85,13 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         limit(*at, seen.context, seen.pace) if at else None,
         eaten,
         asked,
+        sum(one.answered_in_part for one in book.session.thread_calls(thread)),
     )
 
 
 def _like(call: Call, usage: Usage) -> Call:
-    return replace(call, usage=usage, stop_reason="")
+    # Whole, whatever is known of that call's own answer.
+    return replace(call, usage=replace(usage, output_final=True), stop_reason="")
 
 
 def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, ...]]:
