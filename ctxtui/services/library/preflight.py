@@ -50,7 +50,7 @@ class Instruction:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
     """What `ctxtui preflight` tells. `limits` are the usable share of the window and the client's own compaction, as
     far as they are known; `eaten` the tokens by category that a compaction would replace, `asked` what people said
@@ -79,13 +79,13 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     at = compacts_at(book, thread, window)
     eaten, asked = _eaten(book, call)
     return Preflight(
-        seen,
-        window,
-        limit(window.usable, "setting", seen.context, seen.pace) if window.usable else None,
-        limit(*at, seen.context, seen.pace) if at else None,
-        eaten,
-        asked,
-        sum(one.answered_in_part for one in book.session.thread_calls(thread)),
+        outlook=seen,
+        window=window,
+        usable=limit(window.usable, "setting", seen.context, seen.pace) if window.usable else None,
+        compaction=limit(*at, seen.context, seen.pace) if at else None,
+        eaten=eaten,
+        asked=asked,
+        partial=sum(one.answered_in_part for one in book.session.thread_calls(thread)),
     )
 
 
