@@ -137,9 +137,11 @@ def tools_for(
     kept: Sequence[Tool] = (),
 ) -> AgentTools:
     """The tools of a chat in `cwd`, with those that keep memory; no server is started yet. `offered` are the
-    definitions of all but the servers'. Raises `BadConfig` for a server that is spelled wrongly."""
+    definitions of all but the servers'. Raises `BadConfig` for a server that is spelled wrongly, `NotFound` for one
+    that is wanted and not there."""
     settings = config.settings
-    pool = ServerPool(servers(config, cwd), ServerLeave(data_dir(settings.data_dir)), log_dir() / "mcp")
+    leave = ServerLeave(data_dir(settings.data_dir))
+    pool = ServerPool(servers(config, cwd), leave, log_dir() / "mcp", wanted=settings.mcp_servers)
     commands = AgentCommands(cwd, settings, outside.keep)
 
     def known() -> dict[str, str]:

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from ctxtui.agent.events import ToolCall
-from ctxtui.core.errors import BadConfig
+from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.config.config import load
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.mcp_servers import McpServer, parse_server
@@ -73,6 +73,17 @@ async def test_a_server_over_stdio_works_hangs_is_cancelled_dies_and_comes_back(
     assert (await pool.run(call("add", a=2, b=2))).text == "4", "it is started again"
     await pool.close()
     assert connection.state == ServerState.STOPPED and list((tmp_path / "logs").iterdir()) == []
+
+
+async def test_only_the_servers_that_are_wanted_start(tmp_path: Path) -> None:
+    known = [small(), replace(small(enabled=False), name="other"), parse_server("third", {"command": "no-such"})]
+    leave, logs = ServerLeave(tmp_path / "data"), tmp_path / "logs"
+    pool = ServerPool(known, leave, logs, wanted="oth*")
+    await pool.start()
+    assert pool.offered == {"other"} and not pool.failed, "also one that does not start by itself"
+    await pool.close()
+    with pytest.raises(NotFound, match="no MCP server 'nobody'"):
+        ServerPool(known, leave, logs, wanted="other nobody")
 
 
 async def test_a_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
