@@ -47,6 +47,7 @@ from ctxtui.tui.inspector.controllers.opening import OpeningController
 from ctxtui.tui.inspector.controllers.policies import PoliciesController
 from ctxtui.tui.inspector.controllers.reading import ReadingController
 from ctxtui.tui.inspector.controllers.rewriting import RewritingController
+from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.staging import StagingController
 from ctxtui.tui.inspector.controllers.summaries import Asker, RecordedAsker, SummariesController
@@ -173,8 +174,12 @@ class SessionScreen(Commanded, Screen[None]):
         """Open a block, go to a heavy one, show a thread."""
         if message.pane is self.panels.transcript:
             rule = self.panels.transcript.rule
-            opened = self.owner(BlocksController).open_block
-            self.call_later(opened if rule is None else self.owner(CompactionsController).compactions)
+            if rule is None:
+                self.call_later(self.owner(BlocksController).open_block)
+            elif rule.kind == "compaction":
+                self.call_later(self.owner(CompactionsController).compactions)
+            else:
+                self.call_later(self.owner(RulesController).open_rule, rule)
         elif message.pane is self.panels.heaviest:
             self.owner(NavigationController).to_heavy()
         elif message.pane is self.panels.threads:
@@ -319,6 +324,7 @@ def session_controllers(
         RewritingController(*every, edits),
         PoliciesController(*every, edits),
         CompactionsController(*every, edits),
+        RulesController(*every),
         WhyController(*every, edits),
         ExportController(*every, edits),
         SummariesController(*every, edits, asker),
