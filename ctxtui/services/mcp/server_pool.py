@@ -14,7 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.connection import ServerConnection, ServerFailed, ServerState
-from ctxtui.services.mcp.offered import OfferedTool
+from ctxtui.services.mcp.offered import OfferedTool, content_of
 from ctxtui.services.mcp.server_leave import ServerLeave
 
 
@@ -40,6 +40,8 @@ class ServerPool:
         for pattern in self._wanted:
             if not any(fnmatchcase(name, pattern) for name in self.known):
                 self.of(pattern)
+        self.sees = True
+        """Whether images in results are passed on to the model."""
         self.offered: set[str] = set()
         """The servers whose tools the model is offered."""
 
@@ -108,10 +110,11 @@ class ServerPool:
         """Do `call`. What goes wrong is the result."""
         tool = self._tool(call.name)
         try:
-            text, failed = await self.known[tool.server].call(tool.own, call.input)
+            found = await self.known[tool.server].call(tool.own, call.input)
         except ServerFailed as error:
             return ToolResult(call.id, str(error), is_error=True)
-        return ToolResult(call.id, text, is_error=failed)
+        text, images = content_of(found, sees=self.sees)
+        return ToolResult(call.id, text, is_error=bool(found.is_error), images=images)
 
     def _tool(self, name: str) -> OfferedTool:
         return next(tool for one in self.known.values() for tool in one.tools if tool.name == name)
