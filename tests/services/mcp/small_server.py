@@ -28,6 +28,7 @@ def die() -> str:
 @app.tool()
 async def hang(seconds: float) -> str:
     """Sleep."""
+    print("hanging", file=sys.stderr, flush=True)
     try:
         await asyncio.sleep(seconds)
     except asyncio.CancelledError:
