@@ -73,6 +73,9 @@ class TokenLimit(click.ParamType[int]):
 @click.option(
     "--allow", "allow", metavar="TOOL", multiple=True, help="A tool that needs no leave, or a pattern; repeatable."
 )
+@click.option(
+    "--server", "servers", metavar="NAME", multiple=True, help="Only this MCP server, or pattern; repeatable."
+)
 @FILES_OPTION
 @MEMORY_OPTION
 @click.option(
@@ -94,6 +97,7 @@ def run(
     length: int | None,
     budget_usd: float | None,
     allow: tuple[str, ...],
+    servers: tuple[str, ...],
     log_dir: Path | None,
     files: str | None,
     memory: str,
@@ -124,7 +128,7 @@ def run(
         raise WrongUse("the task is empty", place="TASK")
     if messages == 1:
         raise WrongUse("a request of one message has no room for an answer", place="--max-context-messages 1")
-    override(context, answer_tokens=max_tokens or "", files=files, memory=memory)
+    override(context, answer_tokens=max_tokens or "", files=files, memory=memory, mcp_servers=" ".join(servers))
     config = config_of(context)
     options = RunOptions(
         task=words,

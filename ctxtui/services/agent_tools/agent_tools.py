@@ -23,6 +23,7 @@ from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
 
 if TYPE_CHECKING:
+    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.config.config import Config
     from ctxtui.services.editing.overlay import ThreadEdits
 
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 class AgentTools:
     """The tools in the folder (`files`), `commands` there, and those of the running `servers`. `offered` are the
     definitions of all but the servers', `known` gives what stands outside of the conversation: a reference to it in a
-    tool's input is replaced by its content. Only those that `wanted` names are there (the setting ``tools``)."""
+    tool's input is replaced by its content. Only those that `wanted` names are there (the setting ``tools``);
+    `images` is the setting ``mcp_images``."""
 
     def __init__(
         self,
@@ -40,7 +42,9 @@ class AgentTools:
         offered: Sequence[Json],
         known: Known,
         wanted: str = "",
+        images: str = "auto",
     ) -> None:
+        self._images = images
         self.servers = servers
         self._wanted = wanted
         self._files = files
@@ -91,6 +95,10 @@ class AgentTools:
             return await self._commands.run(call)
         return await self._files.run(call, planned if isinstance(planned, PlannedWrite) else None)
 
+    def meet(self, partner: ChatModel) -> None:
+        """`partner` answers from now on: images of servers are for models that are known to see."""
+        self.servers.sees = self._images == "on" or (self._images == "auto" and not partner.endpoint.local)
+
     async def close(self) -> None:
         """Nothing runs any more."""
         await self._files.close()
@@ -137,12 +145,16 @@ def tools_for(
     kept: Sequence[Tool] = (),
 ) -> AgentTools:
     """The tools of a chat in `cwd`, with those that keep memory; no server is started yet. `offered` are the
-    definitions of all but the servers'. Raises `BadConfig` for a server that is spelled wrongly."""
+    definitions of all but the servers'. Raises `BadConfig` for a server that is spelled wrongly, `NotFound` for one
+    that is wanted and not there."""
     settings = config.settings
-    pool = ServerPool(servers(config, cwd), ServerLeave(data_dir(settings.data_dir)), log_dir() / "mcp")
+    leave = ServerLeave(data_dir(settings.data_dir))
+    pool = ServerPool(servers(config, cwd), leave, log_dir() / "mcp", wanted=settings.mcp_servers)
     commands = AgentCommands(cwd, settings, outside.keep)
 
     def known() -> dict[str, str]:
         return {**outside.known(), **commands.kept}
 
-    return AgentTools(ToolProcess(cwd, known, own=kept), commands, pool, offered, known, settings.tools)
+    return AgentTools(
+        ToolProcess(cwd, known, own=kept), commands, pool, offered, known, settings.tools, settings.mcp_images
+    )

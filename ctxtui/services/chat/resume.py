@@ -22,6 +22,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.services.chat.continue_from import CHAT
+from ctxtui.services.chat.recorder import results_of
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store.append import SLOTS
@@ -88,7 +89,7 @@ class _Replay:
         elif event.kind == "context":
             self._said_with(json.loads(data))
         elif event.kind == "results":
-            talk.results([Result(id_, "", text, wrong) for id_, text, wrong in json.loads(data)])
+            talk.results(results_of(data if isinstance(data, str) else data.decode()))
         elif event.kind == "back":
             path = talk.tree.path(talk.head)
             talk.back_to(path[int(data) - 1] if int(data) else 0)

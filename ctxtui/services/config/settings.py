@@ -198,6 +198,15 @@ _INSTRUCTIONS: Final = _about(_flag, "whether a chat's agent reads CLAUDE.md and
 _TOOLS: Final = _about(
     _text, "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all"
 )
+_SERVERS: Final = _about(
+    _text,
+    "MCP servers that start with a chat: names or patterns with blanks between; empty: those that are enabled",
+    user_only=True,
+)
+_IMAGES: Final = _about(
+    _choice("auto", "on", "off"),
+    "whether images that MCP tools bring go to the model; auto: unless a local server runs it",
+)
 _PROVIDER: Final = _about(_text, "provider of a new chat; empty: by the keys and servers there are", user_only=True)
 _BASE_URL: Final = _about(_text, "address of a compatible server for chats", user_only=True)
 _PLAIN_KEY: Final = _about(
@@ -262,6 +271,8 @@ class Settings:
     memory_files: str = field(default="all", metadata=_MEMORY_FILES)
     instructions: bool = field(default=True, metadata=_INSTRUCTIONS)
     tools: str = field(default="", metadata=_TOOLS)
+    mcp_images: str = field(default="auto", metadata=_IMAGES)
+    mcp_servers: str = field(default="", metadata=_SERVERS)
     labels: dict[str, Any] = field(default_factory=dict, metadata=_LABELS)
     provider: str = field(default="", metadata=_PROVIDER)
     base_url: str = field(default="", metadata=_BASE_URL)
