@@ -23,9 +23,9 @@ _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 class McpServer:
     """One server as it is written. It is a `command` with `args`, spoken to over stdio, or it is at a `url` (`sse`: it
     speaks the transport of before 2025). `env` and `headers` are added to what it gets; ``${NAME}`` stands for a
-    variable. `timeout` is the seconds that a call may take. Only what is `enabled` starts by itself; the tools that `allow` names (or patterns) need no leave. `place` is
-    the file that names it; where that belongs to a `project` (its folder, "": it is the user's own) it starts nothing
-    before it was asked."""
+    variable. `timeout` is the seconds that a call may take. Only what is `enabled` starts by itself; the tools that
+    `allow` names (or patterns) need no leave. `place` is the file that names it; where that belongs to a `project` (its
+    folder, "": it is the user's own) it starts nothing before it was asked."""
 
     name: str
     command: str = ""
