@@ -25,7 +25,6 @@ from ctxtui.services.mcp.server_pool import ServerPool
 
 if TYPE_CHECKING:
     from ctxtui.agent.child import Caller, OwnTool
-    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.config.config import Config
     from ctxtui.services.editing.overlay import ThreadEdits
 
@@ -117,9 +116,10 @@ class AgentTools:
             return await self._commands.run(call)
         return await self._files.run(call, planned if isinstance(planned, PlannedWrite) else None)
 
-    def meet(self, partner: ChatModel) -> None:
-        """`partner` answers from now on: images of servers are for models that are known to see."""
-        self.servers.sees = self._images == "on" or (self._images == "auto" and not partner.endpoint.local)
+    def meet(self, *, local: bool) -> None:
+        """Another model answers from now on: images of servers are for those that are known to see, which of a `local`
+        server's nobody is."""
+        self.servers.sees = self._images == "on" or (self._images == "auto" and not local)
 
     async def close(self) -> None:
         """Nothing runs any more."""
