@@ -225,6 +225,9 @@ _HOLD_USD: Final = _about(
 _HOLD_MISS: Final = _about(_flag, "whether a chat's request that would miss the cache is held", tighter=_either)
 _SHELL: Final = _about(_flag, "whether the agent's commands go through a shell", user_only=True)
 _NETWORK: Final = _about(_flag, "whether the agent's confined commands reach the network", user_only=True)
+_MEMORY_LIMIT: Final = _about(
+    _whole(0, 10_000_000), "MB of address space that each of the agent's commands may have; 0: no limit", tighter=_lower
+)
 _UNCONFINED: Final = _about(
     _flag, "whether commands that nothing confines may have leave for a session, or without a user", user_only=True
 )
@@ -287,6 +290,7 @@ class Settings:
     hold_on_miss: bool = field(default=False, metadata=_HOLD_MISS)
     command_shell: bool = field(default=False, metadata=_SHELL)
     command_network: bool = field(default=False, metadata=_NETWORK)
+    command_memory: int = field(default=0, metadata=_MEMORY_LIMIT)
     command_unconfined: bool = field(default=False, metadata=_UNCONFINED)
     mcp: dict[str, Any] = field(default_factory=dict, metadata=_MCP)
     max_rounds: int = field(default=100, metadata=_ROUNDS)
