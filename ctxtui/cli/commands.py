@@ -133,6 +133,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "curate", "ctxtui.cli.edit.curate:curate", "Print a request under edits and policies, with its price."
             ),
             CommandEntry(
+                "edits", "ctxtui.cli.edit.edits:edits", "Print a session's edits, and what became of them per call."
+            ),
+            CommandEntry(
                 "repair", "ctxtui.cli.edit.repair:repair", "Mend a session that its provider refuses, into a new file."
             ),
             CommandEntry(

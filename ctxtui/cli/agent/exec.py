@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 @click.option("--print-env", is_flag=True, help="Run nothing: print what leads programs here, and serve until ctrl+c.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end, unless something was not recorded.")
 @click.option("--json", "as_json", is_flag=True, help="With --print-env: print JSON (schema_version 1).")
+@click.pass_context
 def exec_(
+    context: click.Context,
+    /,
     command: tuple[str, ...],
     upstreams: tuple[str, ...],
     name: str,
@@ -52,7 +56,7 @@ def exec_(
     """
     from ctxtui.services.attach.around import Around
     from ctxtui.services.attach.registry import program_of
-    from ctxtui.services.config.paths import attached_dir
+    from ctxtui.services.config.paths import attached_dir, database
 
     if not command and not print_env:
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
@@ -60,6 +64,7 @@ def exec_(
         command=command,
         program=program_of(command, name),
         folder=attached_dir(),
+        database=database(config_of(context).settings.data_dir),
         env=dict(os.environ),
         cwd=os.getcwd(),
         given=dict(_named(one) for one in upstreams),
