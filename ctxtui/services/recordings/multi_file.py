@@ -1,6 +1,7 @@
 """Recordings that are many small files, handed to their readers as one stream.
 
-OpenCode's JSON storage, OpenHands' logs of requests and its events before the SDK. Only ever opened to read.
+OpenCode's JSON storage, OpenHands' logs of requests and its events before the SDK, folders of jobs and of turns' logs.
+Only ever opened to read.
 """
 
 from __future__ import annotations
@@ -13,20 +14,35 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.transcripts.kit.rows import HEAD, LOGS
+from ctxtui.transcripts.kit.rows import HEAD, JOB, LOGS
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
 """OpenHands names the log of a request after the model and the moment of the answer."""
 _EVENT: Final = re.compile(r"(\d+)\.json")
+_ROUND: Final = re.compile(r"(\d{3,})-(?:prompt|response|tool-calls|tool-results|turn)\.(?:txt|json)")
+"""A file of one round of a job."""
+_TURN: Final = re.compile(r"turn[_-]?(\d+)\.json")
+"""The log of one turn."""
+_WHOLE: Final = "session.jsonl"
+"""The whole session, which ``ctxtui run --log-dir`` puts beside its rounds when it ends."""
 _TABLES: Final = ("session", "message", "part")
 
 
 def is_gathered(folder: str, names: Collection[str]) -> bool:
     """Whether a folder called `folder` with files of these `names` is one recording."""
+    if is_job(names):
+        return True
     found = [name for name in names if name.endswith(".json")]
     if folder == "events":
         return bool(found) and all(map(_EVENT.fullmatch, found))
     return bool(found) and all(map(_LOG.fullmatch, found))
+
+
+def is_job(names: Collection[str]) -> bool:
+    """Whether files of these `names` are the rounds of a job, or the logs of turns and nothing else."""
+    if any(name.endswith("-prompt.txt") and _ROUND.fullmatch(name) for name in names):
+        return _WHOLE not in names
+    return bool(names) and all(map(_TURN.fullmatch, names))
 
 
 def is_gathered_folder(path: Path) -> bool:
@@ -44,6 +60,8 @@ def gathered(path: Path) -> Iterator[bytes] | None:
     Raises `Unreadable` while it is read.
     """
     if is_gathered_folder(path):
+        if is_job([one.name for one in path.iterdir()]):
+            return _job(path)
         numbered = path.absolute().name == "events"
         return _events(path) if numbered else _logs(path)
     if path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
@@ -80,6 +98,14 @@ def _logs(folder: Path) -> Iterator[bytes]:
         except (ValueError, RecursionError) as error:
             data = json.dumps(f"{path.name}: {error}").encode()
         yield b",\n" + data
+    yield b"]"
+
+
+def _job(path: Path) -> Iterator[bytes]:
+    """A list of the files of a job with their names, in the order of rounds."""
+    yield b"[" + json.dumps(JOB).encode()
+    for one in _by_number(path, _ROUND) or _by_number(path, _TURN):
+        yield b",\n" + _line({"name": one.name, "text": _read(one).decode("utf-8", "replace")})
     yield b"]"
 
 

@@ -22,6 +22,8 @@ Tables = dict[str, list[Row]]
 HEAD: Final = "rows_of"
 LOGS: Final = "logs of requests"
 """What a list of logs begins with: the edge makes one of a folder."""
+JOB: Final = "files of a job"
+"""What a list of files with their names begins with: the edge makes one of a folder."""
 
 
 def tables_in(head: bytes) -> frozenset[str]:
