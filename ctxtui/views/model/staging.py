@@ -139,6 +139,15 @@ class Staging:
         """What edits put in, in prompt order; headers are no rows."""
         return tuple(new for insert in self.applied.inserts for new in self._news(insert))
 
+    @cached_property
+    def coming(self) -> tuple[New, ...]:
+        """Those of `news` that the context shown does not hold yet: it may have been sent under edits."""
+        if self.unsent:
+            return self.news
+        tree = self.scene.session.tree
+        sent = {tree[node].block.digest for node in tree.path(self.scene.call.sent_head)}
+        return tuple(new for new in self.news if new.item.block.digest not in sent)
+
     def _news(self, insert: Insert) -> Sequence[New]:
         return [
             New(insert.position, item, INDEX[category_of(*item)], self.tokens_of(item.block), insert.edit)

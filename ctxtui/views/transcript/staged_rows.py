@@ -93,7 +93,7 @@ class StagedRows:
         """The rows (of all) that stay in view where only what edits touch does."""
         staging, count = self._staging, len(self._base)
         applied = staging.applied
-        touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.news)}
+        touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.coming)}
         touched |= {staging.breaks_at} if staging.breaks_at is not None else set()
         first = self._row_at(min(touched)) if touched else 0
         touched |= {self._tree[node].depth - 1 for node in only if self._holds(node)}
@@ -114,7 +114,7 @@ class StagedRows:
     def _build(self, only: frozenset[int] | None) -> None:
         staging = self._staging
         nodes, breaks = staging.applied.context.nodes, staging.breaks_at
-        stops = [(new.at, 1, new) for new in staging.news]
+        stops = [(new.at, 1, new) for new in staging.coming]
         rules: list[tuple[int, int, New | None]] = [*stops, *([(breaks, 0, None)] if breaks is not None else [])]
         rules.sort(key=lambda one: one[:2])
         kept = None if only is None else self._kept(only)

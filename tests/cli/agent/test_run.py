@@ -198,3 +198,13 @@ def test_only_the_tools_that_are_wanted_are_offered_and_done(
     assert "There is no tool 'read_file'" in str(results[1]) and "xyzzy" in str(results[2])
     every = ctxtui("budget", "--json").json["tools"]
     assert 0 < ctxtui("--set", "tools=grep", "budget", "--json").json["tools"] < every
+
+
+def test_a_jobs_folder_without_its_session_opens_as_it_was(ctxtui: Run, where: tuple[str, ...]) -> None:
+    ctxtui("run", "read a.txt then list .", *where, "--log-dir", "job")
+    whole = ctxtui("show", "job", "--json").json
+    Path("job/session.jsonl").unlink()
+    left = ctxtui("show", "job", "--json").json
+    assert (left["session"]["source"], left["session"]["calls"]) == ("job folder", whole["session"]["calls"])
+    assert [one["reported_input"] for one in left["growth"]] == [one["reported_input"] for one in whole["growth"]]
+    assert left["categories"].keys() >= {"system", "user", "assistant"}
