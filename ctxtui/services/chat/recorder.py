@@ -14,7 +14,6 @@ from ctxtui.core.call import Epoch
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.store.writer import Ended, InFlight, Work
 from ctxtui.wire.registry import DIALECTS
-from ctxtui.wire.speech import Result, ResultImage
 
 if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
@@ -138,11 +137,3 @@ class Recording:
 def results_json(results: tuple[ToolResult, ...]) -> str:
     """Tool results as text."""
     return json.dumps([[one.id, one.text, one.is_error, [*map(list, one.images)]] for one in results])
-
-
-def results_of(text: str) -> list[Result]:
-    """What `results_json` wrote, also before there were images."""
-    return [
-        Result(id_, "", said, wrong, tuple(ResultImage(*one) for images in more for one in images))
-        for id_, said, wrong, *more in json.loads(text)
-    ]
