@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
+from ctxtui.core.category import INDEX
 from ctxtui.core.edit import USER, Edit, in_force, make
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
@@ -18,6 +19,7 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
 
 Settings = Mapping[str, Json]
+_MEMORY: Final = INDEX["memory"]
 
 
 class Stretch(NamedTuple):
@@ -33,7 +35,8 @@ class PolicyContext:
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
     `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context, for
-    whoever has worked it out already."""
+    whoever has worked it out already; `worked_out` keeps what logs (the ids of their edits) made of it, for as long as
+    many of them are tried (None: not kept)."""
 
     context: Context
     log: tuple[Edit, ...]
@@ -45,6 +48,7 @@ class PolicyContext:
     cold: bool = False
     hidden: int = 0
     known: Applied | None = None
+    worked_out: dict[tuple[str, ...], Applied] | None = None
 
     def under(self, edits: Iterable[Edit]) -> PolicyContext:
         """The same with further edits."""
@@ -53,7 +57,15 @@ class PolicyContext:
     @cached_property
     def applied(self) -> Applied:
         """What the edits make of the context."""
-        return self.known or apply(self.context, self.log, self.rules)
+        if self.known is not None:
+            return self.known
+        if self.worked_out is None:
+            return apply(self.context, self.log, self.rules)
+        ids = tuple(edit.id for edit in self.log)
+        found = self.worked_out.get(ids)
+        if found is None:
+            found = self.worked_out[ids] = apply(self.context, self.log, self.rules)
+        return found
 
     @cached_property
     def pinned(self) -> frozenset[int]:
@@ -190,9 +202,15 @@ class PolicyContext:
 
     @cached_property
     def lead(self) -> int:
-        """How many messages at the front are a system prompt (OpenAI Chat)."""
-        roles = [message.role for message in self.context.messages]
-        return next((n for n, role in enumerate(roles) if role not in ("system", "developer")), len(roles))
+        """How many messages at the front nobody said: a system prompt (OpenAI Chat), then memory of a host's."""
+        messages = self.context.messages
+        return next((n for n, message in enumerate(messages) if not self._is_front(message)), len(messages))
+
+    def _is_front(self, message: Message) -> bool:
+        parts = self.blocks(message.start, message.stop)
+        tree, nodes = self.context.tree, self.context.nodes
+        memory = bool(parts) and all(tree[nodes[at]].category == _MEMORY for at in parts)
+        return message.role in ("system", "developer") or memory
 
 
 def edit(

@@ -28,10 +28,12 @@ _ASKING: Final = frozenset({"user", "image", "document"})
 
 class RequestCount(NamedTuple):
     """A request in tokens: its `body`, the blocks as they are written, and what the `client` adds that the recording
-    lacks (system prompt and tools)."""
+    lacks (system prompt and tools). `back` are those tokens of the body that the last report shows to be gone from the
+    context: the client no longer sent them, a request that is written holds them again."""
 
     body: int
     client: int = 0
+    back: int = 0
 
     @property
     def whole(self) -> int:
@@ -177,9 +179,11 @@ def _out(counts: Cumulated, context: Context, start: int, stop: int) -> Iterator
     if before[_THINKING] is after[_THINKING]:
         return
     for position in range(start, stop):
-        for category, features in _own(counts, context, context.nodes[position]):
-            if category == _THINKING:
-                yield category, position, minus(NOTHING, features)
+        node = context.nodes[position]
+        if _THINKING in counts.categories(node):
+            for category, features in _own(counts, context, node):
+                if category == _THINKING:
+                    yield category, position, minus(NOTHING, features)
 
 
 def side_of(item: Item) -> str:

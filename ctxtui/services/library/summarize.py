@@ -159,7 +159,8 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
     if usage is None:
         return CallSpent(name, 0, 0, 0, None, *facts)
     usd = known_usd(call, cost)
-    return CallSpent(name, usage.input + usage.output, usage.input, usage.cache_read, usd, *facts)
+    tokens = usage.input + call.output
+    return CallSpent(name, tokens, usage.input, usage.cache_read, usd, *facts, partial=call.answered_in_part)
 
 
 class _Happened:

@@ -36,7 +36,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if head.lstrip().startswith(b'{"' + MARK.encode()) else 0.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Open:
     """An exchange that has begun."""
 
@@ -109,7 +109,7 @@ class AttachedTaker:
             started=moment(line.get("at")),
             line=number,
         )
-        self._open[name] = _Open(exchange, sender_of(headers), word(told.get("thread")))
+        self._open[name] = _Open(exchange=exchange, sender=sender_of(headers), thread=word(told.get("thread")))
 
     def _more(self, name: str, one: _Open, line: dict[str, Json]) -> Iterator[Event]:
         time = moment(line.get("at"))

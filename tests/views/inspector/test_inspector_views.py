@@ -14,11 +14,12 @@ from ctxtui.analysis.context_window import COMPACTION, WORDS, ContextWindow
 from ctxtui.analysis.figures import context_size
 from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.analysis.short_names import Names
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import ANSWER_LEAST, Call, EpochStart
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
+from ctxtui.views.glossary.arithmetic import of_call
 from ctxtui.views.inspector import call_strip, composition, context_map, header, this_call, threads
 from ctxtui.views.inspector.call_strip import Columns
 from ctxtui.views.inspector.composition import fold
@@ -27,7 +28,7 @@ from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.heaviest import Heaviest
 from ctxtui.views.inspector.toolset import toolset
 from ctxtui.views.model.block_cache import Readings
-from ctxtui.views.text import bars
+from ctxtui.views.text import bars, numbers
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript import block_details
@@ -205,6 +206,22 @@ def test_a_report_of_no_input_at_all_is_drawn_as_counted() -> None:
 # This call
 
 
+def test_an_answer_that_is_reported_in_part_is_the_least_and_so_is_its_call() -> None:
+    story = Story().user("a").call("one")
+    (call,) = story.session.calls.values()
+    assert call.usage is not None
+    usage = replace(call.usage, output=1, output_final=False)
+    story.session.apply(CallSeen(replace(call, usage=usage, extra={**call.extra, ANSWER_LEAST: 40})))
+    study = study_of(story.session)
+    what = this_call.this_call(study.scene(MAIN, 0))
+    text = [plain(line) for line in this_call.lines(what, 46, 7)]
+    cost = study.costs[call.id]
+    assert cost is not None and cost.output > 0
+    assert "≥40" in text[3] and f"≥{numbers.money(cost.output)}" in text[3]
+    assert text[5].lstrip().startswith(f"≥ {numbers.money(cost.usd)}")
+    assert "at least 40 tokens of output" in of_call(what)["answer"]
+
+
 def test_this_call_adds_up_and_says_what_was_saved() -> None:
     what = this_call.this_call(STUDY.scene(MAIN, 2))
     assert abs(sum(line.usd or 0 for line in what.lines) - (what.total or 0)) < 1e-9
@@ -342,7 +359,7 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
             assert (row.tokens, row.peak, row.calls) == (own.tokens, own.peak, own.calls)
             assert (row.usd is None) == (own.least is None) and row.priced == own.priced
             assert row.usd is None or abs(row.usd - (own.least or 0)) < 1e-9
-            assert not row.priced or (row.unpriced > 0) == (own.usd is None and own.peak is not None)
+            assert not row.priced or (row.lacking > 0) == (own.usd is None and own.peak is not None)
         if id_:
             costs[id_] = None if number == 2 else Cost(0.1, fresh=0.0, read=0.1, write=0.0, output=0.0, version="t")
     fuller = replace(calls["find-2"], usage=Usage(fresh=99_999, cost=7.0))
