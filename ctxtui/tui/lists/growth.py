@@ -18,6 +18,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.inspector.stacked_chart import StackedChart
 from ctxtui.views.lists import growth as views
@@ -189,6 +190,13 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
     def sums_of_rule(self) -> Mapping[str, str]:
         """What a phase typically adds, and what all sent."""
         return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """What the figures of the chart and of the sentences are."""
+        report = self._words.report
+        if spot.pane == "chart" or report is None:
+            return {ROW: views.SUM_OF_CHART}
+        return {ROW: views.sum_of_growth(report.growth)}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""
