@@ -21,6 +21,8 @@ from ctxtui.views.text.span import Span, Spans, width
 
 _NAME: Final = 10
 _NAMED_PARTS: Final = 4
+SUM_OF_SENTENCES: Final = "The sentence has what it rests on; `ctxtui growth --json` has every call behind it."
+"""Of the figures in the sentences."""
 
 
 class Ahead(Protocol):
