@@ -193,19 +193,12 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-<<<<<<< HEAD
-        """What the figures of the chart and of the sentences are."""
-        report = self._words.report
-        if spot.pane == "chart" or report is None:
-            return {ROW: views.SUM_OF_CHART}
-        return {ROW: views.sum_of_growth(report.growth)}
-=======
         """What a line of the chart's scale stands for, and where the sentences have their figures from."""
         if spot.pane == self._chart.id:
             chart = self._figures.chart if self._figures is not None else None
             return {ROW: stacked_chart.sum_of_scale(chart)} if chart is not None else {}
-        return {ROW: views.SUM_OF_SENTENCES}
->>>>>>> main
+        report = self._words.report
+        return {ROW: views.sum_of_growth(report.growth)} if report is not None else {}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""
