@@ -31,6 +31,8 @@ from ctxtui.wire.key_mask import KeyMask
 MOST_WAITING: Final = 256 << 20
 """Bytes that may wait to be written; beyond, what comes is lost and counted."""
 _OPEN_FILES: Final = 64
+_GATHER: Final = 0.03
+"""Seconds for which what comes is gathered before it is written; so much a killed process loses at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,8 @@ class Recorder:
         self._run = run
         self._queue: deque[News] = deque()
         self._wake = threading.Event()
+        self._hurry = threading.Event()
+        """Set by who waits for what is written."""
         self._stop = False
         self._waiting = 0
         self._dropped: set[str] = set()
@@ -181,7 +185,7 @@ class Recorder:
     def begin_anew(self) -> None:
         """In a child process after a fork: what waited is the parent's to write; the thread is only there."""
         self._queue.clear()
-        self._wake, self._waiting = threading.Event(), 0
+        self._wake, self._hurry, self._waiting = threading.Event(), threading.Event(), 0
         self._prefix = new_run()
         self._open.clear()
         for tape in self._tapes.values():
@@ -203,6 +207,7 @@ class Recorder:
     def close(self, seconds: float = 5.0) -> None:
         """Write what waits, for at most so many seconds."""
         self._stop = self.closed = True
+        self._hurry.set()
         self._wake.set()
         self._thread.join(seconds)
         if self._thread.is_alive():
@@ -211,8 +216,10 @@ class Recorder:
     def flush(self, seconds: float = 5.0) -> bool:
         """Wait until everything that was put is written; whether it was within so many seconds."""
         limit = time.monotonic() + seconds
+        self._hurry.set()
         while (self._queue or self._waiting) and time.monotonic() < limit:
             time.sleep(0.002)
+        self._hurry.clear()
         return not self._queue
 
     @property
@@ -232,6 +239,9 @@ class Recorder:
     def _work(self) -> None:
         while True:
             self._wake.wait()
+            if not self._stop:
+                # What comes meanwhile is written with it: whoever passes it on is not held up by each piece.
+                self._hurry.wait(_GATHER)
             self._wake.clear()
             while self._queue:
                 news = self._queue.popleft()

@@ -110,6 +110,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
             ),
+            CommandEntry(
+                "hold", "ctxtui.cli.agent.hold:hold", "Requests that wait under exec: release, apply, refuse."
+            ),
             CommandEntry("proxy", "ctxtui.cli.agent.proxy:proxy", "Stand between programs and providers: off ends it."),
             CommandEntry(
                 "offline",

@@ -11,7 +11,9 @@ from ctxtui.cli.output import shown, write, write_json
 
 
 @click.command(
-    "edits", help=f"Print the edits of a session, and what became of them in its calls. NAME is {NAME_HELP}."
+    "edits",
+    help=f"Print the edits of a session, and what became of them in its calls. NAME is {NAME_HELP}.\n\n\b\n"
+    "Example: ctxtui edits last --json",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")

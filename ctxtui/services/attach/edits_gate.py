@@ -44,10 +44,14 @@ class EditsGate:
         known = self._edits.known(session, sender.thread or MAIN)
         return known is None or bool(known)
 
+    def session_for(self, waiting: Waiting) -> str:
+        """The session of a request whose client tells none."""
+        return self._session or session_of(waiting.url, waiting.body)
+
     async def decide(self, waiting: Waiting) -> Verdict:
         """The request under its edits. Raises what goes wrong with reading them."""
         sender = sender_of({name.lower(): text for name, text in waiting.head.fields})
-        session = sender.session or self._session or session_of(waiting.url, waiting.body)
+        session = sender.session or self.session_for(waiting)
         thread = sender.thread or MAIN
         edits = self._edits.known(session, thread)
         if edits is None:
