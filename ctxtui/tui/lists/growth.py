@@ -30,6 +30,7 @@ from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
     from ctxtui.services.library.growth import GrowthReport
+    from ctxtui.views.glossary.spots import Spot
 
 NAME: Final = 0
 """What the screen closes with when the call shown is to begin a phase with a name of its own."""
@@ -134,6 +135,8 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._chart.styles.height = "1fr" if wide else max(5, room * 45 // 100)
         self._chart.styles.width = "3fr" if wide else "1fr"
         self._words.styles.width = "2fr" if wide else "1fr"
+        self._words.join = "┬" if wide else ""
+        self._words.redraw()
 
     def _tell_growth(self) -> None:
         try:
@@ -187,6 +190,13 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
     def sums_of_rule(self) -> Mapping[str, str]:
         """What a phase typically adds, and what all sent."""
         return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """What a line of the chart's scale stands for, and where the sentences have their figures from."""
+        if spot.pane == self._chart.id:
+            chart = self._figures.chart if self._figures is not None else None
+            return {ROW: stacked_chart.sum_of_scale(chart)} if chart is not None else {}
+        return {ROW: views.SUM_OF_SENTENCES}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""
