@@ -24,15 +24,15 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     model = call.model or book.session.model
     counts, weights, strips = book.cumulated(model), book.weights(model), book.card(model).strips_thinking
     made = call.skeleton is None
-    left_out = _left_out(applied.context) if made else ()
+    unwritten = left_out(applied.context) if made else ()
     # Anthropic's requests that are built anew have no two messages of one side in a row (`wire.translate.anthropic`).
     joins = made and applied.context.dialect == ANTHROPIC
     measured = measure or book.measure(model)
-    found = body_sums(applied, counts, weights, measured, strips=strips, left_out=left_out, joins=joins)
+    found = body_sums(applied, counts, weights, measured, strips=strips, left_out=unwritten, joins=joins)
     return RequestCount(sum(found), lacking(book, call))
 
 
-def _left_out(context: Context) -> list[int]:
+def left_out(context: Context) -> list[int]:
     """The positions of what a request that is built from a transcript leaves out because the provider would refuse it:
     calls that nothing answers, and in Anthropic's dialect thinking without a signature."""
     found = context.unanswered

@@ -76,13 +76,15 @@ def is_result(kind: str) -> bool:
 
 class SaidOnce:
     """What was read out of blocks already, by their digests: their content; the lines about tests and errors in a
-    result; and how often each text stands among the first `counted` blocks of the context."""
+    result; and how often each text stands among the first `counted` blocks of the context; with its `outlines`."""
 
     def __init__(self) -> None:
         self.readings: dict[str, BlockContent] = {}
         self.outcomes: dict[str, tuple[list[str], list[str]]] = {}
         self.texts = Counter[str]()
         self.counted = 0
+        self.outlines: dict[str, tuple[int, object]] = {}
+        """Its turns, its rounds ... as they were worked out of it, each with the length that it had then."""
 
 
 class Context:
