@@ -127,7 +127,7 @@ class EditedPath:
                     if head != context.nodes[position]:
                         self._same(head, context.nodes[position])
             elif change.after is not None:
-                place = context.items[position].place._replace(mark="")
+                place = context.items[position].place
                 head = self._put(applied, head, Item(change.after, place), position)
             self._ends.append(head)
         for item in new.get(len(context), ()):

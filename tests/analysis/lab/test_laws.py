@@ -50,8 +50,6 @@ def bench(session: Session) -> Bench:
     return bench_of(session, COUNTER, Settings())
 
 
-
-
 def variant(name: str) -> Variant:
     return Variant(policy=name, steps=(Step(POLICIES[name], EAGER.get(name, {})),))
 
@@ -109,7 +107,9 @@ def test_each_call_comes_to_what_its_edits_come_to_on_the_whole_context(name: st
     before = len(session.tree)
     run = experiment(made, [Variant(), variant(name)])[1]
     expected = plainly(made.book, calls, Step(POLICIES[name], EAGER[name]), made.usable)
-    assert [call.context for call in run.calls] == expected
+    # What reports show to be gone is in no request's figure, but in what a call came to.
+    told = [n for n, call in enumerate(calls) if not made.book.contexts.at(call.response_head)]
+    assert [run.calls[n].context for n in told] == [expected[n] for n in told]
     assert len(session.tree) >= before
     adds_up(run)
 
@@ -124,7 +124,9 @@ def test_a_long_run_comes_to_the_same(name: str, wire: bool) -> None:
     calls = list(session.calls.values())
     HIDDEN.clear()
     if not wire:
-        counted = [request_count(made.book, call, apply(Context.of_call(session.tree, call), ())).body for call in calls]
+        counted = [
+            request_count(made.book, call, apply(Context.of_call(session.tree, call), ())).body for call in calls
+        ]
         HIDDEN.update({call.id: one.context - n for call, one, n in zip(calls, own.calls, counted, strict=True)})
     expected = plainly(made.book, calls, Step(POLICIES[name], EAGER[name]), made.usable)
     HIDDEN_NOW = [one.context - n for one, n in zip(run.calls, expected, strict=True)]
