@@ -18,6 +18,7 @@ from ctxtui.offline.exchange import KeptResponse
 from ctxtui.offline.limits import RateLimits
 from ctxtui.offline.model.reply import Manner, answer
 from ctxtui.offline.playback import Playback
+from ctxtui.offline.script import Script
 from ctxtui.offline.usage_ledger import UsageLedger
 from ctxtui.wire.request import Request
 
@@ -61,11 +62,11 @@ class SetClock:
 @dataclass(slots=True, kw_only=True)
 class Provider:
     """The state of one offline provider. `clock` gives Unix seconds, and `ahead` are seconds added to it; `playback`
-    holds recorded answers to give instead of own ones, `limits` what a minute may hold."""
+    holds answers to give instead of own ones, recorded or written beforehand, `limits` what a minute may hold."""
 
     clock: Clock = time.time
     seed: int = 0
-    playback: Playback | None = None
+    playback: Playback | Script | None = None
     limits: RateLimits = field(default_factory=RateLimits)
     ledger: UsageLedger = field(default_factory=UsageLedger)
     kept: dict[str, KeptResponse] = field(default_factory=dict)
@@ -94,6 +95,6 @@ class Provider:
                 self.items.pop(item["id"], None)
 
     def say(self, request: Request, talk: Task, manner: Manner) -> ModelAnswer:
-        """The answer to `talk`: the recorded one where a recording is played and has one."""
+        """The answer to `talk`: that of a recording or a script that is played, where it has one."""
         played = self.playback.answer(request) if self.playback is not None else None
         return played or answer(talk, manner)

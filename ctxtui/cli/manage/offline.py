@@ -17,6 +17,8 @@ from ctxtui.cli.output import note, shown, write, write_json
 if TYPE_CHECKING:
     from ctxtui.offline.http.hosting import RunningProvider
     from ctxtui.offline.http.server import Seen, Server
+    from ctxtui.offline.playback import Playback
+    from ctxtui.offline.script import Script
 
 PORT = 4010
 WINDOW = 4096
@@ -38,6 +40,12 @@ KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
 )
 @click.option("--play", type=SessionName(), metavar="NAME", help=f"Give a recording's answers: {NAME_HELP}.")
 @click.option("--thread", default="", metavar="T", help="With --play: a subagent's thread (default: the main one).")
+@click.option(
+    "--script",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Give the answers of FILE one after the other, each a line of JSON.",
+)
 @click.option(
     "--fault", "faults", multiple=True, metavar="FAULT", help="What goes wrong, e.g. '429;times=2;seconds=5'."
 )
@@ -64,6 +72,7 @@ def offline(
     window: int | None,
     play: str | None,
     thread: str,
+    script: Path | None,
     faults: tuple[str, ...],
     pace: float,
     rpm: int | None,
@@ -78,6 +87,8 @@ def offline(
         raise click.UsageError("--window needs --as", context)
     if thread and play is None:
         raise click.UsageError("--thread needs --play", context)
+    if script is not None and play is not None:
+        raise click.UsageError("--play and --script exclude each other", context)
     # Imported here: help needs no web server.
     from ctxtui.offline.faults import Faults, parse
     from ctxtui.offline.http.exchange_log import ExchangeLog
@@ -87,12 +98,7 @@ def offline(
     from ctxtui.offline.provider import Provider
 
     provider = Provider(seed=seed, limits=RateLimits(requests=rpm, enforced=True) if rpm else RateLimits())
-    if play is not None:
-        from ctxtui.analysis.call_choice import choose
-        from ctxtui.services.chat.offline_provider import playback_of
-
-        session = opened(play, config_of(context).settings).session
-        provider.playback = playback_of(session, choose(session, thread, 0).thread)
+    provider.playback = _answers(context, play, thread, script)
     armed = Faults([parse(fault) for fault in faults], seed)
     local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
     log = ExchangeLog(folder, provider.now()) if folder is not None else None
@@ -109,6 +115,21 @@ def offline(
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+
+def _answers(context: click.Context, play: str | None, thread: str, script: Path | None) -> Playback | Script | None:
+    """What is said in place of the provider's own answers: a recording's, or those of a script."""
+    if play is not None:
+        from ctxtui.analysis.call_choice import choose
+        from ctxtui.services.chat.offline_provider import playback_of
+
+        session = opened(play, config_of(context).settings).session
+        return playback_of(session, choose(session, thread, 0).thread)
+    if script is not None:
+        from ctxtui.offline.script import parse_script
+
+        return parse_script(script.read_text(encoding="utf-8", errors="replace"), str(script))
+    return None
 
 
 async def _serve(server: Server, port: int, as_json: bool) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def budget(context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], as_json: bool) -> None:
     """Lay out a model's window before a run."""
+    from ctxtui.services.agent_tools.agent_tools import wanted_of
     from ctxtui.services.chat.context_files import ContextFiles
     from ctxtui.services.chat.model_choice import usual_model
     from ctxtui.services.chat.opening import opening
@@ -53,7 +54,7 @@ def budget(context: click.Context, path: Path, model: str, task: str, takes: tup
         model=model or usual_model(config.settings, os.environ),
         task=task,
         system=begins.system,
-        tools=begins.tools,
+        tools=tuple(wanted_of(begins.tools, config.settings.tools)),
         takes=dict(_taken(one) for one in takes),
         memory=kept.texts if kept is not None else (),
         apart=files.apart,

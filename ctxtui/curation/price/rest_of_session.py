@@ -6,10 +6,12 @@ to read, write and send, less what it would not have had. In calls that only go 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ctxtui.core.call import Call
+from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 
 
@@ -49,6 +51,17 @@ class RestOfSession:
     def holding(self) -> int:
         """In how many of them anything of what the edits change stood."""
         return sum(map(bool, self.saved))
+
+
+def later_calls(tree: Tree, last: int, calls: Iterable[Call]) -> Iterator[LaterCall]:
+    """The recorded `calls` after a context that ends at the node `last`."""
+    shared = tree[last].depth
+    for call in calls:
+        # A call that goes on has all of the one before; a compaction cuts it down for good.
+        shared = min(shared, tree[tree.common(last, call.raw_head)].depth)
+        last = call.raw_head
+        edited = call.sent_head != call.raw_head
+        yield LaterCall(call.usage, call.started or 0.0, 0 if edited else shared)
 
 
 def rest_of_session(

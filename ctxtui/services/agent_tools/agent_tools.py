@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,12 +30,19 @@ if TYPE_CHECKING:
 class AgentTools:
     """The tools in the folder (`files`), `commands` there, and those of the running `servers`. `offered` are the
     definitions of all but the servers', `known` gives what stands outside of the conversation: a reference to it in a
-    tool's input is replaced by its content."""
+    tool's input is replaced by its content. Only those that `wanted` names are there (the setting ``tools``)."""
 
     def __init__(
-        self, files: ToolProcess, commands: AgentCommands, servers: ServerPool, offered: Sequence[Json], known: Known
+        self,
+        files: ToolProcess,
+        commands: AgentCommands,
+        servers: ServerPool,
+        offered: Sequence[Json],
+        known: Known,
+        wanted: str = "",
     ) -> None:
         self.servers = servers
+        self._wanted = wanted
         self._files = files
         self._commands = commands
         self._own = offered
@@ -48,7 +56,7 @@ class AgentTools:
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
         """The same if the tools of these MCP servers were offered."""
-        return [*self._own, *self.servers.definitions_of(servers)]
+        return wanted_of([*self._own, *self.servers.definitions_of(servers)], self._wanted)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,6 +71,8 @@ class AgentTools:
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
         """What `call` would do; or what the model is told where it cannot be done."""
+        if self._is_left_out(call.name):
+            return self._missing(call)
         if self.servers.holds(call.name):
             return self.servers.plan(self._expanded(call))
         if call.name == RUN_COMMAND.name:
@@ -71,6 +81,8 @@ class AgentTools:
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
         """Do `call`, as it was `planned`. What goes wrong is the result."""
+        if self._is_left_out(call.name):
+            return self._missing(call)
         if self.servers.holds(call.name):
             # What the user has seen is what the server gets.
             given = planned.given if isinstance(planned, PlannedCall) else self._expanded(call).input
@@ -84,8 +96,24 @@ class AgentTools:
         await self._files.close()
         await self.servers.close()
 
+    def _is_left_out(self, name: str) -> bool:
+        return not wanted_of([{"name": name}], self._wanted)
+
+    def _missing(self, call: ToolCall) -> ToolResult:
+        return ToolResult(call.id, f"There is no tool {call.name!r}; there are {', '.join(self.names)}.", is_error=True)
+
     def _expanded(self, call: ToolCall) -> ToolCall:
         return replace(call, input=expand_value(call.input, self._known()))
+
+
+def wanted_of(definitions: Iterable[Json], wanted: str) -> list[Json]:
+    """Those of the tools `definitions` whose names fit a name or pattern in `wanted` ("": all)."""
+    patterns = wanted.split()
+    return [one for one in definitions if not patterns or any(fnmatchcase(_name(one), each) for each in patterns)]
+
+
+def _name(definition: Json) -> str:
+    return str(definition.get("name")) if isinstance(definition, dict) else ""
 
 
 class Outside(NamedTuple):
@@ -117,4 +145,4 @@ def tools_for(
     def known() -> dict[str, str]:
         return {**outside.known(), **commands.kept}
 
-    return AgentTools(ToolProcess(cwd, known, own=kept), commands, pool, offered, known)
+    return AgentTools(ToolProcess(cwd, known, own=kept), commands, pool, offered, known, settings.tools)

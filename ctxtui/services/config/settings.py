@@ -195,6 +195,9 @@ _MEMORY_TOKENS: Final = _about(_whole(100, 10_000_000), "tokens that memory may 
 _MEMORY_PLACE: Final = _about(_choice("start", "end"), "where memory stands in a chat's context")
 _MEMORY_FILES: Final = _about(_choice("all", "relevant"), "memory that is put in: all of it, or what fits the message")
 _INSTRUCTIONS: Final = _about(_flag, "whether a chat's agent reads CLAUDE.md and AGENTS.md")
+_TOOLS: Final = _about(
+    _text, "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all"
+)
 _PROVIDER: Final = _about(_text, "provider of a new chat; empty: by the keys and servers there are", user_only=True)
 _BASE_URL: Final = _about(_text, "address of a compatible server for chats", user_only=True)
 _PLAIN_KEY: Final = _about(
@@ -258,6 +261,7 @@ class Settings:
     memory_place: str = field(default="start", metadata=_MEMORY_PLACE)
     memory_files: str = field(default="all", metadata=_MEMORY_FILES)
     instructions: bool = field(default=True, metadata=_INSTRUCTIONS)
+    tools: str = field(default="", metadata=_TOOLS)
     labels: dict[str, Any] = field(default_factory=dict, metadata=_LABELS)
     provider: str = field(default="", metadata=_PROVIDER)
     base_url: str = field(default="", metadata=_BASE_URL)

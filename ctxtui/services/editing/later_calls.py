@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from ctxtui.core.call import Call
 from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
-from ctxtui.curation.price.rest_of_session import FreedBlock, LaterCall, RestOfSession, rest_of_session
+from ctxtui.curation.price.rest_of_session import FreedBlock, RestOfSession, later_calls, rest_of_session
 from ctxtui.services.editing.next_request import Next
-from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
 
 
@@ -29,7 +27,8 @@ def rest_under(staging: Staging, coming: Next | None, tag: PriceTag | None) -> R
         # What the first call read ends before the edits: it wrote the rest anyway.
         return moments.get(NOW if read > first else MISS)
 
-    return rest_of_session(freed, list(_later(scene, later)), once, coming.asked.charge if coming and tag else None)
+    following = list(later_calls(scene.session.tree, scene.tip or scene.head, later))
+    return rest_of_session(freed, following, once, coming.asked.charge if coming and tag else None)
 
 
 def _freed(staging: Staging) -> Iterator[FreedBlock]:
@@ -49,14 +48,3 @@ def _freed(staging: Staging) -> Iterator[FreedBlock]:
             stood = nodes[at - 1] if 0 < at <= len(nodes) else 0
             front = scene.running.read(staging.head, stood) if stood and scene.running.counted(stood) else 0
             yield FreedBlock(at, scene.missing + front, tokens)
-
-
-def _later(scene: Scene, later: Sequence[Call]) -> Iterator[LaterCall]:
-    tree, last = scene.session.tree, scene.tip or scene.head
-    shared = tree[last].depth
-    for call in later:
-        # A call that goes on has all of the one before; a compaction cuts it down for good.
-        shared = min(shared, tree[tree.common(last, call.raw_head)].depth)
-        last = call.raw_head
-        edited = call.sent_head != call.raw_head
-        yield LaterCall(call.usage, call.started or 0.0, 0 if edited else shared)

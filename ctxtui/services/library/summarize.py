@@ -14,6 +14,7 @@ from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
+from ctxtui.analysis.money.tool_costs import tool_costs
 from ctxtui.analysis.money.totals import main_thread, side_of
 from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
@@ -115,13 +116,15 @@ def _spent(seen: SessionSummary, book: Book, price: Price) -> SessionSummary:
     index = {name: number for number, (name, _) in enumerate(seen.models)}
     main = main_thread(session)
     spent = tuple(_one_spent(call, costs[id_], index, session, main) for id_, call in session.calls.items())
-    threads = thread_costs(book, costs) if any(one.cost for one in spent) else []
+    threads = thread_costs(book, costs)
+    priced = any(one.cost for one in spent)
     known = replace(
         seen,
         read_share=_read_share(session),
         spent=spent,
-        by_category=_shares(by_category(threads, costs)),
-        by_tool=_shares(by_tool(threads, costs, book.names)),
+        by_category=_shares(by_category(threads, costs)) if priced else (),
+        by_tool=_shares(by_tool(threads, costs, book.names)) if priced else (),
+        tools=tuple(tool_costs(session, threads, book.names)),
     )
     return with_sums(known)
 

@@ -16,10 +16,10 @@ from ctxtui.services.config.package_data import glossary
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.snapshot import Lit, Over, Snapshot
 from ctxtui.views.glossary import note, spots
-from ctxtui.views.glossary.entries import ROW
 from ctxtui.views.glossary.spots import Region, Spot
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans, width
+from ctxtui.views.text.sums import ROW
 
 _KEYS: Spans = (
     Span("← → ↑ ↓", "accent bold"),
@@ -37,8 +37,16 @@ _SIGN: Final = 5
 class TellsSums(Protocol):
     """A screen that knows the arithmetic behind its figures."""
 
-    def sums(self, pane: str, line: int) -> Mapping[str, str]:
-        """Sentences by the glossary's words, for line `line` of a pane; `ROW` is for any other figure of it."""
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """Sentences by the glossary's words, for what stands at a spot; `ROW` is for any other figure there."""
+
+
+@runtime_checkable
+class HasTexts(Protocol):
+    """A screen that knows which of its cells are texts of the session, in which no word is a label."""
+
+    def is_text(self, spot: Spot) -> bool:
+        """Whether a spot stands in one."""
 
 
 def painted(screen: Screen[Any]) -> list[Strip]:
@@ -49,7 +57,8 @@ def painted(screen: Screen[Any]) -> list[Strip]:
 def spots_of(screen: Screen[Any], strips: Sequence[Strip]) -> list[Spot]:
     """All that can be explained of a screen."""
     lines = [strip.text for strip in strips]
-    return spots.spots(lines, panes_of(screen), glossary())
+    found = spots.spots(lines, panes_of(screen), glossary())
+    return [spot for spot in found if not screen.is_text(spot)] if isinstance(screen, HasTexts) else found
 
 
 def panes_of(screen: Screen[Any]) -> Iterator[tuple[str, Region]]:
@@ -62,7 +71,7 @@ def panes_of(screen: Screen[Any]) -> Iterator[tuple[str, Region]]:
 
 def explained(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
     """What a spot means: two sentences, and the sum behind the figure where the screen knows it."""
-    sums = screen.sums(spot.pane, spot.line) if isinstance(screen, TellsSums) else {}
+    sums = screen.sums(spot) if isinstance(screen, TellsSums) else {}
     sum_ = sums.get(spot.entry.word, "") or (sums.get(ROW, "") if spot.figure else "")
     return [(spot.entry.says, "ink"), (sum_, "dim")]
 

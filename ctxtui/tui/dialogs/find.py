@@ -5,7 +5,7 @@ Commands of the search through all sessions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Protocol
 
 from textual import on
@@ -20,9 +20,11 @@ from ctxtui.tui.messages import Aim, Open
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import search_hits
 from ctxtui.views.lists.search_hits import Folded, FoundSession, Row, SearchProgress, Spotted
 from ctxtui.views.text.span import Span, Spans, cropped
+from ctxtui.views.text.sums import ROW
 
 
 class FindExpression(Command):
@@ -189,6 +191,15 @@ class FindScreen(Commanded, ModalScreen[None]):
             pane.reload(cursor=1 if fresh else pane.cursor)
         else:
             pane.refresh_rule()
+
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """What the counts of blocks are made of."""
+        row = self.pane.row_under(spot.line)
+        if spot.pane != "found":
+            return {}
+        if spot.line == 0 or row is None:
+            return {ROW: search_hits.sum_of_total(self._found)}
+        return {ROW: search_hits.sum_of(self.pane.rows[row])}
 
     def on_pane_chosen(self) -> None:
         """Open the session at the hit; the list is there again when it is left. A session's own line shows all of its

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -15,11 +16,15 @@ from ctxtui.tui.home.panels import CompositionPreview, GrowthPreview, Heads, Wel
 from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.columns import sorts
-from ctxtui.views.home.preview import size
+from ctxtui.views.home.preview import size, sums_of
 from ctxtui.views.home.session_list import Entry, ListOrder, Sought
 from ctxtui.views.home.status import HEIGHT, empty, status
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.sums import ROW
+
+if TYPE_CHECKING:
+    from ctxtui.views.glossary.spots import Spot
 
 
 class OrderChanged(Message):
@@ -69,6 +74,13 @@ class Browser(Vertical):
         preview = self.query_one("#preview")
         preview.styles.height, preview.display = parts.height, parts.height > 0
         self.query_one("#composition").styles.width = parts.composition
+
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """What the figures at a spot are made of: those of a row, and of the preview of the one under the cursor."""
+        if spot.pane == "sessions":
+            return {ROW: self.rows.sum_at(spot.x - self.rows.region.x, spot.line)}
+        one = self.rows.current
+        return sums_of(one) if one is not None and one.known else {}
 
     # Showing
 

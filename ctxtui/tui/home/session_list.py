@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ctxtui.tui.theme.rule import rule
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.views.home.columns import age, row
+from ctxtui.views.home.columns import age, row, sum_at
 from ctxtui.views.home.session_list import Entry, Group, Sought
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import cells
@@ -52,6 +52,12 @@ class SessionList(Pane):
             words = f"  {cells.fit(entry.source, _SOURCE - 1):{_SOURCE}}"
             return [Span(words, "ink"), Span(cells.left(entry.where, max(0, width - len(words))), "dim")]
         return row(entry, width, self.now, cursor=index == self.cursor, home=self.home)
+
+    def sum_at(self, x: int, line: int) -> str:
+        """What the figure at cell `x` of line `line` is made of."""
+        at = self.row_under(line)
+        entry = self.entries[at] if at is not None and at < len(self.entries) else None
+        return sum_at(entry, self.body_width, x - bool(self.join)) if isinstance(entry, SessionSummary) else ""
 
     def empty(self) -> Spans:
         """The sentence of a list without rows."""

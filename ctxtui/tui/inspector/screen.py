@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -47,6 +47,7 @@ from ctxtui.tui.inspector.controllers.opening import OpeningController
 from ctxtui.tui.inspector.controllers.policies import PoliciesController
 from ctxtui.tui.inspector.controllers.reading import ReadingController
 from ctxtui.tui.inspector.controllers.rewriting import RewritingController
+from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.staging import StagingController
 from ctxtui.tui.inspector.controllers.summaries import Asker, RecordedAsker, SummariesController
@@ -69,6 +70,9 @@ from ctxtui.views.text.span import Span, Spans
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
+
+if TYPE_CHECKING:
+    from ctxtui.views.glossary.spots import Spot
 
 
 class SessionScreen(Commanded, Screen[None]):
@@ -170,8 +174,12 @@ class SessionScreen(Commanded, Screen[None]):
         """Open a block, go to a heavy one, show a thread."""
         if message.pane is self.panels.transcript:
             rule = self.panels.transcript.rule
-            opened = self.owner(BlocksController).open_block
-            self.call_later(opened if rule is None else self.owner(CompactionsController).compactions)
+            if rule is None:
+                self.call_later(self.owner(BlocksController).open_block)
+            elif rule.kind == "compaction":
+                self.call_later(self.owner(CompactionsController).compactions)
+            else:
+                self.call_later(self.owner(RulesController).open_rule, rule)
         elif message.pane is self.panels.heaviest:
             self.owner(NavigationController).to_heavy()
         elif message.pane is self.panels.threads:
@@ -230,12 +238,12 @@ class SessionScreen(Commanded, Screen[None]):
         """Leave what is asked on the prompt's line."""
         self.line.cancel()
 
-    def sums(self, pane: str, line: int) -> Mapping[str, str]:
-        """The arithmetic behind the figures in line `line` of a pane."""
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """The arithmetic behind the figures at a spot."""
         # Imported here: it is asked for seldom.
         from ctxtui.tui.inspector.sums import sums
 
-        return sums(self.panels, pane, line, self.state.count)
+        return sums(self.panels, spot.pane, spot.line, self.state.count)
 
     # Commands
 
@@ -316,6 +324,7 @@ def session_controllers(
         RewritingController(*every, edits),
         PoliciesController(*every, edits),
         CompactionsController(*every, edits),
+        RulesController(*every),
         WhyController(*every, edits),
         ExportController(*every, edits),
         SummariesController(*every, edits, asker),

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.views.glossary import arithmetic
-from ctxtui.views.glossary.entries import ROW
 from ctxtui.views.text.span import plain
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.transcript.block_details import details
 from ctxtui.views.transcript.block_money import words
 

@@ -14,6 +14,7 @@ from ctxtui.views.transcript.context_rows import ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.views.model.staging import New
+    from ctxtui.views.transcript.row_index import RuleRow
 
 READ = 160
 """Rows above and below the view whose heights are known while the transcript is read."""
@@ -38,6 +39,8 @@ class Transcript(Pane):
         self.data = rows
         self.note: Spans = ()
         """What the rule says of filters and of what could not be read."""
+        self._on_rule: RuleRow | None = None
+        """The rule on which the cursor was put."""
         self._around = 0
         """The row around which heights are known while the transcript is read."""
         self.marked: Spans = ()
@@ -72,11 +75,13 @@ class Transcript(Pane):
         return any(self.data.entry(row) in nodes for row in {self.heights.row_at(line)[0] for line in lines})
 
     @property
-    def rule(self) -> int | None:
-        """The node before which the compaction's rule under the cursor stands; None on any other row."""
+    def rule(self) -> RuleRow | None:
+        """The rule under the cursor; None on any other row."""
         if self.data is None or not self.data.count:
             return None
-        return self.data.compacts_before(min(self.cursor, self.data.count - 1))
+        # One that came under the cursor as rows changed is not where anybody went.
+        rule = self.data.rule_at(min(self.cursor, self.data.count - 1))
+        return rule if rule == self._on_rule else None
 
     @property
     def at_last(self) -> bool:
@@ -87,7 +92,7 @@ class Transcript(Pane):
         return self.data.reading is not None and self.cursor >= self._near(self.data.count - 1)
 
     def changed(
-        self, node: int | None, *, to_end: bool = False, new: New | None = None, rule: int | None = None
+        self, node: int | None, *, to_end: bool = False, new: New | None = None, rule: RuleRow | None = None
     ) -> None:
         """The rows are others now. The cursor stays on `node`, on what is put in where `new` was, or on the `rule`
         before a node, and that on its line of the view; it goes to the end if that is not in this context, or
@@ -105,8 +110,8 @@ class Transcript(Pane):
         if new is not None and put_in is None and new.at < len(data.path):
             # What it stood for is there again.
             node = data.path[new.at]
-        if rule is not None and data.holds(rule):
-            put_in = max(0, data.index_of(rule) - 1)
+        if rule is not None and data.holds(rule.before):
+            put_in = max(0, data.index_of(rule.before) - 1)
         if put_in is not None:
             self.cursor = put_in
             self.top = min(max(0, self.heights.line_of(put_in) - line), self.last_top)
@@ -147,6 +152,16 @@ class Transcript(Pane):
         """As for any pane, with the heights of where it goes."""
         self._reach(min(max(0, index), max(0, self.row_count - 1)))
         super().move_to(index)
+        self._note_rule()
+
+    def move_to_line(self, line: int) -> None:
+        """As for any pane."""
+        super().move_to_line(line)
+        self._note_rule()
+
+    def _note_rule(self) -> None:
+        data = self.data
+        self._on_rule = data.rule_at(self.cursor) if data is not None and self.cursor < data.count else None
 
     def scroll_to_line(self, top: int) -> bool:
         """As for any pane, with the heights of what comes into view."""
@@ -210,15 +225,8 @@ class Transcript(Pane):
         return "on-turn" if line == 0 and self.data is not None and self.data.asks(index) else ""
 
     def selectable(self, index: int) -> bool:
-        """Rules are passed over but those of compactions; what an edit puts in and what is folded away are not."""
-        data = self.data
-        return (
-            data is None
-            or data.entry(index) >= 0
-            or data.new(index) is not None
-            or data.is_folded(index)
-            or data.compacts_before(index) is not None
-        )
+        """Every row takes the cursor, rules too: Enter does something on each."""
+        return True
 
     def sticky(self, index: int) -> int | None:
         """The user row of the turn that is in view."""

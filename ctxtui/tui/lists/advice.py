@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.widget import Widget
@@ -13,6 +13,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import advice
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
@@ -94,6 +95,10 @@ class AdviceScreen(ListScreen[Advice, Advice]):
     def _tell(self) -> None:
         self.board.row = self.pane.row
         self.board.redraw()
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """Of the one under the cursor."""
+        return advice.sums_of(self.pane.row)
 
     def copy_command(self) -> None:
         """Put the command line into the clipboard, through the terminal."""

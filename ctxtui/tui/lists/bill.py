@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -9,10 +10,12 @@ from textual.binding import Binding, BindingType
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.tui.lists.list_screen import CallAt, ListHost, PageScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import bill
 from ctxtui.views.lists.bill import BillLine
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 
 
 class BillPane(Pane):
@@ -70,8 +73,12 @@ class BillPane(Pane):
 
 def lines(what: Statement, room: int) -> list[BillLine]:
     """Every line of the page: head, sum, sections."""
-    out = [BillLine(bill.head(what))]
-    out += [BillLine([Span(f" {words}", "ink")]) for words in safe_text.wrap(bill.sentence(what), max(20, room - 3))]
+    whole = f"{bill.sum_of_all(what)}."
+    out = [BillLine(bill.head(what), sum=whole)]
+    out += [
+        BillLine([Span(f" {words}", "ink")], sum=whole)
+        for words in safe_text.wrap(bill.sentence(what), max(20, room - 3))
+    ]
     for title, note, rows in bill.sections(what, room - 1):
         aside = [Span(f"  {note}", "faint")] if note else []
         out += [BillLine([]), BillLine([Span(f" {title}", "accent bold"), *aside]), *rows]
@@ -115,6 +122,11 @@ class BillScreen(PageScreen[Statement, CallAt]):
         here = self.pane.lines[message.index] if message.index < len(self.pane.lines) else None
         if here is not None and here.call is not None:
             self.dismiss(here.call)
+
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """What the figures of a line are made of."""
+        row = self.pane.row_under(spot.line) if spot.pane == "bill" else None
+        return {ROW: self.pane.lines[row].sum} if row is not None and row < len(self.pane.lines) else {}
 
     def action_advice(self) -> None:
         """To the list of what would help, where it can be staged."""

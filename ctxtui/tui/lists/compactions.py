@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from textual.app import ComposeResult
@@ -11,6 +11,7 @@ from ctxtui.analysis.content.compactions import Compaction, Fact, compactions
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import HostedList, ListHost
 from ctxtui.tui.widgets.board import Board
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
@@ -184,6 +185,10 @@ class CompactionsScreen(HostedList[Fact, CompactionWish]):
     def noted(self, rows: Sequence[Fact]) -> Spans:
         """How many were lost."""
         return views.noted(self.every[self.index], self.listed) if self.every else ()
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """Of the bars."""
+        return views.sums_of_bars(self.every[self.index]) if self.every else {}
 
     def step(self, step: int) -> None:
         """To the next compaction, or the one before."""

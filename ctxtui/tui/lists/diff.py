@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from ctxtui.analysis.content.diff import Change
@@ -10,8 +10,10 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import PageScreen
 from ctxtui.tui.widgets.diff_pane import DiffPane
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.views.lists.diff import DiffList
+from ctxtui.views.glossary.spots import Spot
+from ctxtui.views.lists.diff import DiffList, sum_of, sum_of_total
 from ctxtui.views.text.span import Spans
+from ctxtui.views.text.sums import ROW
 
 
 class _OnDiff(Command):
@@ -89,6 +91,14 @@ class DiffScreen(PageScreen[DiffList, Change]):
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """Enter opens a row."""
         self.pane.toggle_row()
+
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """What the figures of a line are made of."""
+        data, row = self.pane.data, self.pane.row_under(spot.line)
+        if data is None or spot.pane != "diff":
+            return {}
+        change = data.change(row) if row is not None else None
+        return {ROW: sum_of(data.found, change) if change is not None else sum_of_total(data.found)}
 
     def take(self) -> None:
         """Close, and show the block under the cursor in its context."""

@@ -3,7 +3,7 @@ block, `v` to the one that stands for it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ctxtui.core.tree import ROOT
@@ -14,6 +14,7 @@ from ctxtui.tui.lists.list_screen import ListHost
 from ctxtui.views.lists import duplicates
 from ctxtui.views.lists.duplicates import Repeated
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 
@@ -54,11 +55,15 @@ class RepeatsScreen(BlockList[Repeated]):
 
     def figures(self, rows: Sequence[Repeated]) -> Table[Repeated]:
         """Each block, and why it could go."""
-        return duplicates.table(self.host.preview)
+        return duplicates.table(self.host.preview, rows)
 
     def noted(self, rows: Sequence[Repeated]) -> Spans:
         """What could go."""
         return duplicates.total(rows)
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """What could go, as a sum."""
+        return {ROW: duplicates.sum_of_total(self.rows)}
 
     def node(self, row: Repeated) -> int:
         """Its node."""

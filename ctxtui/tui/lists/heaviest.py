@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ctxtui.tui.commands import Act, Command
@@ -11,6 +11,7 @@ from ctxtui.tui.lists.list_screen import ListHost
 from ctxtui.views.lists import heaviest_blocks
 from ctxtui.views.lists.heaviest_blocks import HeavyBlock
 from ctxtui.views.text.span import Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 
@@ -55,6 +56,10 @@ class HeaviestScreen(BlockList[HeavyBlock]):
     def node(self, row: HeavyBlock) -> int:
         """Its node."""
         return row.weight.node
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """What all of them carried."""
+        return {ROW: heaviest_blocks.sum_of_total(self.rows)}
 
     def noted(self, rows: Sequence[HeavyBlock]) -> Spans:
         """What all of them carried."""

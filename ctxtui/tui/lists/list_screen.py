@@ -7,7 +7,7 @@ A new list is its rows (a function of `analysis`), their table (in `views.lists`
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from textual import events
@@ -26,6 +26,7 @@ from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.said_line import SaidLine
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded
     from ctxtui.services.study.study import Study
+    from ctxtui.views.glossary.spots import Spot
     from ctxtui.views.model.preview import Preview
     from ctxtui.views.model.scene import Scene
     from ctxtui.views.model.staging import Staging
@@ -233,6 +235,29 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
         """`rows` as they are listed."""
         return table.ordered(rows, self.order)[: self.most] if self.order in table.orders else rows[: self.most]
+
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """What the figure at a spot is made of: in a row as its column says, on the rule and beside the list as the
+        screen does."""
+        if spot.pane != self.pane.id:
+            return self.sums_beside(spot)
+        if spot.line == 0:
+            return self.sums_of_rule()
+        x, _ = self.pane.region.offset
+        said = self.pane.sum_at(spot.x - x, spot.line)
+        return {ROW: said} if said else {}
+
+    def is_text(self, spot: Spot) -> bool:
+        """Whether a spot is only part of a row's words."""
+        return spot.pane == self.pane.id and self.pane.is_text(spot.x - self.pane.region.x, spot.line)
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """The sums behind the figures of the title's rule, by the glossary's words."""
+        return {}
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """The sums behind the figures of other panes."""
+        return {}
 
     def fail(self, trouble: str) -> None:
         """Say it in the place of the rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.widget import Widget
@@ -12,8 +12,10 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import CallAt, HostedList, ListHost
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import misses
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 
@@ -107,6 +109,18 @@ class MissesScreen(HostedList[Missed, CallAt]):
             return ()
         head = misses.head(self.what)
         return [*head, Span("   "), *misses.foreseen(self.what)] if self.size.width >= misses.NARROW else head[1:4]
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """What was lost in all."""
+        return misses.sums_of_total(self.what) if self.what is not None else {}
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """Of the miss in detail."""
+        row = self.pane.row
+        if row is None:
+            return {}
+        tokens, money = misses.sum_of_tokens(row), misses.sum_of_money(row)
+        return {"written again": tokens, "read": tokens, "tokens": tokens, "lost": money, "cost": money, ROW: tokens}
 
     def on_resize(self) -> None:
         """A narrow screen says less."""

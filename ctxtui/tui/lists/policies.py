@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.message import Message
@@ -20,6 +20,7 @@ from ctxtui.views.lists import policies
 from ctxtui.views.lists.policies import Proposed
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 
@@ -105,6 +106,10 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
     def noted(self, rows: Sequence[Proposed]) -> Spans:
         """How many are worked out."""
         return policies.notes(rows)
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """How many can do something."""
+        return {ROW: policies.sum_of_notes(self.rows)}
 
     def on_policy_worked(self, message: PolicyWorked) -> None:
         """One more is known."""

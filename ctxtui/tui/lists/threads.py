@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ctxtui.analysis.figures import context_size
@@ -10,6 +10,7 @@ from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.tui.lists.list_screen import HostedList, ListHost
 from ctxtui.views.inspector import threads
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 
@@ -46,6 +47,10 @@ class ThreadsScreen(HostedList[Kin, str]):
     def noted(self, rows: Sequence[Kin]) -> Spans:
         """What Enter does."""
         return [Span("⏎", "accent bold"), Span(" show", "dim")]
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """What all of them cost."""
+        return {ROW: threads.sums_of_total(self.rows)}
 
     def choose(self, row: Kin) -> str:
         """This thread."""

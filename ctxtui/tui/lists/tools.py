@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ctxtui.analysis.content.tools import ToolServer, totals
 from ctxtui.tui.lists.list_screen import HostedList, ListHost
 from ctxtui.views.inspector import toolset
 from ctxtui.views.inspector.toolset import ListRow, Toolset
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 
@@ -33,6 +34,12 @@ class ToolsScreen(HostedList[ListRow, None]):
     def told(self, rows: Sequence[ListRow]) -> Spans:
         """Up to which call."""
         return [Span(f"calls up to {self.scene.number:,}", "dim")] if self.scene is not None else ()
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """How many were never called."""
+        servers = [row for row in self.rows if isinstance(row, ToolServer)]
+        defined, unused = totals(servers)
+        return {ROW: f"{defined:,} definitions in {len(servers):,} groups; {unused:,} of them were never called."}
 
     def noted(self, rows: Sequence[ListRow]) -> Spans:
         """How many were never called."""

@@ -16,6 +16,7 @@ from ctxtui.tui.widgets.text_buffer import TextBuffer
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
+_HELP = "?"
 _LEAST = 12
 """Cells that are left for typing beside what stays at the end."""
 
@@ -56,6 +57,8 @@ class LineEdit(Still, can_focus=True):
         self.lead: Spans = ()
         self.hint: Spans = ()
         self.right: Spans = ()
+        self._right: Spans = ()
+        """What stood at the end when the question came."""
         self.brief: Spans = ()
         """What of `right` stays where there is no room for all of it, however much is typed."""
         self.pasted: Callable[[str], str] = str
@@ -85,6 +88,7 @@ class LineEdit(Still, can_focus=True):
         """Ask for another text, beginning with `text`; or for one of `keys`, which answer after a `pause` in seconds.
         `on_early` gets what was typed before that and was no answer."""
         self.lead, self.right, self.keys = lead, right, keys
+        self._right = right
         self.brief, self.pasted = (), str
         self._pause, self._quiet, self._early, self._on_early = pause, None, "", on_early
         self.set_text(text)
@@ -152,6 +156,11 @@ class LineEdit(Still, can_focus=True):
             return False
         # The key's own time: it may have waited while the screen was busy.
         if not self._pause or (self._quiet is not None and event.time - self._quiet >= self._pause):
+            if event.is_printable and typed not in (*self.keys, _HELP):
+                # It would act on what stands behind the question.
+                event.stop()
+                event.prevent_default()
+                self._misses(typed)
             return typed in self.keys
         # It does nothing else either, but it is not lost.
         event.stop()
@@ -163,6 +172,11 @@ class LineEdit(Still, can_focus=True):
         if typed not in self.keys and self._on_early is not None:
             self._on_early(self._early)
         return False
+
+    def _misses(self, typed: str) -> None:
+        self.brief = [Span(f"{safe_text.line(typed)} is no answer: {' '.join(self.keys)}  ", "warn")]
+        self.right = [*self.brief, *self._right]
+        self.refresh()
 
     def _edited(self, event: events.Key) -> bool:
         buffer = self.buffer

@@ -16,6 +16,9 @@ from ctxtui.views.text.table import Table
 
 Row = TypeVar("Row")
 
+_SIGN_CELLS = 8
+"""Cells at the left of a row in which its sign may stand."""
+
 
 class TablePane(Pane, Generic[Row]):
     """Shows rows, one line each, below the heads of their table (which scroll with them). `working` is what is said as
@@ -70,6 +73,26 @@ class TablePane(Pane, Generic[Row]):
         """The row under the cursor."""
         at = self.cursor - self._above
         return self.rows[at] if self.rows and 0 <= at < len(self.rows) else None
+
+    def row_in(self, line: int) -> Row | None:
+        """The row in line `line` of the pane."""
+        at = self.row_under(line)
+        return self.rows[at - self._above] if self.rows and at is not None and at >= self._above else None
+
+    def sum_at(self, x: int, line: int) -> str:
+        """What the figure at cell `x` of line `line` is made of."""
+        row = self.row_in(line)
+        if row is None or self.table is None:
+            return ""
+        return self.table.sum_at(row, self.body_width - self._inset, x - bool(self.join))
+
+    def is_text(self, x: int, line: int) -> bool:
+        """Whether cell `x` of line `line` belongs to a row's words: what looks like a figure there is none."""
+        if self.row_in(line) is None or self.table is None:
+            return False
+        at = x - bool(self.join)
+        column = self.table.column_at(self.body_width - self._inset, at)
+        return column is not None and not column.width and column.sum is None and at > _SIGN_CELLS
 
     @property
     def row_count(self) -> int:

@@ -14,8 +14,6 @@ GROUPS: Final = (
     "signs", "blocks", "tokens", "cache", "money", "time", "edits", "how sure a figure is", "home",
 )  # fmt: skip
 """The groups of entries, in the order in which the help has them."""
-ROW: Final = "row"
-"""The key under which a screen tells the sum behind any figure of a row."""
 _TABLES: Final[Mapping[str, Mapping[str, Sign]]] = {
     "category": {sign.name: sign for sign in signs.CATEGORY},
     "mark": signs.MARK,

@@ -17,14 +17,16 @@ CONTENT: Final = frozenset(
 """Panes whose rows hold texts of the session: a word there is no label. Their rules, heads, signs and figures count."""
 NO_WORDS: Final = frozenset({"prompt", "keys", "filter", "words", "text"})
 """Panes that hold keys and what is typed: nothing there is a label."""
-_FIGURE: Final = re.compile(r"(?<![\w.-])(?:[≥≈~?+−±] ?)?\$?\d[\d,]*(?:\.\d+)?(?:[kM]| %)?(?![\w:])")
+_FIGURE: Final = re.compile(r"(?<![\w.:-])(?:[≥≈~?+−±] ?)?\$?\d[\d,]*(?:\.\d+)?(?:[kM]| %)?(?![\w:])")
 _OF_PANE: Final = {"context": "tokens", "transcript": "tokens", "heaviest": "tokens", "composition": "tokens",
-                   "calls": "tokens", "header": "tokens"}  # fmt: skip
+                   "calls": "tokens", "header": "tokens", "tools": "tokens", "repeats": "tokens"}  # fmt: skip
 """What a figure is that has neither a label nor a head, by its pane."""
 _SIGN_CELLS: Final = 8
 """Cells at the left of a content row in which signs stand."""
 _FIGURE_CELLS: Final = 24
 """Cells at the right of a content row in which figures stand."""
+NO_HEADS: Final = frozenset({"composition", "bill", "growth", "tools", "diff"})
+"""Panes whose rule has no heads of columns."""
 _HEADS: Final = "heads"
 _UNDER_HEADS: Final = "sessions"
 """Home's list, whose heads are a pane of their own."""
@@ -102,7 +104,9 @@ def _in_pane(
         text = _part(lines[y], region.x, region.width)
         labels = list(_labels(text, pane, line, pattern, glossary))
         figures = list(_figures(text, pane, line, labels, heads, glossary))
-        if (line == 0 and not heads) or (len(labels) >= 2 and not figures and (line <= 2 or _is_head(text, pattern))):
+        if (line == 0 and not heads and pane not in NO_HEADS) or (
+            len(labels) >= 2 and not figures and (line <= 2 or _is_head(text, pattern))
+        ):
             heads = labels
         # A sign before a figure belongs to it: the ? of a guess.
         signs = [one for one in labels if not any(each.start <= one.start < each.end for each in figures)]
@@ -213,10 +217,11 @@ def _counted(
     if over is not None and (pane != "context" or over.word != "tokens" or first is None):
         return over
     before = max((one for one in labels if one.end <= start), key=lambda one: one.end, default=None)
-    if before is not None and not text[before.end : start].strip():
-        return before.entry
     behind = min((one for one in labels if one.start >= end), key=lambda one: one.start, default=None)
-    if behind is not None and behind.start - end <= 1:
+    close = behind is not None and behind.start - end <= 1
+    if before is not None and not text[before.end : start].strip() and not (close and start - before.end > 1):
+        return before.entry
+    if behind is not None and close:
         return behind.entry
     if "$" in text[start:end]:
         return glossary.label("cost", pane)

@@ -76,7 +76,10 @@ class Collection:
         if (now.size, now.mtime) == (filled.size, filled.mtime):
             self.stale.discard(filled.key)
         # Calls are kept by the ledger alone: there may be a million of them.
-        self.sessions[filled.key] = replace(filled, mtime=now.mtime, size=now.size, live=now.live, spent=())
+        sent, read = (sum(getattr(call, name) for call in filled.spent) for name in ("input", "read"))
+        self.sessions[filled.key] = replace(
+            filled, mtime=now.mtime, size=now.size, live=now.live, spent=(), sent_tokens=sent, read_tokens=read
+        )
         self._count(filled)
 
     def _count(self, one: SessionSummary) -> None:

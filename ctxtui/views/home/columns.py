@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
-from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span, Spans, merged
 from ctxtui.views.text.table import Column, Table
 
@@ -180,6 +180,55 @@ def _age(row: HomeRow, room: int) -> Span:
     return Span("" if row.summary.group == SAMPLES else age(row.now - row.summary.mtime), "dim")
 
 
+# What figures are made of
+
+
+def _sum_of_calls(row: HomeRow) -> str:
+    s = row.summary
+    others = s.calls - s.main_calls
+    if not s.main_calls or not others:
+        return f"{s.calls:,} calls of one line of context."
+    return f"{s.calls:,} calls = {s.main_calls:,} in the main line + {others:,} in subagents and requests beside it."
+
+
+def _sum_of_peak(row: HomeRow) -> str:
+    s = row.summary
+    at = f"Call {s.peak_call:,} had the largest context. " if s.peak_call else ""
+    if not s.usable:
+        return f"{at}No window is known for {safe_text.one_line(short_model(s.model)) or 'its model'}."
+    return f"{at}{sums.share(s.peak_tokens, s.usable, ' that are usable')}"
+
+
+def _sum_of_tokens(row: HomeRow) -> str:
+    s = row.summary
+    if not s.sent_tokens:
+        return ""
+    return f"{s.total_tokens:,} tokens = {s.sent_tokens:,} of input + {s.total_tokens - s.sent_tokens:,} of output."
+
+
+def _sum_of_read(row: HomeRow) -> str:
+    return sums.share(row.summary.read_tokens, row.summary.sent_tokens, " of input")
+
+
+def _sum_of_cost(row: HomeRow) -> str:
+    s = row.summary
+    if s.subscription:
+        return _sum_of_tokens(row)
+    whole, some = least(s), []
+    if s.main_usd is not None and whole is not None and s.calls > s.main_calls:
+        some.append(
+            f"{numbers.money(whole)} = {numbers.money(s.main_usd)} in the main line + "
+            f"{numbers.money(max(0.0, whole - s.main_usd))} in subagents and requests beside it."
+        )
+    if s.unpriced:
+        some.append(f"{s.unpriced:,} of {s.calls:,} calls have no price.")
+    dearest = sorted(s.by_category, key=lambda part: -part[1])[:2]
+    if whole and dearest:
+        named = " and ".join(f"{numbers.money(usd)} by {name.replace('_', ' ')}" for name, usd in dearest)
+        some.append(f"Most of it: {named}.")
+    return " ".join(some) or sums.rate(whole, s.total_tokens)
+
+
 def _or_least(value: float | None) -> float:
     return -1.0 if value is None else value
 
@@ -201,33 +250,41 @@ TABLE: Table[HomeRow] = Table(
             "where", 30, lambda row, _: _words(shortened_home(row.summary.cwd, row.home)),
             "left", gap=1, from_width=WIDE, figure=False,
         ),
-        HomeColumn("turns", 5, lambda row, _: Span(f"{row.summary.turns:,}", "ink"), gap=2, from_width=WIDE),
+        HomeColumn(
+            "turns", 5, lambda row, _: Span(f"{row.summary.turns:,}", "ink"), gap=2, from_width=WIDE,
+            sum=lambda row: f"{row.summary.turns:,} turns in {row.summary.calls:,} calls.",
+        ),
         HomeColumn(
             "calls", 5, lambda row, _: Span(f"{row.summary.calls:,}", "ink"),
             gap=1, from_width=NARROW, wider=((WIDE, 6),), sort=lambda row: row.summary.calls,
+            sum=_sum_of_calls,
             field="calls", value=lambda s: s.calls, printed=6, text=lambda s: f"{s.calls:,}",
         ),
         HomeColumn(
             "peak", 6, _peak, gap=1, wider=((MEDIUM, 7),), sort=lambda row: row.summary.peak_tokens,
+            sum=_sum_of_peak,
             field="peak_tokens", value=lambda s: s.peak_tokens, printed=7, text=lambda s: numbers.tokens(s.peak_tokens),
         ),
-        HomeColumn("", 6, _share_of_window, "left", gap=2, from_width=MEDIUM, figure=False),
+        HomeColumn("", 6, _share_of_window, "left", gap=2, from_width=MEDIUM, figure=False, sum=_sum_of_peak),
         HomeColumn(
             "total", 7, lambda row, _: Span(numbers.tokens(row.summary.total_tokens), "dim"),
             gap=2, from_width=ROOMY, wider=((WIDE, 8),), sort=lambda row: row.summary.total_tokens,
+            sum=_sum_of_tokens,
             field="total_tokens", value=lambda s: s.total_tokens,
         ),
         HomeColumn(
             "misses", 6, lambda row, _: Span(str(row.summary.misses), "crit") if row.summary.misses else _DOT,
             gap=1, from_width=WIDE,
+            sum=lambda row: f"{row.summary.misses:,} of {row.summary.calls:,} calls read less than was cached.",
         ),
         HomeColumn(
-            "cost", 8, _cost, gap=1, sort=lambda row: _or_least(least(row.summary)),
+            "cost", 8, _cost, gap=1, sort=lambda row: _or_least(least(row.summary)), sum=_sum_of_cost,
             field="cost_usd", value=lambda s: s.cost_usd, printed=9, text=least_words,
         ),
         HomeColumn(
             "read", 5, lambda row, _: read_share(row.summary.read_share),
             gap=1, from_width=NARROW, sort=lambda row: _or_least(row.summary.read_share),
+            sum=_sum_of_read,
             field="read_share", value=lambda s: s.read_share,
         ),
         HomeColumn("age", 4, _age, gap=1, sort=lambda row: when(row.summary), figure=False),
@@ -260,6 +317,11 @@ def sorts() -> list[HomeColumn]:
 def heads(width: int, sort: str) -> list[Span]:
     """The line of column heads; the one that is sorted by is not faint."""
     return merged(TABLE.heads(width, sort))
+
+
+def sum_at(summary: SessionSummary, width: int, x: int) -> str:
+    """What the figure at cell `x` of the row of a session in `width` cells is made of."""
+    return TABLE.sum_at(HomeRow(summary), width, x) if summary.known and not summary.error else ""
 
 
 def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False, home: str = "") -> list[Span]:

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 from ctxtui.views.home.columns import least_words, short_model, shortened_home, tagged, trouble
 from ctxtui.views.inspector import strip_columns
 from ctxtui.views.model.session_summary import SessionSummary
-from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY, MARK, NOT_RECORDED, category
 from ctxtui.views.text.span import Span, Spans, merged, padded
+from ctxtui.views.text.sums import ROW
 
 LOW: Final = 30
 """Lines of the screen under which the preview is as low as it can be."""
@@ -73,6 +74,32 @@ def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
         lines.append(_folded(folded, total, room))
     lines += [_category(name, tokens, scale, total, room) for name, tokens in rest]
     return lines[:height]
+
+
+def sums_of(s: SessionSummary) -> dict[str, str]:
+    """What the preview's figures are made of, by the glossary's words."""
+    parts = [part for part in s.composition_at_peak if part[1]]
+    total = s.peak_tokens or sum(tokens for _, tokens in parts)
+    found = {}
+    for name, tokens in parts:
+        word = name if name in _REST else category(name).name
+        found[word] = sums.share(tokens, total, " in the largest context") if tokens > 0 else ""
+    if total and sum(tokens for _, tokens in parts) == total:
+        terms = " ".join(
+            (f"{'+' if tokens >= 0 else '−'} {abs(tokens):,}" if n else f"{tokens:,}")
+            for n, (_, tokens) in enumerate(parts)
+        )
+        found |= dict.fromkeys(("tokens", "block", "share", "composition at peak"), f"{total:,} tokens = {terms}.")
+    if s.usable:
+        found["usable"] = sums.share(s.peak_tokens, s.usable, " that are usable")
+    found |= dict.fromkeys(("growth", ROW), f"The largest context has {total:,} tokens, at call {s.peak_call:,}.")
+    found["call"] = f"{s.calls:,} calls in all" + (
+        f", {s.main_calls:,} of them in the main line." if s.main_calls else "."
+    )
+    found["miss"] = f"{s.misses:,} of {s.calls:,} calls read less than was cached."
+    if s.main_usd is not None and s.calls > s.main_calls:
+        found["cost"] = f"{numbers.money(s.main_usd)} in the main line, {least_words(s)} in all."
+    return found
 
 
 Part = tuple[str, int]

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from ctxtui.views.home.columns import read_share
 from ctxtui.views.model.session_summary import CallSpent
-from ctxtui.views.text import numbers
+from ctxtui.views.text import numbers, sums
 from ctxtui.views.text.span import Span, Spans, merged, width
 
 
@@ -113,6 +113,20 @@ def _totals(sums: Sums, sessions: int, of: int = 0) -> Totals:
         read=round(read),
         of=of,
     )
+
+
+def sums_of(totals: Totals) -> dict[str, str]:
+    """What the figures of the header are made of, by the glossary's words."""
+    spent = sums.rate(totals.cost, totals.tokens, "tokens in and out")
+    once = "A call that stands in several files is counted once."
+    whole = f"{totals.tokens:,} tokens = {totals.input:,} of input + {totals.tokens - totals.input:,} of output."
+    return {
+        "tokens": f"{whole} {once}",
+        "cost": f"{spent} {once}",
+        "list price": f"{spent} {once}",
+        "hit rate": sums.share(totals.read, totals.input, " of input"),
+        "sessions": f"{totals.sessions:,} are added up" + (f", of {totals.of:,}." if totals.of else "."),
+    }
 
 
 def header(room: int, directory: str, totals: Totals) -> list[Span]:

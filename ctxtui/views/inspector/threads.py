@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +10,7 @@ from ctxtui.analysis.growth.thread_tree import Kin, Size, ordered
 from ctxtui.analysis.money.spending import row_of
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session, Thread
-from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
@@ -163,6 +163,34 @@ def table(current: str) -> Table[Kin]:
     return Table((Column("    thread", 0, name, "left"), *_FIGURES))
 
 
+def _calls(row: Kin) -> str:
+    begins = f", begun after call {row.since:,} of the line that started it" if row.since else ""
+    return f"{row.calls:,} call{'' if row.calls == 1 else 's'} of this line of context{begins}."
+
+
+def _context(row: Kin) -> str:
+    if row.tokens is None or row.peak is None:
+        return ""
+    return sums.less(row.tokens, row.peak, row.peak - row.tokens, ("now", "at its peak", "since"))
+
+
+def _sent(row: Kin) -> str:
+    if not row.sent or not row.calls:
+        return ""
+    answered = f"; they answered {row.answered:,}" if row.answered else ""
+    return f"{row.sent:,} tokens of input in {row.calls:,} calls, {row.sent // row.calls:,} each on average{answered}."
+
+
+def _spent(row: Kin) -> str:
+    return sums.rate(row.least, (row.sent or 0) + (row.answered or 0), "tokens in and out")
+
+
+def sums_of_total(rows: Sequence[Kin]) -> str:
+    """What all threads cost together, as a sum."""
+    known = [row.least for row in rows if row.least]
+    return sums.added_money(sum(known), known, "threads") if known else ""
+
+
 def _since(row: Kin, room: int) -> Span:
     none = numbers.NOT_YET if row.depth else numbers.NOT_APPLICABLE
     return Span(f"{row.since:,}" if row.since else none, "dim")
@@ -176,10 +204,10 @@ def _cost(row: Kin, room: int) -> Span:
 _WIDE: Final = 100
 """Cells of a line from which the list has every column."""
 _FIGURES: Final[tuple[Column[Kin], ...]] = (
-    Column("calls", 6, lambda row, _: Span(f"{row.calls:,}", "dim")),
-    Column("from call", 11, _since, from_width=_WIDE),
-    Column("context", 9, lambda row, _: Span(_tokens(row.tokens), "dim")),
-    Column("peak", 8, lambda row, _: Span(_tokens(row.peak), "ink")),
-    Column("sent in all", 12, lambda row, _: Span(_tokens(row.sent), "dim"), from_width=_WIDE),
-    Column("cost", 10, _cost),
+    Column("calls", 6, lambda row, _: Span(f"{row.calls:,}", "dim"), sum=_calls),
+    Column("from call", 11, _since, from_width=_WIDE, sum=_calls),
+    Column("context", 9, lambda row, _: Span(_tokens(row.tokens), "dim"), sum=_context),
+    Column("peak", 8, lambda row, _: Span(_tokens(row.peak), "ink"), sum=_context),
+    Column("sent in all", 12, lambda row, _: Span(_tokens(row.sent), "dim"), from_width=_WIDE, sum=_sent),
+    Column("cost", 10, _cost, sum=_spent),
 )

@@ -19,7 +19,7 @@ from ctxtui.analysis.content.tools import (
     used,
 )
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import bars, numbers, safe_text
+from ctxtui.views.text import bars, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
@@ -107,6 +107,22 @@ def _calls(row: ListRow, room: int) -> Span:
     return Span(f"{row.calls:,} call{'s' if row.calls != 1 else ''}", "warn" if row.calls == 0 else "dim")
 
 
+def sum_of_tokens(row: ListRow) -> str:
+    """A server's tokens as those of its tools; what one tool takes with every call."""
+    if row.tokens is None:
+        return "Its definition is not recorded."
+    if isinstance(row, ToolServer):
+        return sums.added(row.tokens, "tokens", [tool.tokens for tool in row.tools if tool.tokens], "tools")
+    return f"{row.tokens:,} tokens of every call of this context that has it."
+
+
+def sum_of_calls(row: ListRow) -> str:
+    """A server's calls as those of its tools."""
+    if isinstance(row, ToolServer):
+        return sums.added(row.calls, "calls", [tool.calls for tool in row.tools if tool.calls], "tools")
+    return f"{row.calls:,} times up to the call that is shown."
+
+
 def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
     """The list of all tools: each server, then its tools."""
     found: list[ListRow] = []
@@ -130,7 +146,7 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
     return Table(
         (
             Column("", 0, name, "left"),
-            Column("", 7, _tokens),
+            Column("", 7, _tokens, sum=sum_of_tokens),
             Column(
                 "",
                 4,
@@ -146,6 +162,6 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
                 "left",
                 gap=1,
             ),
-            Column("", 11, _calls),
+            Column("", 11, _calls, sum=sum_of_calls),
         )
     )

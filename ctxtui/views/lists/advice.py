@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.price.advice import Advice
-from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.staged_pane import paid, payback
@@ -60,14 +60,32 @@ def _risk(one: Advice, room: int) -> list[Span]:
     return [Span(cells.fit(one.risk.words, room).rstrip(), STYLE[one.risk]), Span(quoted, "warn")]
 
 
+def _sum_of_freed(one: Advice) -> str:
+    return sums.less(one.tag.after, one.tag.before, one.tag.freed, ("in the next call", "without it", "freed"))
+
+
+def _sum_of_saved(one: Advice) -> str:
+    moment, saves = one.moment, one.saves
+    if moment is None or saves is None or moment.once is None or moment.per_call is None:
+        return ""
+    later = (one.horizon - 1) * -moment.per_call
+    once = f"{'−' if moment.once >= 0 else '+'} {numbers.money(abs(moment.once))} once"
+    return f"{numbers.money(saves)} saved = {numbers.money(later)} in {one.horizon - 1:,} calls {once}."
+
+
 TABLE: Final[Table[Advice]] = Table(
     (
         Column("what", 0, lambda one, _: Span(named(one), "ink bold"), "left", gap=1, least=20),
-        Column("frees", 9, _frees),
-        Column("saves", 9, lambda one, _: Span(saved(one) if one.saves is not None else numbers.NONE, "ok bold")),
-        Column("once", 10, _once, from_width=_WIDE),
-        Column("per call", 10, _per_call, from_width=_WIDE),
-        Column("pays back", 11, _pays, from_width=_WIDE),
+        Column("frees", 9, _frees, sum=_sum_of_freed),
+        Column(
+            "saves",
+            9,
+            lambda one, _: Span(saved(one) if one.saves is not None else numbers.NONE, "ok bold"),
+            sum=_sum_of_saved,
+        ),
+        Column("once", 10, _once, from_width=_WIDE, sum=_sum_of_saved),
+        Column("per call", 10, _per_call, from_width=_WIDE, sum=_sum_of_saved),
+        Column("pays back", 11, _pays, from_width=_WIDE, sum=_sum_of_saved),
         Column("risk", 30, lambda one, room: Span(one.risk.words, STYLE[one.risk]), "left", gap=2),
     ),
     mark=2,
@@ -75,17 +93,26 @@ TABLE: Final[Table[Advice]] = Table(
 )
 
 
+def sums_of(one: Advice | None) -> dict[str, str]:
+    """The sums behind what is told of one, by the glossary's words."""
+    if one is None:
+        return {}
+    edits = f"{len(one.edits):,} edits of {len(one.names):,} policies."
+    return {"tokens": _sum_of_freed(one), "policies": edits, "saves": _sum_of_saved(one)}
+
+
 def note(every: Sequence[Advice]) -> str:
     """Over how many calls savings are added up."""
     return f"saved over the next {every[0].horizon:,} calls" if every else ""
 
 
-def lines(every: Sequence[Advice], name: str = "") -> Iterator[list[Span]]:
-    """The rows of the best, for the bill; with the command line of each where the session's `name` is given."""
+def lines(every: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span], str]]:
+    """The rows of the best, for the bill, each with the sum behind its figures; where the session's `name` is given,
+    with the command line of each."""
     for one in every[:SHOWN]:
-        yield [Span(" ✓ ", "ok"), *words(one)]
+        yield [Span(" ✓ ", "ok"), *words(one)], f"{_sum_of_freed(one)} {_sum_of_saved(one)}".strip()
         if name:
-            yield [Span(f"     {command(one, name)}", "faint")]
+            yield [Span(f"     {command(one, name)}", "faint")], ""
 
 
 def words(one: Advice) -> list[Span]:

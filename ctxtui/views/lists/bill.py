@@ -27,7 +27,7 @@ from ctxtui.analysis.session_events import duration, thousands
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
-from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -66,13 +66,15 @@ _CAUSES: Final = {
 
 
 class BillLine(NamedTuple):
-    """One line: its spans, and the call (thread, number from 1) that it leads to, if any."""
+    """One line: its spans, the call (thread, number from 1) that it leads to, if any, and what its figures are made
+    of."""
 
     spans: list[Span]
     call: tuple[str, int] | None = None
+    sum: str = ""
 
 
-def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
+def part_lines(what: Statement, room: int) -> list[BillLine]:
     """The parts as rows: tokens, share, bar, money, what it means."""
     bill = what.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
@@ -96,14 +98,17 @@ def part_lines(what: Statement, room: int) -> Iterator[list[Span]]:
         ),
         mark=0,
     )
-    for name in amounts:
-        yield table.draw(name, room)
+    found = [BillLine(table.draw(name, room), sum=_sum_of_part(name, bill)) for name in amounts]
     if bill.unpriced:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
-        yield [
-            Span(f" {'unknown':<13}", "warn"),
-            Span(f"{many(sum(bill.unpriced.values()), 'call')} of {models}: no price", "dim"),
-        ]
+        calls = many(sum(bill.unpriced.values()), "call")
+        found.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
+    return found
+
+
+def _sum_of_part(name: str, bill: Bill) -> str:
+    part = bill.parts[name]
+    return f"{sums.share_of_money(part.usd, bill.usd)} {sums.rate(part.usd, part.tokens)}".strip()
 
 
 def _meaning(name: str, bill: Bill, room: int) -> str:
@@ -119,7 +124,16 @@ def _meaning(name: str, bill: Bill, room: int) -> str:
 def rewrite_lines(what: Statement) -> list[BillLine]:
     """The dearest rewrites, each leading to its call."""
     found = dearest(what.bill.rewrites)[:REWRITES_SHOWN]
-    return [BillLine(_rewrite(one), (one.thread, one.number)) for one in found]
+    return [BillLine(_rewrite(one), (one.thread, one.number), sum_of_rewrite(one)) for one in found]
+
+
+def sum_of_rewrite(one: Missed) -> str:
+    """What a rewrite cost more than a read."""
+    return sums.lost(one.usd, one.paid)
+
+
+def _sum_of_block(one: Dear) -> str:
+    return f"{sums.times(one.tokens, one.calls)} {sums.rate(one.usd, one.tokens * one.calls, 'tokens carried')}"
 
 
 def _rewrite(one: Missed) -> list[Span]:
@@ -138,7 +152,7 @@ def _rewrite(one: Missed) -> list[Span]:
 
 def block_lines(what: Statement, room: int) -> list[BillLine]:
     """The dearest blocks."""
-    return [BillLine(_BLOCKS.draw(one, room)) for one in what.heaviest[:BLOCKS_SHOWN]]
+    return [BillLine(_BLOCKS.draw(one, room), sum=_sum_of_block(one)) for one in what.heaviest[:BLOCKS_SHOWN]]
 
 
 def _about(one: Dear, room: int) -> list[Span]:
@@ -184,16 +198,22 @@ def tool_lines(what: Statement, room: int) -> list[BillLine]:
         ),
         mark=0,
     )
-    return [BillLine(table.draw(row, room)) for row in rows]
+    return [BillLine(table.draw(row, room), sum=sums.share_of_money(row.usd, what.bill.usd)) for row in rows]
 
 
 def cure_lines(what: Statement) -> list[BillLine]:
     """What would have been cheaper, had the same calls been made."""
     found = [
-        BillLine([Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")], (cure.thread, cure.call) if cure.call else None)
+        BillLine(
+            [Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")],
+            (cure.thread, cure.call) if cure.call else None,
+            sums.share_of_money(cure.saves, what.bill.usd),
+        )
         for cure in worthwhile(what)[:CURES_SHOWN]
     ]
-    return found or [BillLine([Span(" Nothing found that would have saved more than 1 %.", "dim")])]
+    least = sums.share_of_money(WORTH * (what.bill.usd or 0.0), what.bill.usd)
+    none = Span(" Nothing found that would have saved more than 1 %.", "dim")
+    return found or [BillLine([none], sum=least)]
 
 
 def time_lines(what: Statement) -> list[BillLine]:
@@ -203,7 +223,10 @@ def time_lines(what: Statement) -> list[BillLine]:
         return []
     columns = [one for one in _TIMES if one.name != _FIRST or any(row.first_token is not None for row in rows)]
     table = Table(tuple(columns), mark=0, tail=0, style="faint")
-    return [BillLine(table.heads(0)), *(BillLine(table.draw(row, 0)) for row in rows)]
+    return [
+        BillLine(table.heads(0)),
+        *(BillLine(table.draw(row, 0), sum=f"Medians of {many(row.calls, 'call')}.") for row in rows),
+    ]
 
 
 def _size(row: Latency, room: int) -> Span:
@@ -228,7 +251,7 @@ _TIMES: Final[tuple[Column[Latency], ...]] = (
 def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
     """(title, note, lines) of each section that has something to say, for rows of `room` cells. What would help is told
     with its command line where the session's `name` is given."""
-    if parts := [BillLine(spans) for spans in part_lines(what, room)]:
+    if parts := part_lines(what, room):
         yield "the bill", "", parts
     if what.bill.rewrites:
         yield "rewrites", "dearest first", rewrite_lines(what)
@@ -242,7 +265,7 @@ def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, 
         yield (
             "from here on",
             advice.note(what.ahead) + ("" if name else "; H stages one"),
-            [BillLine(one) for one in advice.lines(what.ahead, name)],
+            [BillLine(spans, sum=said) for spans, said in advice.lines(what.ahead, name)],
         )
     if times := time_lines(what):
         yield "time", "medians", times
@@ -255,7 +278,7 @@ WORTH: Final = 0.01
 
 def sentence(what: Statement) -> str:
     """The bill in one sentence: ``$41.20 = 26.10 carry + 7.40 rewrites (7; 5 after pauses > 5 min) + ...``."""
-    parts = [_sum(what)]
+    parts = [sum_of_all(what, often=True)]
     if what.heaviest and what.bill.usd is not None:
         parts.append(f"heaviest: {_named(what.heaviest[0])} {_carried(what.heaviest[0])}")
     if what.bill.subagents >= 0.005:
@@ -265,14 +288,17 @@ def sentence(what: Statement) -> str:
     return "; ".join(parts)
 
 
-def _sum(what: Statement) -> str:
+def sum_of_all(what: Statement, *, often: bool = False) -> str:
+    """The sum of the parts, or why there is none; with how `often` was rewritten."""
     bill = what.bill
     if bill.usd is None:
         models = ", ".join(bill.unpriced)
         return f"cost unknown: no price for {safe_text.one_line(models)}" if models else "no usage recorded"
     amounts, decimals = shown_amounts(bill)
     total = sum(amounts.values())
-    words = [f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if name == REWRITES else ''}" for name in amounts]
+    words = [
+        f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if often and name == REWRITES else ''}" for name in amounts
+    ]
     more = "≥ " if bill.unpriced else ""
     return f"{more}${total:,.{decimals}f} = {' + '.join(words)}"
 

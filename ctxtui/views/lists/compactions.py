@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Again, Compaction, Fact
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.category import CATEGORIES
-from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import MARK, category
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
@@ -205,13 +205,46 @@ def _tokens(fact: Fact, room: int) -> Span:
     return Span(numbers.tokens(found) if found else numbers.NONE, "ink" if found else "faint")
 
 
+def _sum_of_tokens(fact: Fact) -> str:
+    return sums.added(_sum(fact.again), "tokens", [one.tokens for one in fact.again if one.tokens], "times")
+
+
+def _sum_of_cost(fact: Fact) -> str:
+    known = [one.usd for one in fact.again if one.usd is not None and one.tokens]
+    return sums.added_money(sum(known), known, "times") if known else ""
+
+
+def sums_of_bars(one: Compaction) -> dict[str, str]:
+    """The sums behind the bars and sentences, by the glossary's words."""
+    found: dict[str, str] = {}
+    for name, before, after in _rows(one):
+        word = name if name in ("not recorded", "residual") else category(name).name
+        if before >= 0 and after >= 0:
+            found[word] = sums.less(
+                after, before, before - after, ("after", "before", "less" if before >= after else "more")
+            )
+    whole, left = one.before.context_tokens, one.after.context_tokens
+    change = sums.less(left, whole, whole - left, ("after", "before", "less" if whole >= left else "more"))
+    found |= dict.fromkeys(("tokens", "compaction", "call"), change)
+    back = [again.tokens for fact in one.facts for again in fact.again if again.tokens]
+    if back and sum(back) == one.again_tokens:
+        found["read again"] = sums.added(one.again_tokens, "read again", back, "times")
+    return found
+
+
 TABLE: Final[Table[Fact]] = Table(
     (
         Column("  what it said", 0, _words, "left", least=10),
-        Column("stood", 6, lambda fact, _: Span(f"{fact.times:,}×", "dim"), from_width=70),
+        Column(
+            "stood",
+            6,
+            lambda fact, _: Span(f"{fact.times:,}×", "dim"),
+            from_width=70,
+            sum=lambda fact: f"{fact.times:,} blocks of the context before had it.",
+        ),
         Column("came back", 22, _back, "left", gap=2, from_width=60),
-        Column("tokens", 7, _tokens),
-        Column("cost since", 11, _cost, from_width=70),
+        Column("tokens", 7, _tokens, sum=_sum_of_tokens),
+        Column("cost since", 11, _cost, from_width=70, sum=_sum_of_cost),
     )
 )
 """A line for each fact."""

@@ -17,7 +17,7 @@ from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.word_diff import drawn
 from ctxtui.views.model.block_cache import preview_of
 from ctxtui.views.model.preview import Preview
-from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
@@ -221,6 +221,23 @@ def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> lis
     taken = max(16, cells.width(right.text) + 1)
     table = Table((Column("", 0, words, "left", least=9), Column("", taken, lambda node, _: right)), mark=0, tail=0)
     return table.draw(node, room)
+
+
+def sum_of(found: Diff, change: Change) -> str:
+    """What a difference adds to the context or takes from it."""
+    before, after = change.tokens_before or 0, change.tokens_after or 0
+    more = after - before
+    return sums.less(after, before, -more, ("tokens now", "before", "less" if more < 0 else "more"))
+
+
+def sum_of_total(found: Diff) -> str:
+    """What the figures of the first lines are made of."""
+    told = [f"They share {_blocks(found.shared)} with {found.shared_tokens:,} tokens from the start."]
+    for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
+        count, before, after = found.total(kind)
+        if count:
+            told.append(f"{_blocks(count)} {kind}, {before:,} tokens before and {after:,} now.")
+    return " ".join(told)
 
 
 def said(side: DiffSide, node: int) -> Preview:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
@@ -11,7 +11,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
-from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY, REPEAT
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -50,6 +50,11 @@ def total(rows: Sequence[Repeated]) -> list[Span]:
     return [Span(numbers.tokens(could), "ink bold"), Span(" could go", "dim")] if rows else []
 
 
+def sum_of_total(rows: Sequence[Repeated]) -> str:
+    """What could go, as a sum."""
+    return sums.added(sum(row.tokens for row in rows), "tokens", [row.tokens for row in rows], "blocks")
+
+
 def ordered(rows: Sequence[Repeated]) -> list[Repeated]:
     """Most tokens first."""
     return sorted(rows, key=lambda row: -row.tokens)
@@ -62,15 +67,18 @@ def where(row: Repeated) -> str:
     return f"turn {row.other_turn}, block {row.other_place}" if row.other_turn else f"block {row.other_place}"
 
 
-def table(say: Callable[[int], Preview]) -> Table[Repeated]:
-    """The table; `say` gives a node's block in words."""
+def table(say: Callable[[int], Preview], rows: Sequence[Repeated] = ()) -> Table[Repeated]:
+    """The table; `say` gives a node's block in words; `rows` are all of them."""
 
     def words(row: Repeated, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], say(row.repeat.node)
         lead = [REPEAT[row.repeat.kind].span, Span(" "), sign.span, Span(" ")]
         return [*lead, *one_line.words(says, sign.style, "ink" if says.loud else "dim")]
 
-    return Table((Column("", 0, words, "left", least=8), *_FIGURES))
+    could = sum(row.tokens for row in rows)
+    why, at, tokens = _FIGURES
+    tokens = replace(tokens, sum=lambda row: sums.share(row.tokens, could, " that could go"))
+    return Table((Column("", 0, words, "left", least=8), why, at, tokens))
 
 
 def _why(row: Repeated, room: int) -> Span:

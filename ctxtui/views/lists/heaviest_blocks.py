@@ -15,7 +15,7 @@ from ctxtui.analysis.content.block_weights import Weight, weights
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import numbers
+from ctxtui.views.text import numbers, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -33,11 +33,13 @@ _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
 
 @dataclass(frozen=True, slots=True)
 class HeavyBlock:
-    """A block with its category; `usd` is what it has cost since it entered, None where that is not known."""
+    """A block with its category; `usd` is what it has cost since it entered, None where that is not known; `context`
+    are the tokens of the context that it stands in."""
 
     weight: Weight
     category: int
     usd: float | None
+    context: int = 0
 
 
 def total(rows: Sequence[HeavyBlock]) -> list[Span]:
@@ -46,6 +48,12 @@ def total(rows: Sequence[HeavyBlock]) -> list[Span]:
     stable = _alike(rows)
     alike = f", cacheable: {stable}" if stable else ""
     return [Span(numbers.tokens(carried), "ink"), Span(f" carried in all{alike}", "dim")]
+
+
+def sum_of_total(rows: Sequence[HeavyBlock]) -> str:
+    """What the figure on the rule is made of."""
+    carried = [row.weight.carry for row in rows]
+    return sums.added(sum(carried), "carried", carried, "blocks")
 
 
 def _alike(rows: Sequence[HeavyBlock]) -> str | None:
@@ -74,15 +82,35 @@ def _tokens(count: int, bold: int) -> Span:
     return Span(numbers.tokens(count), "ink bold" if count >= bold else "ink")
 
 
+def _calls(one: Weight) -> str:
+    """In which calls it stood."""
+    if not one.since:
+        return "No call has read it yet."
+    return f"It came with call {one.since:,}, and {one.calls:,} call{'' if one.calls == 1 else 's'} had it."
+
+
 _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
-    Column("tokens", 8, lambda row, _: _tokens(row.weight.tokens, 1000), sort=lambda row: row.weight.tokens),
-    Column("calls", 7, lambda row, _: Span(f"{row.weight.calls:,}", "dim")),
-    Column("carry", 9, lambda row, _: _tokens(row.weight.carry, 100_000), sort=lambda row: row.weight.carry),
+    Column(
+        "tokens",
+        8,
+        lambda row, _: _tokens(row.weight.tokens, 1000),
+        sort=lambda row: row.weight.tokens,
+        sum=lambda row: sums.share(row.weight.tokens, row.context),
+    ),
+    Column("calls", 7, lambda row, _: Span(f"{row.weight.calls:,}", "dim"), sum=lambda row: _calls(row.weight)),
+    Column(
+        "carry",
+        9,
+        lambda row, _: _tokens(row.weight.carry, 100_000),
+        sort=lambda row: row.weight.carry,
+        sum=lambda row: sums.times(row.weight.tokens, row.weight.calls),
+    ),
     Column(
         "since",
         7,
         lambda row, _: Span(f"{row.weight.since:,}" if row.weight.since else numbers.NONE, "dim"),
         from_width=_WIDE,
+        sum=lambda row: _calls(row.weight),
     ),
     Column(
         "cost",
@@ -90,6 +118,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
         lambda row, _: Span(numbers.NONE if row.usd is None else numbers.money(row.usd), "dim"),
         from_width=_WIDE,
         sort=lambda row: row.usd or 0.0,
+        sum=lambda row: sums.rate(row.usd, row.weight.carry, "tokens carried"),
     ),
     Column(
         "cacheable",
@@ -102,12 +131,15 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None) -> list[HeavyBlock]:
     """Every block of the scene's context with what it carried and, as far as `ledger` knows, cost."""
     tree, running, number = scene.session.tree, scene.running, scene.number
+    context = scene.figures.context_tokens
     if stays.done < number:
         # The study's own is still on its way.
         stays = Stays(tree)
         stays.advance(scene.calls)
     found = weights(tree, scene.head, running.own, stays, number, strips_thinking=running.strips_thinking)
     return [
-        HeavyBlock(one, tree[one.node].category, ledger.block(one.node, one.tokens, number) if ledger else None)
+        HeavyBlock(
+            one, tree[one.node].category, ledger.block(one.node, one.tokens, number) if ledger else None, context
+        )
         for one in found
     ]

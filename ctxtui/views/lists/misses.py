@@ -24,7 +24,7 @@ from ctxtui.analysis.short_names import short_model
 from ctxtui.core.word_diff import word_diff
 from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.blocks.word_diff import counted, drawn
-from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import MARK, category
 from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Column, Table
@@ -106,6 +106,36 @@ def foreseen(what: Misses) -> list[Span]:
     ]
 
 
+def sum_of_tokens(one: Missed) -> str:
+    """What was written again, as what is left of what the cache held."""
+    return sums.less(one.tokens, one.read + one.tokens, one.read, ("written again", "in the cache", "read"))
+
+
+def sum_of_money(one: Missed) -> str:
+    """What was lost, as what was paid less what a read would have cost."""
+    return sums.lost(one.usd, one.paid)
+
+
+def _call(one: Missed) -> str:
+    return f"Call {one.number:,}; the one before it in this line of context was {one.base:,}."
+
+
+def sums_of_total(what: Misses) -> dict[str, str]:
+    """The sums behind the figures of the rule, by the glossary's words."""
+    tokens = sums.added(what.tokens, "written again", [one.tokens for one in what.found], "misses")
+    money = sums.added_money(what.lost, [one.usd for one in what.found], "misses")
+    whole = sums.share_of_money(what.lost, what.usd, " for all calls")
+    alarms = f"{what.false_alarms:,} of {what.calls:,} calls were foretold to miss and did not."
+    foretold = f"{what.foreseen:,} of {what.tested:,} misses that the simulator was asked about. {alarms}"
+    return {
+        "written again": tokens,
+        "lost": f"{money} {whole}".strip(),
+        "cost": f"{money} {whole}".strip(),
+        "foreseen": foretold if what.calls else "",
+        "miss": f"{what.count:,} calls read less than the one before had left.",
+    }
+
+
 def table(found: Sequence[Missed]) -> Table[Missed]:
     """The table of `found`, the dearest of which is the first; it names threads where there are several."""
     most = (found[0].usd or 0.0) if found else 0.0
@@ -120,15 +150,15 @@ def table(found: Sequence[Missed]) -> Table[Missed]:
 
     return Table(
         (
-            Column("call", 6, lambda one, _: Span(f"#{one.number}", "ink bold"), "left"),
+            Column("call", 6, lambda one, _: Span(f"#{one.number}", "ink bold"), "left", sum=_call),
             Column("time", 10, lambda one, _: Span(clock(one.at), "dim"), "left", from_width=NARROW),
             Column("cause", 20, _cause, "left", gap=1, below=NARROW),
             Column("cause", 20, _cause, "left", from_width=NARROW),
             Column("what changed", 0, what, "left", from_width=NARROW),
-            Column("again", 8, _again, below=NARROW),
-            Column("written again", 8, _again, from_width=NARROW),
+            Column("again", 8, _again, below=NARROW, sum=sum_of_tokens),
+            Column("written again", 8, _again, from_width=NARROW, sum=sum_of_tokens),
             Column("", 8, bar, "left", gap=2, from_width=_BARS),
-            Column("lost", 10, lambda one, _: Span(numbers.money(one.usd), "ink" + _bold(one))),
+            Column("lost", 10, lambda one, _: Span(numbers.money(one.usd), "ink" + _bold(one)), sum=sum_of_money),
             Column("", 0, _rest, "left", gap=1, below=NARROW, least=0),
             Column("foreseen", 8, _foreseen, "left", gap=3, from_width=NARROW),
         ),

@@ -121,20 +121,44 @@ def _money(usd: float | None) -> str:
     return numbers.NONE if usd is None else numbers.signed_money(usd)
 
 
+def _sum_of_freed(row: Proposed) -> str:
+    count = len(row.edits)
+    each = f"{(row.freed or 0):,} tokens less, by {count:,} edit{'' if count == 1 else 's'}"
+    share = f"; the next call then fills {numbers.share(row.share, 0)} of the usable window" if row.share else ""
+    return f"{each}{share}."
+
+
+def sum_of_payback(once: float | None, per_call: float | None, calls: int | None, moment: str) -> str:
+    """What is paid once, what each call then costs less, and after how many calls that is even."""
+    if once is None or per_call is None:
+        return ""
+    when = f"{moment}: " if moment else ""
+    paid = f"{when}{numbers.signed_money(once)} once and {numbers.signed_money(per_call)} for each call after it"
+    if calls is None:
+        return f"{paid}: that never pays back."
+    return f"{paid}: {'at once' if calls == 0 else f'even after {calls:,} calls'}."
+
+
+def _sum_of_price(row: Proposed) -> str:
+    return sum_of_payback(row.once, row.per_call, row.pays_back, row.moment)
+
+
 _WIDE: Final = 100
 """Cells of a line from which it has every column."""
 _PAYS: Final = 8
 TABLE: Final[Table[Proposed]] = Table(
     (
         Column("policy", 21, _name, "left"),
-        Column("edits", 6, lambda row, _: Span(f"{len(row.edits):,}", "ink"), wider=((_WIDE, 7),)),
-        Column("frees", 8, _frees, wider=((_WIDE, 9),)),
-        Column("context", 9, _share, from_width=_WIDE),
-        Column("once", 9, lambda row, _: Span(_money(row.once), paid(row.once)), wider=((_WIDE, 10),)),
-        Column("a call", 9, _per_call, below=_WIDE),
-        Column("per call", 10, _per_call, from_width=_WIDE),
-        Column("pays", _PAYS, _pays_back, below=_WIDE),
-        Column("pays back", 11, _pays_back, from_width=_WIDE),
+        Column("edits", 6, lambda row, _: Span(f"{len(row.edits):,}", "ink"), wider=((_WIDE, 7),), sum=_sum_of_freed),
+        Column("frees", 8, _frees, wider=((_WIDE, 9),), sum=_sum_of_freed),
+        Column("context", 9, _share, from_width=_WIDE, sum=_sum_of_freed),
+        Column(
+            "once", 9, lambda row, _: Span(_money(row.once), paid(row.once)), wider=((_WIDE, 10),), sum=_sum_of_price
+        ),
+        Column("a call", 9, _per_call, below=_WIDE, sum=_sum_of_price),
+        Column("per call", 10, _per_call, from_width=_WIDE, sum=_sum_of_price),
+        Column("pays", _PAYS, _pays_back, below=_WIDE, sum=_sum_of_price),
+        Column("pays back", 11, _pays_back, from_width=_WIDE, sum=_sum_of_price),
         Column("risk", 0, _risk, "left", gap=2, least=1),
     ),
     mark=2,
@@ -153,6 +177,15 @@ def details(row: Proposed, room: int, height: int) -> list[Spans]:
         words = [Span("   "), Span(f"{one.name} = {value}", "dim"), Span(note, "faint")]
         lines.append(fitted(words, max(1, room - 1)))
     return lines[: max(0, height)]
+
+
+def sum_of_notes(rows: Sequence[Proposed]) -> str:
+    """What the figures of the rule are made of."""
+    able, idle = sum(row.gains for row in rows), sum(bool(row.why) for row in rows)
+    rest = len(rows) - able - idle
+    return (
+        f"{len(rows):,} policies = {able:,} that would gain something + {idle:,} refused + {rest:,} with nothing to do."
+    )
 
 
 def notes(rows: Sequence[Proposed]) -> list[Span]:

@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.model.preview import tool_label
-from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text import cells, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
@@ -89,6 +89,24 @@ def name(session: FoundSession, room: int, *, here: bool) -> list[Span]:
     mark = Span("▸ " if here else "  ", "accent")
     title = cells.fit(safe_text.one_line(session.title or session.target), max(0, room - 5 - len(many)))
     return [mark, Span(title, "ink bold"), Span(f"  {many}", "dim")]
+
+
+def sum_of(row: Row) -> str:
+    """What the count in a line is made of."""
+    if isinstance(row, Spotted):
+        times = "once" if row.hits == 1 else f"{row.hits:,} times"
+        return f"The text stands {times} in this block" + (
+            f", which call {row.call:,} read first." if row.call else "."
+        )
+    session = row.session if isinstance(row, Folded) else row
+    hits = sum(one.hits for one in session.blocks)
+    whole = f"{len(session.blocks):,} blocks of it hold the text, {hits:,} times in all"
+    return f"{whole}; {len(session.blocks) - FEW:,} are not listed." if isinstance(row, Folded) else f"{whole}."
+
+
+def sum_of_total(found: Sequence[FoundSession]) -> str:
+    """What the count of all is made of."""
+    return sums.added(sum(len(one.blocks) for one in found), "blocks", [len(one.blocks) for one in found], "sessions")
 
 
 def more(folded: Folded, *, here: bool) -> list[Span]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.money.tool_costs import ToolCosts
 
 MISS: Final = "miss"
 COMPACTION: Final = "compaction"
@@ -107,6 +110,10 @@ class SessionSummary:
     """How it is known."""
     total_tokens: int = 0
     """Input and output of all calls."""
+    sent_tokens: int = 0
+    """The input among them, as far as calls are known one by one."""
+    read_tokens: int = 0
+    """What of that was read from a cache."""
     cost_usd: float | None = None
     """None where a price is missing."""
     known_usd: float | None = None
@@ -140,6 +147,8 @@ class SessionSummary:
     """(category, USD) as `analysis.money.spending` shares the money out; they add up to `cost_usd`."""
     by_tool: tuple[tuple[str, float], ...] = ()
     """(tool, USD), likewise."""
+    tools: tuple[ToolCosts, ...] = ()
+    """What each tool took; their calls are numbered as in `spent`."""
     refused: str = ""
     """The API's error with which it ends, where the request itself was refused and can be mended; untrusted text."""
     advice: str = ""

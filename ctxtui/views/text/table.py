@@ -20,7 +20,8 @@ ORDERED: Final = " ↓"
 class Column(Generic[Row]):
     """A column `name`, `width` cells wide; 0 is the one column that takes what the others leave, `least` cells or more.
 
-    `cell` draws a row's spans in so many cells; what is too long ends in ``…``. `gap` blanks stand before it. It is
+    `cell` draws a row's spans in so many cells; what is too long ends in ``…``. `sum` says what its figure is made of,
+    "" where that is not known. `gap` blanks stand before it. It is
     there on lines from `from_width` cells on, and `below` so many (0: on all). `wider` are (cells of a line, width):
     from there on it is as wide as that. Rows can be ordered by `sort`, where it has one.
     """
@@ -36,6 +37,7 @@ class Column(Generic[Row]):
     wider: tuple[tuple[int, int], ...] = ()
     least: int = 4
     sort: Callable[[Row], float | str] | None = None
+    sum: Callable[[Row], str] | None = None
 
     def room(self, line: int) -> int:
         """Its cells in a line of `line` cells."""
@@ -113,15 +115,26 @@ class Table(Generic[Row]):
             line.append(Span(" " * self.tail))
         return line
 
-    def head_at(self, room: int, x: int) -> str:
-        """The name of the column at cell `x` of a line of `room` cells, "" where there is none."""
+    def column_at(self, room: int, x: int) -> Column[Row] | None:
+        """The column at cell `x` of a line of `room` cells."""
         at = self.mark
         for column, wide in self.shown(room):
             at += column.gap
             if at <= x < at + wide:
-                return column.name
+                return column
             at += wide
-        return ""
+        return None
+
+    def head_at(self, room: int, x: int) -> str:
+        """The name of the column at cell `x` of a line of `room` cells, "" where there is none."""
+        column = self.column_at(room, x)
+        return column.name if column is not None else ""
+
+    def sum_at(self, row: Row, room: int, x: int) -> str:
+        """What the figure of `row` at cell `x` is made of, "" where that is not told."""
+        column = self.column_at(room, x)
+        said = self.instead is not None and self.instead(row)
+        return column.sum(row) if column is not None and column.sum is not None and not said else ""
 
     def showing(self, name: str) -> Table[Row]:
         """The same table, with the column `name` on lines of any width."""

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 
 def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None, room: int) -> list[list[Span]]:
-    """The lines for the block of `node` in `room` cells; none where nothing is known of it yet."""
+    """The lines for the block of `node` in `room` cells; none where nothing is known of it yet, nor for a rule or what
+    an edit puts in, which stand for no node."""
     # Imported here: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import weight
 
-    if node == ROOT or stays is None or not scene.running.counted(node):
+    if node <= ROOT or stays is None or not scene.running.counted(node):
         return []
     found = weight(node, scene.running.own(node), stays, scene.number)
     texts = []

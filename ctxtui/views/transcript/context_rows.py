@@ -181,13 +181,12 @@ class ContextRows:
         """The rows of what edits put in."""
         return self._staged.news if self._staged is not None else []
 
-    def compacts_before(self, index: int) -> int | None:
-        """The node before which the rule of a compaction stands that is row `index`; None where it is another row."""
+    def rule_at(self, index: int) -> RuleRow | None:
+        """The rule that is row `index`; None where it is a block, what an edit puts in, or rows folded away."""
         entry = self.entry(index)
-        if entry >= 0 or self._list is None or self.new(index) is not None:
+        if entry >= 0 or self._list is None or self.new(index) is not None or self.is_folded(index):
             return None
-        rule = self._list.rule(entry)
-        return rule.before if rule.kind == "compaction" else None
+        return self._list.rule(entry)
 
     def new_before(self, at: int) -> int | None:
         """The row of the block that an edit puts in before the raw position `at`; None where none is."""

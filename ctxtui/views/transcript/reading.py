@@ -67,7 +67,7 @@ class Reading:
         rows = self._rows
         entry = rows.entry(index)
         if entry < 0:
-            return RULE if rows.compacts_before(index) is not None or self._is_new_epoch(index) else NOTHING
+            return RULE if self._is_new_epoch(index) else NOTHING
         if entry == MISSING or self._category(entry) in _FRONT:
             return FRONT if index == 0 or not self._front(rows.entry(index - 1)) else NOTHING
         category, node = self._category(entry), rows.readings.tree[entry]

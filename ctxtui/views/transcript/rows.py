@@ -215,6 +215,9 @@ def draw_rule(rule: RuleRow, grid: Grid, cursor: str = " ") -> list[Span]:
             spans[-1] = Span(text.partition(" · by ")[0] + " ", "dim")
         hint = _COMPACTED if width(spans) + width(_COMPACTED) < grid.width else _COMPACTED[1:2]
         spans += hint if width(spans) + width(hint) < grid.width else ()
+    elif cursor.strip():
+        told = "opens its blocks" if rule.kind in ("answer", "since") else "the first call after it"
+        spans += [Span("⏎", "accent bold"), Span(f" {told} ", "faint")]
     room = grid.width - 1
     line = fitted(spans, room)
     fill = len(line[-1].text) if line[-1].text.isspace() else 0

@@ -127,7 +127,14 @@ def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list
     """A folded run, or the place where the prefix ends; `broken` are the cached tokens that are not read any more."""
     if rule.kind == BREAK:
         text = f" prefix ends here · breaks {numbers.tokens(broken)} cached "
-        lead = [Span(MARK["break"].glyph, "crit"), Span("╌╌╌╌", "write"), Span(text, "write bold")]
+        here = cursor.strip()
+        lead = [
+            Span(MARK["break"].glyph, "crit"),
+            Span(here or "╌", "accent" if here else "write"),
+            Span("╌╌╌", "write"),
+            Span(text, "write bold"),
+            *([Span("⏎", "accent bold"), Span(" what that costs ", "faint")] if here else []),
+        ]
         line = fitted(lead, grid.width - 1)
         fill = len(line[-1].text) if line[-1].text.isspace() else 0
         return [*line[:-1], Span("╌" * fill, "write"), Span(" ")] if fill else [*line, Span(" ")]

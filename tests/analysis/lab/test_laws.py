@@ -132,7 +132,7 @@ def test_a_long_run_comes_to_the_same(name: str, wire: bool) -> None:
     HIDDEN_NOW = [one.context - n for one, n in zip(run.calls, expected, strict=True)]
     recorded = [apply(Context.of_call(session.tree, call), ()) for call in calls]
     plain = [request_count(made.book, call, one).body for call, one in zip(calls, recorded, strict=True)]
-    assert HIDDEN_NOW == [one.context - n for one, n in zip(own.calls, plain, strict=True)]
+    assert [one.context - n for one, n in zip(own.calls, plain, strict=True)] == HIDDEN_NOW
     HIDDEN.clear()
     adds_up(run)
     adds_up(own)

@@ -10,6 +10,7 @@ import pytest
 
 from ctxtui.offline import offline
 from ctxtui.offline.http.hosting import RunningProvider
+from ctxtui.offline.script import parse_script
 from tests.cli.conftest import Run
 
 TASK = "read a.txt then list . then read a.txt then write `hello` to b.txt then write `hello` to Makefile"
@@ -111,3 +112,23 @@ def test_the_projects_files_and_memory_go_along(ctxtui: Run, where: tuple[str, .
     assert body.index(b"water the plants") < body.index(b"def main() -> int") < body.index(b'"text":"read core.py"')
     shown = ctxtui("show", ran.json["metadata"]["session"], "--json").json["categories"]
     assert shown["memory"] > 0 and shown["document"] > 0
+
+
+def test_only_the_tools_that_are_wanted_are_offered_and_done(
+    ctxtui: Run, where: tuple[str, ...], server: RunningProvider
+) -> None:
+    server.server.provider.playback = parse_script(
+        json.dumps({"calls": [{"name": "read_file", "input": {"path": "a.txt"}}]})
+        + "\n"
+        + json.dumps({"calls": [{"name": "grep", "input": {"pattern": "xyzzy"}}]})
+    )
+    ran = ctxtui("--set", "tools=grep list_*", "run", "look", *where, "--json")
+    first = json.loads(next(seen.body for seen in server.server.seen if b"messages" in seen.body))
+    assert [tool["name"] for tool in first["tools"]] == ["list_dir", "grep"]
+    assert ran.code == 0
+    results = [
+        json.loads(seen.body)["messages"][-1]["content"] for seen in server.server.seen if b"messages" in seen.body
+    ]
+    assert "There is no tool 'read_file'" in str(results[1]) and "xyzzy" in str(results[2])
+    every = ctxtui("budget", "--json").json["tools"]
+    assert 0 < ctxtui("--set", "tools=grep", "budget", "--json").json["tools"] < every

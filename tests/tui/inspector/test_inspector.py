@@ -247,7 +247,7 @@ async def test_new_blocks_come_into_view_and_moving_up_holds_it() -> None:
         assert "\u25cf live" in text(screen)
         await grown(story, screen, pilot, "a", "first result")
         assert screen.state.index == 1 and screen.panels.transcript.at_last and "answer to first result" in text(screen)
-        await pilot.press("up", "up")
+        await pilot.press("up", "up", "up")
         node = screen.panels.transcript.node
         await grown(story, screen, pilot, "b", "second result")
         assert screen.state.index == 1 and screen.panels.transcript.node == node

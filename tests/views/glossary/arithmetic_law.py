@@ -11,16 +11,30 @@ _SHARE: Final = re.compile(rf"({_NUMBER}) of (?:the )?({_NUMBER})(?: [a-z]+)*(?:
 _TERMS: Final = rf"{_NUMBER}(?: [\w' -]+?)?(?: ±\d+ %)?(?: [+−] {_NUMBER}(?: [\w' -]+?)?(?: ±\d+ %)?)*"
 _SUM: Final = re.compile(rf"({_TERMS}) = ({_TERMS})(?=[:.,;]|$)")
 _SAVED: Final = re.compile(rf"1 − ({_NUMBER}) / ({_NUMBER}) without a cache = ([−\d.]+) %")
-_TERM: Final = re.compile(rf"([+−])? ?({_NUMBER})")
+_TERM: Final = re.compile(rf"([+−])? ?({_NUMBER})[^+−]*")
+_TIMES: Final = re.compile(rf"({_NUMBER}) tokens × ({_NUMBER}) calls? = ({_NUMBER})")
+_RATE: Final = re.compile(rf"({_NUMBER}) for ({_NUMBER})(?: \w+)*: ({_NUMBER}) for a million")
 
 
 def claims(said: str) -> Iterator[tuple[str, float, float, float]]:
     """(what is claimed, its left side, its right side, how far rounding may part them) of all that `said` claims."""
     for found in _SHARE.finditer(said):
         part, whole, share = found.groups()
-        yield found[0], 100 * _value(part) / max(1, _value(whole)), float(share), _half(share)
+        if "$" not in part:
+            yield found[0], 100 * _value(part) / max(1, _value(whole)), float(share), _half(share)
+        elif _value(whole):
+            room = 100 * (_half(part) + _half(whole) * _value(part) / _value(whole)) / _value(whole) + _half(share)
+            yield found[0], 100 * _value(part) / _value(whole), float(share), room
     for found in _SUM.finditer(said):
-        yield _added(*found.group(0, 1, 2))
+        if "×" not in found.string[max(0, found.start() - 3) : found.start()]:
+            yield _added(*found.group(0, 1, 2))
+    for found in _TIMES.finditer(said):
+        a, b, product = map(_value, found.groups())
+        yield found[0], a * b, product, 0
+    for found in _RATE.finditer(said):
+        usd, tokens, rate = found.groups()
+        room = 1e6 * _half(usd) / max(1.0, _value(tokens)) + _half(rate)
+        yield found[0], 1e6 * _value(usd) / max(1.0, _value(tokens)), _value(rate), room
     for found in _SAVED.finditer(said):
         cost, whole, share = found.groups()
         room = 100 * (_half(cost) + _half(whole)) / max(1e-9, _value(whole))

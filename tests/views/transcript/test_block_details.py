@@ -6,7 +6,7 @@ from ctxtui.analysis.content.duplicates import IDENTICAL, WORKSPACE, Repeat
 from ctxtui.core.tree import Tree
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain
-from ctxtui.views.transcript.block_details import standing
+from ctxtui.views.transcript.block_details import details, standing
 from tests.cases.scenes import rows_of, study_of, text_of
 from tests.cases.sessions import Story, long_session, use
 
@@ -47,6 +47,15 @@ def test_an_open_block_says_how_long_it_stayed_and_what_stands_for_it() -> None:
         assert "↓ a.py was read again later" in told or "↓ /w/a.py was read again later" in told
         grid = Grid.of(pane, screen)
         assert all(len(plain(line)) <= grid.body for line in rows.details(index, grid.body))
+
+
+def test_nothing_of_a_block_is_said_of_a_row_that_is_none() -> None:
+    story = read_twice()
+    rows = shown(story)
+    # What came since is not counted yet: the tree has more nodes than there are totals.
+    story.user("more").call("done").user("and more").call("done")
+    assert rows.scene is not None
+    assert not any(details(rows.scene, entry, rows.stays, None, 80) for entry in (-1, -2, -3))
 
 
 def test_stability_is_told_in_words() -> None:

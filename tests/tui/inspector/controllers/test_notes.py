@@ -50,7 +50,7 @@ async def kept(screen: InspectorScreen, pilot: Pilot[None], count: int) -> None:
 
 async def test_a_bookmark_is_seen_at_once_and_found_again(tmp_path: Path) -> None:
     async with opened(every_category(), tmp_path) as (screen, pilot):
-        await pilot.press("up", "up")
+        await pilot.press("up", "up", "up")
         node = screen.panels.transcript.node
         await pilot.press("asterisk")
         assert stars(screen) == 1

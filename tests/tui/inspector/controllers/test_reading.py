@@ -11,7 +11,7 @@ from tests.tui.inspector.test_inspector import opened, text
 async def test_one_key_reads_another_shows_all_panes_again() -> None:
     async with opened(long_session(300), (100, 30)) as (screen, pilot):
         transcript = screen.panels.transcript
-        await pilot.press("up")
+        await pilot.press("up", "up")
         node = transcript.node
         began = time.perf_counter()
         await pilot.press("semicolon")

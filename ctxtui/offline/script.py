@@ -1,0 +1,108 @@
+"""Answers that somebody wrote beforehand, given one after the other: what a test wants a model to say and to call."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import BadConfig
+from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, Thought, Words
+from ctxtui.offline.conversation import Task, listen
+from ctxtui.offline.json_shape import members, rows
+from ctxtui.wire.request import Request
+
+_MEMBERS: Final = ("text", "thinking", "calls", "when", "again")
+_WAY_OUT: Final = (
+    'a line is {"text": "...", "thinking": "...", "calls": [{"name": "TOOL", "input": {...}}], "when": "...", '
+    '"again": true}, and needs a text or calls'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedAnswer:
+    """An answer, and what the person must have said last for it to be given ("": anything); once, or `again` and
+    again."""
+
+    answer: ModelAnswer
+    when: str = ""
+    again: bool = False
+
+
+class Script:
+    """Gives the answers in their order, each request the first one that is left and fits what the person said last.
+    It does not matter what stands in the context: a window that slides does not begin the script anew."""
+
+    def __init__(self, answers: list[ScriptedAnswer]) -> None:
+        self._left = list(answers)
+
+    def answer(self, request: Request) -> ModelAnswer | None:
+        """The answer to `request`; None where none that is left fits."""
+        talk = listen(request)
+        for n, one in enumerate(self._left):
+            if one.when in talk.task:
+                if not one.again:
+                    del self._left[n]
+                return _spelled(one.answer, talk)
+        return None
+
+
+def parse_script(text: str, place: str = "") -> Script:
+    """The script in `text`, an answer a line as JSON; empty lines are left out. Raises `BadConfig`."""
+    found: list[ScriptedAnswer] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                found.append(_answer(json.loads(line)))
+            except ValueError as error:
+                where = f"{place}:{number}" if place else f"line {number}"
+                raise BadConfig(f"no answer of a script: {error}", place=where, way_out=_WAY_OUT) from None
+    if not found:
+        raise BadConfig("a script without an answer", place=place, way_out=_WAY_OUT)
+    return Script(found)
+
+
+def _answer(value: Json) -> ScriptedAnswer:
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    unknown = ", ".join(sorted(value.keys() - set(_MEMBERS)))
+    if unknown:
+        raise ValueError(f"unknown {unknown}")
+    text, thinking, when = (_text(value, name) for name in ("text", "thinking", "when"))
+    calls = rows(value.get("calls"))
+    parts: list[Part] = [Thought(thinking)] if thinking else []
+    parts += [Words(text)] if text else []
+    parts += [_call(one) for one in calls]
+    if not text and not calls:
+        raise ValueError("neither text nor calls")
+    return ScriptedAnswer(ModelAnswer(tuple(parts), CALLS if calls else END), when, value.get("again") is True)
+
+
+def _text(value: dict[str, Json], name: str) -> str:
+    found = value.get(name, "")
+    if not isinstance(found, str):
+        raise ValueError(f"{name} is no text")
+    return found
+
+
+def _call(value: Json) -> AnsweredCall:
+    here = members(value)
+    name = here.get("name")
+    if not isinstance(name, str) or not name:
+        raise ValueError("a call without the name of its tool")
+    return AnsweredCall(name, here.get("input", {}))
+
+
+def _spelled(answer: ModelAnswer, talk: Task) -> ModelAnswer:
+    """`answer` with tools called as `talk` offers them: a name that is not offered stands for the one tool that ends
+    in it (``read_graph`` for ``mcp__memory__read_graph``), so that a script serves every client."""
+    offered = [tool.name for tool in talk.tools]
+
+    def known(part: Part) -> Part:
+        if not isinstance(part, AnsweredCall) or part.name in offered:
+            return part
+        ends = [name for name in offered if name.endswith(f"__{part.name}")]
+        return AnsweredCall(ends[0], part.arguments) if len(ends) == 1 else part
+
+    return ModelAnswer(tuple(map(known, answer.parts)), answer.ended, answer.stop)
