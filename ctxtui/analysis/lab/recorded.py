@@ -74,7 +74,15 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
             lacks, gone = before.of(call)
             lasts = rules(call).seconds(life) if rules(call).mechanism.writes_at_markers else 0.0
             yield RecordedStep(
-                call, number, at, asked_at, life, reads.floors(call), lacks, gone, bool(lasts) and pause > lasts
+                call=call,
+                number=number,
+                at=at,
+                asked_at=asked_at,
+                life=life,
+                floors=reads.floors(call),
+                lacking=lacks,
+                gone=gone,
+                cold=0 < lasts < pause,
             )
         forecast = reads.forecast(call, foretold) if foretold is not None else None
         reads.learn(call, forecast, foretold)
