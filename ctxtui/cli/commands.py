@@ -100,6 +100,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry("mcp", "ctxtui.cli.agent.mcp:mcp", "MCP servers: what their tools took, what is configured."),
             CommandEntry("run", "ctxtui.cli.agent.run:run", "Let an agent do a task without a screen; on record."),
             CommandEntry(
+                "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
+            ),
+            CommandEntry(
                 "offline",
                 "ctxtui.cli.manage.offline:offline",
                 "Serve the providers' APIs with no model: a test double.",
