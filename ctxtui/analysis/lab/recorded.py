@@ -6,7 +6,8 @@ Everything about a call is what was known before it: its own report is only what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from ctxtui.analysis.absence import NONE_GONE, Absences
 from ctxtui.analysis.book import Book
@@ -24,7 +25,8 @@ NO_BLOCKS: Final = "no block is recorded: a context cannot be rebuilt"
 NO_CALLS: Final = "no call is recorded"
 
 
-class RecordedStep(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedStep:
     """One recorded call. `number` counts all calls of the session from 1; it was sent `at` and, as its cache sees it,
     at `asked_at` (Unix seconds; None: not known). `life` is the lifetime that its client writes ("": the default),
     `floors` what it reads anyway. `lacking` are tokens that the recording lacks of it, as the reports before tell it,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
@@ -39,7 +39,8 @@ class Variant:
         return {step.policy.name: dict(step.policy.settings(step.settings)) for step in self.steps}
 
 
-class VariantCall(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantCall:
     """One call under a variant, in tokens. `id` is the recorded call's, `number` counts the calls of the session from
     1, `head` is the node of its context. `read`, `write` and `fresh` add up to `context`; None where no cache can be
     simulated. `output` is as recorded (None: not reported), `usd` None where no price is known. `rewrites`: it does
