@@ -65,6 +65,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "cost", "ctxtui.cli.money.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."
             ),
             CommandEntry(
+                "stats",
+                "ctxtui.cli.money.stats:stats",
+                "Say where tokens and money of all sessions went, and what a change did.",
+            ),
+            CommandEntry(
                 "check",
                 "ctxtui.cli.money.check:check_",
                 "Hold recordings against limits: context, cache, cost; for tests.",
