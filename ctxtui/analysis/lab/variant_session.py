@@ -57,9 +57,9 @@ def _call(
     output = call.usage.output if call.usage is not None else 0
     told = read is not None and write is not None
     fresh = context - (read or 0) - (write or 0)
+    usage = Usage(fresh=fresh, cache_read=read or 0, output=output, has_cache=told)
     hour = call.usage is not None and call.usage.write_1h > call.usage.write_5m
-    written = {"write_1h" if hour else "write_5m": write or 0}
-    usage = Usage(fresh=fresh, cache_read=read or 0, output=output, has_cache=told, **written)
+    usage = replace(usage, write_1h=write or 0) if hour else replace(usage, write_5m=write or 0)
     return replace(
         call,
         raw_head=head,

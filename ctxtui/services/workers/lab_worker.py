@@ -114,10 +114,9 @@ class _OpenLab:
 
     def go(self) -> LabProgress:
         """A few calls more."""
-        ended = True
-        for self._done in islice(self._steps, SLICE):
-            ended = False
-        if not ended:
+        done = list(islice(self._steps, SLICE))
+        if done:
+            self._done = done[-1]
             return LabProgress(self._done, self._trial.total, self._count)
         self._runs += self._trial.runs
         found = session_lab(self._bench, self._runs, self._loaded.name)
