@@ -56,9 +56,10 @@ class LabRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLab:
     """One session in the lab. `rows` begin with ``as_recorded``; `numbers` are those of the calls that were gone
-    through, of `calls` in all. `usable` is the window that is filled (tokens, 0: not known), `off` by which share of
-    the report ``as_recorded`` misses it (None: nothing was reported). `marks` are (index of a call, its sign), `notes`
-    what is to be said, `outcomes` what the recording says of its result."""
+    through, of `calls` in all, `drawn` the indexes of those of the longest thread. `usable` is the window that is
+    filled (tokens, 0: not known), `off` by which share of the report ``as_recorded`` misses it (None: nothing was
+    reported). `marks` are (index of a call, its sign), `notes` what is to be said, `outcomes` what the recording says
+    of its result."""
 
     session: str
     title: str
@@ -67,6 +68,7 @@ class SessionLab:
     usable: int
     rows: tuple[LabRow, ...]
     off: float | None
+    drawn: tuple[int, ...] = ()
     marks: tuple[tuple[int, str], ...] = ()
     notes: tuple[str, ...] = ()
     outcomes: tuple[tuple[str, str], ...] = ()
@@ -89,6 +91,7 @@ def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionL
         usable=max((bench.usable(call) for call in calls), default=0),
         rows=rows,
         off=off,
+        drawn=_longest(calls),
         marks=tuple(_marks(calls)),
         notes=tuple(_notes(bench, session, calls, runs, off)),
         outcomes=tuple((one.name, one.value) for one in session.outcomes),
@@ -124,6 +127,15 @@ def _row(run: VariantRun, reported: int | None) -> LabRow:
         refused=run.refused,
         is_recorded=variant.is_recorded,
     )
+
+
+def _longest(calls: Sequence[Call]) -> tuple[int, ...]:
+    """The indexes of the calls of the thread that has most of them."""
+    by: dict[str, list[int]] = {}
+    for index, call in enumerate(calls):
+        by.setdefault(call.thread, []).append(index)
+    longest = max(by, key=lambda thread: len(by[thread]), default="")
+    return tuple(by.get(longest, ()))
 
 
 def _marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:

@@ -103,10 +103,10 @@ def lab_table(lab: SessionLab, *, curves: bool = True) -> Table[LabLine]:
         told = variant_words(row, model=models)[len(row.policy) :]
         return [Span(safe_text.one_line(row.policy), "ink bold" if row.is_recorded else "ink"), Span(told, "dim")]
 
-    front = [Column[LabLine]("", 2, _letter_cell, "left", gap=0)] if curves else []
+    letter: Column[LabLine] = Column("", 2, _letter_cell, "left", gap=0)
     return Table(
         (
-            *front,
+            *([letter] if curves else []),
             Column("", 1, lambda line, _: Span(STAR if line.best else "", "warn"), "left", gap=1),
             Column("policy", 0, policy, "left", gap=0, least=16),
             _tokens("peak", lab.usable),
