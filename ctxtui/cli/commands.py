@@ -107,6 +107,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
             ),
+            CommandEntry("proxy", "ctxtui.cli.agent.proxy:proxy", "Stand between programs and providers: off ends it."),
             CommandEntry(
                 "offline",
                 "ctxtui.cli.manage.offline:offline",
@@ -133,6 +134,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry(
                 "share", "ctxtui.cli.edit.share:share", "Write one call as a page to give away, secrets masked."
+            ),
+            CommandEntry(
+                "report",
+                "ctxtui.cli.edit.report:report",
+                "Say what sessions came to: text, or --html: a page with charts.",
             ),
             CommandEntry("rename", "ctxtui.cli.manage.sessions_edit:rename", "Give a stored session another title."),
             CommandEntry("tag", "ctxtui.cli.manage.sessions_edit:tag", "Add or remove tags of a stored session."),
