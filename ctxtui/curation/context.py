@@ -79,7 +79,6 @@ def is_result(kind: str) -> bool:
 
 class SaidOnce:
     """What was read out of blocks already, by their digests: their content; the lines about tests and errors in a
-    result; and how often each text stands among the first `counted` blocks of the context; with its `outlines`."""
     result; whether thinking is signed; and how often each text stands among the first `counted` blocks of the context.
     `summaries` are the facts of stretches, by what they are called and the positions."""
 
