@@ -33,8 +33,8 @@ class PolicyContext:
     """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
-    `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context, and
-    `raw` what it comes to without edits, for whoever has worked it out already; `worked_out` keeps what logs (the ids of
+    `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context and
+    `raw` what it comes to without edits, for who has worked it out already; `worked_out` keeps what logs (the ids of
     their edits) made of it, for as long as many of them are tried (None: not kept)."""
 
     context: Context
