@@ -103,6 +103,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "Talk to a model: the inspector with a prompt and a running agent.",
             ),
             CommandEntry("mcp", "ctxtui.cli.agent.mcp:mcp", "MCP servers: what their tools took, what is configured."),
+            CommandEntry(
+                "agree",
+                "ctxtui.cli.agent.agree:agree",
+                "Does it still work? Send calls again under policies; compare next steps.",
+            ),
             CommandEntry("run", "ctxtui.cli.agent.run:run", "Let an agent do a task without a screen; on record."),
             CommandEntry(
                 "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."

@@ -50,11 +50,13 @@ _DROPPED: Final = frozenset({"metadata", "user", "prompt_cache_key", "safety_ide
 
 @dataclass(frozen=True, kw_only=True)
 class Resend:
-    """One request to be sent: call `number` under `variant`, its `body`, tokens of its input and of its answer at most,
-    USD at most (None: no price is known), what was `recorded` as its answer, and why it cannot be sent (`refused`)."""
+    """One request to be sent to `model`: call `number` under `variant`, its `body`, tokens of its input and of its
+    answer at most, USD at most (None: no price is known), what was `recorded` as its answer, and why it cannot be sent
+    (`refused`)."""
 
     variant: str
     number: int
+    model: str
     body: bytes
     recorded: NextStep
     input: int
@@ -184,6 +186,7 @@ def _resend(
     return Resend(
         variant=variant,
         number=number,
+        model=partner.model,
         body=asked.body,
         recorded=recorded_step(account.session, call) or NextStep(),
         input=tokens,
@@ -275,7 +278,8 @@ def within(found: Quote, budget: float) -> None:
         )
 
 
-Charge = Callable[[Usage], float | None]
+Charge = Callable[[Usage, str], float | None]
+"""Gives what a usage of a model costs in USD (None: no price is known)."""
 Tell = Callable[[int, int], None]
 """Is told how many of how many came back."""
 
@@ -304,7 +308,7 @@ async def carried_out(
                     done.append(replace(trial, error=str(error)))
                 else:
                     usage = response.billed
-                    usd = charge(usage) if usage is not None else None
+                    usd = charge(usage, one.model) if usage is not None else None
                     done.append(replace(trial, got=next_step(response.items), usage=usage, usd=usd))
             tell(len(done), len(plan))
     finally:

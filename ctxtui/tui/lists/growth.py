@@ -134,6 +134,8 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._chart.styles.height = "1fr" if wide else max(5, room * 45 // 100)
         self._chart.styles.width = "3fr" if wide else "1fr"
         self._words.styles.width = "2fr" if wide else "1fr"
+        self._words.join = "┬" if wide else ""
+        self._words.redraw()
 
     def _tell_growth(self) -> None:
         try:

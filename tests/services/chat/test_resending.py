@@ -102,7 +102,7 @@ def played(made: Session, variants: Sequence[WantedVariant], numbers: Sequence[i
     with offline(server) as running:
         partner = replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, running.url, "k", local=True))
         plan = list(planned(known, counter, settings, partner, MAIN, numbers, variants))
-        trials = asyncio.run(carried_out(plan, partner, lambda usage: None))
+        trials = asyncio.run(carried_out(plan, partner, lambda usage, model: None))
     return plan, trials, server
 
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_sent_again_says_why() -> None:
         carried_out(
             [replace(plan[0])],
             replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, "http://127.0.0.1:9", "k", local=True)),
-            lambda usage: None,
+            lambda usage, model: None,
         )
     )
     assert trials[0].got is None and trials[0].error == plan[0].refused
@@ -184,5 +184,5 @@ def test_a_provider_that_fails_is_a_trial_that_failed() -> None:
     known, counter, settings = accounted(made)
     dead = replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, "http://127.0.0.1:9", "k", local=True))
     plan: list[Resend] = list(planned(known, counter, settings, dead, MAIN, [1], []))
-    trials = asyncio.run(carried_out(plan, dead, lambda usage: None))
+    trials = asyncio.run(carried_out(plan, dead, lambda usage, model: None))
     assert trials[0].got is None and trials[0].error and agreements(trials)[0].failed == 1

@@ -124,6 +124,7 @@ class ResendController(EditController):
         return Resend(
             variant=edited,
             number=scene.index + 1,
+            model=partner.model,
             body=made.body,
             recorded=recorded_step(session, call) or NextStep(),
             input=tokens,
@@ -141,8 +142,8 @@ class ResendController(EditController):
         study, partner = self.state.study, offer.partner
         assert study is not None
 
-        def charge(usage: Usage) -> float | None:
-            cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=partner.model, usage=usage)])[0]
+        def charge(usage: Usage, model: str) -> float | None:
+            cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=model, usage=usage)])[0]
             return None if cost is None else cost.usd
 
         (trial,) = await carried_out([offer.one], partner, charge)
