@@ -53,7 +53,7 @@ async def opened(pilot: Pilot[None]) -> tuple[InspectorScreen, LabScreen]:
     assert isinstance(screen, InspectorScreen)
     await until(pilot, lambda: screen.state.complete and screen.panels.scene is not None)
     await until(pilot, lambda: screen.edits.desk is not None and screen.edits.ready())
-    await pilot.press("ampersand")
+    await pilot.press("percent_sign")
     await until(pilot, lambda: isinstance(pilot.app.screen, LabScreen))
     shown = pilot.app.screen
     assert isinstance(shown, LabScreen)
