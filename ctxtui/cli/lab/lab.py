@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ctxtui.cli.context import SessionName, config_of, opened
-from ctxtui.cli.exit_codes import code_for
+from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.lab.lab_json import lab_fields
-from ctxtui.cli.output import note, report_error, write_json
+from ctxtui.cli.lab.solved import solved_fields, solved_lines
+from ctxtui.cli.output import note, report_error, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import CtxtuiError
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.lab.report import SessionLab
     from ctxtui.analysis.lab.variant import Variant
     from ctxtui.services.config.settings import Settings
+    from ctxtui.services.lab.solve import SolvedSession
 
 _CACHES = "recorded, 5m, 1h (the client's own markers, with that lifetime), none, automatic, anchored ..."
 _RULE = (
@@ -42,6 +45,13 @@ _RULE = (
     "--cache", "caches", metavar="S", multiple=True, help="A cache strategy to try (repeatable): recorded, 5m ..."
 )
 @click.option("--model", "models", metavar="M", multiple=True, help="A model to send it to instead.")
+@click.option(
+    "--solve",
+    is_flag=True,
+    help="Seek the best policy, settings, cache strategy and lifetime; each session is held out once.",
+)
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page.")
+@click.option("--force", is_flag=True, help="Replace FILE where there is one.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def lab(
@@ -50,28 +60,44 @@ def lab(
     policies: tuple[str, ...],
     caches: tuple[str, ...],
     models: tuple[str, ...],
+    *,
+    solve: bool,
+    html: Path | None,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Try variants on recordings."""
+    from ctxtui.services.lab.solve import solved
     from ctxtui.services.lab.variants import variants
     from ctxtui.services.recordings.folder_scan import expanded
 
+    if solve and (policies or caches or models):
+        raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
     tried = variants(policies, caches, models)
+    best: list[SolvedSession] = []
     found: list[SessionLab] = []
     failed: list[tuple[str, CtxtuiError]] = []
     for name in expanded(names, settings.clients):
         try:
-            found.append(_tried(name, tried, settings))
+            if solve:
+                best.append(_solved(name, settings))
+                found.append(best[-1].lab)
+            else:
+                found.append(_tried(name, tried, settings))
         except CtxtuiError as error:
             failed.append((name, error))
     if failed and not found:
         worst = failed[0][1]
         return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
+    if html is not None:
+        _write_page(html, found, force)
     if as_json:
-        write_json(lab_fields(found))
-    else:
+        write_json({**lab_fields(found), **({"solved": solved_fields(solved(best))} if solve else {})})
+    elif html is None:
         _print(found, settings)
+        for line in solved_lines(solved(best)) if solve else ():
+            write(line)
     for name, trouble in failed:
         note(f"{name}: {trouble}")
     return code_for(failed[0][1]).number if failed else 0
@@ -90,6 +116,33 @@ def _tried(name: str, tried: list[Variant], settings: Settings) -> SessionLab:
             return True
 
         return session_in_lab(bench, tried, loaded.name, told)
+
+
+def _solved(name: str, settings: Settings) -> SolvedSession:
+    from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.lab.experiment import bench_of
+    from ctxtui.services.lab.solve import tried
+
+    loaded = opened(name, settings)
+    with Working("counting tokens") as work, counter_with_memory(settings) as counter:
+        bench = bench_of(loaded.session, counter, settings)
+
+        def told(done: int, of: int) -> bool:
+            work.say(f"call {done:,} of {of:,} under everything that is sought among")
+            return True
+
+        return tried(bench, loaded.name, settings, told)
+
+
+def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
+    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.services.config.package_data import mask_rules
+    from ctxtui.services.editing.exporting import write_private
+    from ctxtui.views.lists.lab_page import lab_page
+
+    masker = Masker(mask_rules(), Level("personal"))
+    write_private(path, lab_page(found, masker.text).encode("utf-8", "replace"), replace=force)
+    note(f"wrote {path}")
 
 
 def _print(found: list[SessionLab], settings: Settings) -> None:

@@ -29,6 +29,31 @@ USUAL: Final = (
 """The policies that are tried where none is asked for."""
 
 
+SOUGHT: Final = (
+    "truncate_results limit=1000",
+    "truncate_results",
+    "truncate_results limit=6000",
+    "truncate_results keep_last=2",
+    "externalize_large size=3000",
+    "externalize_large",
+    "externalize_large size=20000",
+    "clear_tool_results trigger=40000",
+    "clear_tool_results trigger=70000",
+    "clear_tool_results",
+    "clear_tool_results trigger=70000 keep=10",
+    "keep_rounds n=12 slack=20",
+    "keep_rounds n=30 slack=30",
+    "summarize_at tokens=60000",
+    "summarize_at tokens=100000",
+    "sliding_window n=80 slack=80",
+    "budget target=80000",
+    "dedupe_reads at_least=8000",
+)
+"""The policies and settings among which the best is sought."""
+CACHES: Final = ("5m", "1h", "automatic", "moving-tail", "static+tail", "memory-aware", "anchored")
+"""The cache strategies among which the best is sought."""
+
+
 def variants(policies: Sequence[str], caches: Sequence[str], models: Sequence[str]) -> list[Variant]:
     """``as_recorded``, and every policy asked for with every cache strategy and every model; the policies `USUAL` where
     nothing is asked for. Raises `NotFound` for what there is not, `BadConfig` for a wrong setting."""
@@ -43,6 +68,12 @@ def variants(policies: Sequence[str], caches: Sequence[str], models: Sequence[st
         if one not in found:
             found.append(one)
     return found
+
+
+def sought() -> list[Variant]:
+    """Everything among which the best is sought: policies with settings, and cache strategies."""
+    found = variants(SOUGHT, (), ())
+    return found + [one for one in variants((), CACHES, ()) if one not in found]
 
 
 def policy_named(word: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:

@@ -18,7 +18,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.experiment import bench_of
-from ctxtui.services.lab.variants import variants
+from ctxtui.services.lab.variants import sought, variants
 from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.views.lists.lab import variant_words
@@ -27,6 +27,8 @@ SLICE: Final = 8
 """Calls under all variants between two answers of the child."""
 TRY, GO, WRITE = "try", "go", "write"
 Asked = tuple[str, str, Settings]
+Tried = tuple[Sequence[str], Sequence[str], Sequence[str]] | None
+"""Policies, caches and models to try; None: all among which the best is sought."""
 
 
 class LabProgress(NamedTuple):
@@ -50,7 +52,14 @@ class LabWorker:
     ) -> Iterator[LabProgress]:
         """Try these besides what was tried before; for a worker thread. The last step has all rows. Raises
         `CtxtuiError`."""
-        step = self._ask(TRY, (tuple(policies), tuple(caches), tuple(models)))
+        yield from self._stepped((tuple(policies), tuple(caches), tuple(models)))
+
+    def seek(self) -> Iterator[LabProgress]:
+        """The same with everything among which the best is sought."""
+        yield from self._stepped(None)
+
+    def _stepped(self, asked: Tried) -> Iterator[LabProgress]:
+        step = self._ask(TRY, asked)
         while step.found is None:
             yield step
             step = self._ask(GO, None)
@@ -104,10 +113,10 @@ class _OpenLab:
         self._steps: Iterator[int] = iter(())
         self._done = self._count = 0
 
-    def begin(self, asked: tuple[Sequence[str], Sequence[str], Sequence[str]]) -> LabProgress:
+    def begin(self, asked: Tried) -> LabProgress:
         """Begin to try what was not tried yet."""
         known = [run.variant for run in self._runs]
-        new = [one for one in variants(*asked) if one not in known]
+        new = [one for one in (sought() if asked is None else variants(*asked)) if one not in known]
         self._trial = Experiment(self._bench, new)
         self._steps, self._done, self._count = iter(self._trial), 0, len(new)
         return LabProgress(0, self._trial.total, self._count)

@@ -9,6 +9,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
+from ctxtui.analysis.lab.placed_marks import strategy_of
+from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
@@ -28,14 +30,17 @@ if TYPE_CHECKING:
 
 STAGE: Final = "stage"
 OPEN: Final = "open"
+PLACE: Final = "place"
 
 
 class LabWish(NamedTuple):
-    """What the lab closes with: stage the edits of a variant (`row`), or open the session at `path`."""
+    """What the lab closes with: stage the edits of a variant (`row`), open the session at `path`, or stage the
+    breakpoints of the strategy `cache`."""
 
     kind: str
     row: LabRow | None = None
     path: str = ""
+    cache: str = ""
 
 
 class OpenVariant(Command):
@@ -73,6 +78,21 @@ class AddModel(Command):
 
     name, keys, label, short, group = "another model", ("M",), "model", "model", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.ask("model"))
+
+
+class SeekBest(Command):
+    """Seek the best policy with its settings, and the best cache strategy, for this session; `ctxtui lab --solve` holds
+    each of several sessions out once."""
+
+    name, keys, label, short, group = "seek the best", ("b",), "seek the best", "best", "the lab"
+    run = Act(lambda: LabScreen, lambda screen: screen.seek())
+
+
+class PlaceMarkers(Command):
+    """Stage the cache breakpoints of this row's strategy, or of the cheapest that was tried, in the next request."""
+
+    name, keys, label, short, group = "place its breakpoints", ("k",), "breakpoints", "marks", "the lab"
+    run = Act(lambda: LabScreen, lambda screen: screen.place())
 
 
 class ShowCurve(Command):
@@ -135,6 +155,8 @@ class LabScreen(ListScreen[LabLine, LabWish]):
     commands: ClassVar[tuple[type[Command], ...]] = (
         OpenVariant,
         StageVariant,
+        SeekBest,
+        PlaceMarkers,
         AddPolicy,
         AddCache,
         AddModel,
@@ -179,13 +201,20 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         self.pane.styles.height = min(rows + 2, max(5, self.size.height // 2))
 
     def _try(self, policies: Sequence[str], caches: Sequence[str], models: Sequence[str]) -> None:
-        self.run_worker(self._steps(policies, caches, models), thread=True, exclusive=True, group="lab")
+        self._go(lambda: self._worker.steps(policies, caches, models))
 
-    def _steps(self, policies: Sequence[str], caches: Sequence[str], models: Sequence[str]) -> Callable[[], None]:
+    def seek(self) -> None:
+        """Try everything among which the best is sought."""
+        self._go(self._worker.seek)
+
+    def _go(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
+        self.run_worker(self._steps(steps), thread=True, exclusive=True, group="lab")
+
+    def _steps(self, steps: Callable[[], Iterable[LabProgress]]) -> Callable[[], None]:
         def work() -> None:
             worker = get_current_worker()
             try:
-                for step in self._worker.steps(policies, caches, models):
+                for step in steps():
                     if worker.is_cancelled:
                         return
                     self.post_message(LabTold(step))
@@ -289,6 +318,17 @@ class LabScreen(ListScreen[LabLine, LabWish]):
             self.dismiss(LabWish(STAGE, row.row))
         else:
             self.said.say([Span("this variant makes no edits: there is nothing to stage", "dim")])
+
+    def place(self) -> None:
+        """Close with the strategy whose breakpoints are to be staged."""
+        row = self.pane.row
+        here = row.row.cache if row is not None else RECORDED
+        tried = [line.row.cache for line in self.rows if strategy_of(line.row.cache) is not None]
+        cache = here if strategy_of(here) is not None else tried[0] if tried else ""
+        if cache:
+            self.dismiss(LabWish(PLACE, cache=cache))
+        else:
+            self.said.say([Span("no strategy was tried: C tries one, b all of them", "dim")])
 
     def toggle_curve(self) -> None:
         """Show or hide the curve of the row under the cursor."""

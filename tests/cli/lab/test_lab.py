@@ -141,3 +141,31 @@ def test_a_path_that_is_named_like_the_command(ctxtui: Run, recording: Path) -> 
     Path("lab").write_bytes(recording.read_bytes())
     (session,) = ctxtui("lab", "./lab", "--policy", "none", "--json").json["sessions"]
     assert session["variants"][0]["calls"] == 14
+
+
+def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:
+    paths = []
+    for calls in (10, 14):
+        paths.append(tmp_path / f"{calls}.jsonl")
+        paths[-1].write_bytes(script(calls))
+    told = ctxtui("lab", *paths, "--solve", "--json").json["solved"]
+    assert len(told["policy"]["folds"]) == len(told["cache"]["folds"]) == 2
+    assert told["policy"]["saves"] >= 0 and told["keep_warm"][0]["break_even_seconds"] == 3600.0
+    out = ctxtui("lab", paths[0], "--solve").out
+    assert "best policy of" in out and "not known; name several" in out and "break-even" in out
+    assert ctxtui("lab", paths[0], "--solve", "--cache", "5m").code == 2
+
+
+def test_the_page_loads_nothing_from_elsewhere(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
+    page = tmp_path / "lab.html"
+    assert ctxtui("lab", recording, "--policy", "sliding_window", "--html", page).code == 0
+    text = page.read_text()
+    assert (
+        "default-src 'none'" in text
+        and "<svg" in text
+        and "sliding_window" in text
+        and "http:" not in text
+        and "https:" not in text
+    )
+    again = ctxtui("lab", recording, "--policy", "sliding_window", "--html", page)
+    assert again.code != 0 and "force" in again.err

@@ -89,12 +89,14 @@ class PoliciesController(EditController):
             self.say([Span("what came from standard input is not read again: ctxtui lab - tries it", "warn")])
             return
         from ctxtui.services.workers.lab_worker import LabWorker
-        from ctxtui.tui.lists.lab import OPEN, LabScreen, LabWish
+        from ctxtui.tui.lists.lab import OPEN, PLACE, LabScreen, LabWish
 
         def take(wish: LabWish | None) -> None:
             if wish is None:
                 return
-            if wish.kind == OPEN:
+            if wish.kind == PLACE:
+                self._place(scene, wish.cache)
+            elif wish.kind == OPEN:
                 self.access.post(Open(wish.path))
             elif wish.row is not None and self.edits.ready():
                 made = wish.row.edits.get(scene.thread or MAIN, ())
@@ -104,6 +106,18 @@ class PoliciesController(EditController):
                     self.say([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
 
         self.access.push(LabScreen(LabWorker(self.state.source.name, self.state.source.settings)), take)
+
+    def _place(self, scene: Scene, cache: str) -> None:
+        """Stage the breakpoints that the strategy `cache` sets in the next request."""
+        from ctxtui.services.lab.place import placed_breakpoints
+
+        if not self.edits.ready() or self.state.study is None:
+            return
+        made = placed_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
+        if made:
+            self.edits.stage(made)
+        else:
+            self.say([Span(f"{cache} sets no breakpoint here: its provider takes none, or there is no place", "dim")])
 
     def _stage_made(self, scene: Scene, edits: tuple[Edit, ...]) -> None:
         """Stage `edits` of the context shown; what they put outside is kept with them."""
