@@ -228,6 +228,10 @@ class Absences:
         kept = {n: one for n, one in self.of.items() if one.why == why}
         return self if len(kept) == len(self.of) else Absences(kept) if kept else NONE_GONE
 
+    def where(self, stands: Callable[[int], bool]) -> Absences:
+        """Those of these whose node `stands`."""
+        return Absences({node: one for node, one in self.of.items() if stands(node)})
+
     def less(self, since: int) -> Absences:
         """These without those that the report of call `since` showed: they are there again."""
         return Absences({n: one for n, one in self.of.items() if one.since != since})

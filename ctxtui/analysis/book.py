@@ -185,6 +185,12 @@ class Book:
         at, before = ways.at(node), ways.at(self.session.tree[node].parent)
         return {c: round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node)}
 
+    def told_as(self, node: int, recorded: int) -> None:
+        """Count `node`, which holds the block of `recorded` at another place, as the reports have that one."""
+        told = self._reported.tokens.get(recorded)
+        if told is not None:
+            self._reported.tokens.setdefault(node, told)
+
     def is_reported(self, node: int) -> bool:
         """Whether the tokens of this node's block are those of a report."""
         return node in self._reported.tokens

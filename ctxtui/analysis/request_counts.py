@@ -27,12 +27,12 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     model = call.model or book.session.model
     counts, weights, strips = book.cumulated(model), book.weights(model), book.card(model).strips_thinking
     made = call.skeleton is None
-    left_out = _left_out(applied.context) if made else ()
+    unwritten = left_out(applied.context) if made else ()
     # Anthropic's requests that are built anew have no two messages of one side in a row (`wire.translate.anthropic`).
     joins = made and applied.context.dialect == ANTHROPIC
     measured = measure or book.measure(model)
-    found = body_sums(applied, counts, weights, measured, strips=strips, left_out=left_out, joins=joins)
-    return RequestCount(sum(found), lacking(book, call), _back(book, model, applied, left_out))
+    found = body_sums(applied, counts, weights, measured, strips=strips, left_out=unwritten, joins=joins)
+    return RequestCount(sum(found), lacking(book, call), _back(book, model, applied, unwritten))
 
 
 def _back(book: Book, model: str, applied: Applied, left_out: Sequence[int]) -> int:
@@ -46,7 +46,7 @@ def _back(book: Book, model: str, applied: Applied, left_out: Sequence[int]) -> 
     return total
 
 
-def _left_out(context: Context) -> list[int]:
+def left_out(context: Context) -> list[int]:
     """The positions of what a request that is built from a transcript leaves out because the provider would refuse it:
     calls that nothing answers, and in Anthropic's dialect thinking without a signature."""
     found = context.unanswered

@@ -56,6 +56,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "budget", "ctxtui.cli.money.budget:budget", "Lay out a window and a project before a run: what fits."
             ),
             CommandEntry(
+                "lab", "ctxtui.cli.lab.lab:lab", "Replay sessions under other policies, caches, models; no model call."
+            ),
+            CommandEntry(
                 "count", "ctxtui.cli.money.count:count", "Count tokens and price of files before anyone reads them."
             ),
             CommandEntry(

@@ -163,6 +163,14 @@ class CacheForecaster:
             self._clock(call).at(call),
         )
 
+    def asked_at(self, call: Call, asked: bool) -> float:
+        """When `call` is sent, as the cache sees it (Unix seconds); `asked`: a person spoke before it."""
+        return self._at(call, asked)
+
+    def life(self, call: Call) -> str:
+        """The lifetime that the client of `call` writes, as far as its earlier calls have shown ("": the default)."""
+        return self._habit(call).life
+
     def tokens(self, call: Call) -> Callable[[Features], float]:
         """What features come to in tokens of the call's model, as far as is learnt."""
         return self._prompts.tokens(call)

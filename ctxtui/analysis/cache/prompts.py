@@ -135,6 +135,14 @@ class CachePrompts:
                 found.append((node, mark.life, 0))
         self._likely[coming.id] = [mark for mark in found if mark[0] != ROOT]
 
+    def markers(self, call: Call) -> Markers | None:
+        """The markers of `call` as its request has them, by position; None where they are not on record."""
+        return self._markers(call, self._rules(call))
+
+    def seed(self, call: Call) -> Seed:
+        """What the prefix keys of `call` begin with."""
+        return self._seed(call, self._rules(call))
+
     def expected(self, call: Call) -> bool:
         """Whether markers are taken for likely because an earlier request had them."""
         return call.id in self._likely

@@ -63,13 +63,17 @@ MOST_ROUNDS = 20
 def run(step: Step, situation: PolicyContext) -> list[Edit]:
     """The new edits that a policy proposes, until it has nothing to add to its own result (law 10): none that is in
     the log already, be it reverted; none of a pinned block."""
-    made: list[Edit] = []
+    return list(after(step, situation).log[len(situation.log) :])
+
+
+def after(step: Step, situation: PolicyContext) -> PolicyContext:
+    """`situation` with the edits of `run` under it."""
     for _ in range(MOST_ROUNDS):
-        more = proposed(step, situation.under(made) if made else situation)
+        more = proposed(step, situation)
         if not more:
             break
-        made += more
-    return made
+        situation = situation.under(more)
+    return situation
 
 
 def proposed(step: Step, situation: PolicyContext) -> list[Edit]:
@@ -85,7 +89,11 @@ def proposed(step: Step, situation: PolicyContext) -> list[Edit]:
 
 def run_all(steps: Sequence[Step], situation: PolicyContext) -> list[Edit]:
     """The new edits of several policies, each working on what those before it made."""
-    made: list[Edit] = []
+    return list(after_all(steps, situation).log[len(situation.log) :])
+
+
+def after_all(steps: Sequence[Step], situation: PolicyContext) -> PolicyContext:
+    """`situation` with the edits of `run_all` under it."""
     for step in steps:
-        made += run(step, situation.under(made) if made else situation)
-    return made
+        situation = after(step, situation)
+    return situation

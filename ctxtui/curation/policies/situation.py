@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar, cast
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
@@ -18,6 +18,7 @@ from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_res
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
 
+T = TypeVar("T")
 Settings = Mapping[str, Json]
 _MEMORY: Final = INDEX["memory"]
 
@@ -34,9 +35,9 @@ class PolicyContext:
     """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
-    `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context, for
-    whoever has worked it out already; `worked_out` keeps what logs (the ids of their edits) made of it, for as long as
-    many of them are tried (None: not kept)."""
+    `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context and
+    `raw` what it comes to without edits, for who has worked it out already; `worked_out` keeps what logs (the ids of
+    their edits) made of it, for as long as many of them are tried (None: not kept)."""
 
     context: Context
     log: tuple[Edit, ...]
@@ -48,11 +49,13 @@ class PolicyContext:
     cold: bool = False
     hidden: int = 0
     known: Applied | None = None
+    raw: int | None = None
     worked_out: dict[tuple[str, ...], Applied] | None = None
 
     def under(self, edits: Iterable[Edit]) -> PolicyContext:
         """The same with further edits."""
-        return replace(self, log=(*self.log, *edits), known=None)
+        more = tuple(edits)
+        return replace(self, log=(*self.log, *more), known=None) if more else self
 
     @cached_property
     def applied(self) -> Applied:
@@ -97,7 +100,7 @@ class PolicyContext:
                 held.update(p for target in edit.targets if (p := self.context.find(target)) is not None)
         return self.touched.get(author, frozenset()) - held
 
-    @property
+    @cached_property
     def taken_back(self) -> frozenset[int]:
         """Positions that a user took from any policy."""
         return frozenset[int]().union(*(self.released(author) for author in self.touched if author != USER))
@@ -110,9 +113,22 @@ class PolicyContext:
         return 0 if change.after is None else self.count(change.after)
 
     @cached_property
+    def results(self) -> list[int]:
+        """The positions that hold the words of tool results, in order."""
+        return self._outline("results", self._results)
+
+    def _results(self) -> list[int]:
+        found = []
+        for position, item in enumerate(self.context.items):
+            inside = item.place.role in ("tool", "function") and item.block.kind != HEADER
+            if is_result(item.block.kind) or (inside and not is_call(item.block.kind)):
+                found.append(position)
+        return found
+
+    @cached_property
     def total(self) -> int:
         """Tokens of the whole context now."""
-        raw = sum(map(self.tokens, range(len(self.context))))
+        raw = self.raw if self.raw is not None else sum(map(self.tokens, range(len(self.context))))
         changed = sum(self.size(p) - self.tokens(p) for p in self.applied.changes)
         new = sum(self.count(item.block) for one in self.applied.inserts for item in one.items)
         return self.hidden + raw + changed + new
@@ -143,17 +159,31 @@ class PolicyContext:
         change = self.applied.changes.get(position)
         return change is not None and change.after is None
 
-    @cached_property
+    @property
     def newest_call(self) -> int:
         """The index of the message that holds the newest call which has its result; the number of messages where there
         is none."""
+        return self._outline("newest call", self._newest_call)
+
+    def _outline(self, name: str, work: Callable[[], T]) -> T:
+        """What `work` finds in the context, whatever edits it is under: once for each length that it has."""
+        known = self.context.said.outlines
+        found = known.get(name)
+        if found is None or found[0] != len(self.context):
+            found = known[name] = len(self.context), work()
+        return cast(T, found[1])
+
+    def _newest_call(self) -> int:
         context = self.context
         calls = [p for p in context.partners if is_call(context.items[p].block.kind)]
         return context.message_of[max(calls)] if calls else len(context.messages)
 
-    @cached_property
+    @property
     def turns(self) -> list[Stretch]:
         """The turns, from the first thing that a person said; what is before belongs to none."""
+        return self._outline("turns", self._turns)
+
+    def _turns(self) -> list[Stretch]:
         tree, nodes = self.context.tree, self.context.nodes
         starts: list[int] = []
         number = 0
@@ -164,16 +194,22 @@ class PolicyContext:
                 starts.append(position if message is None else message.start)
         return [Stretch(a, b) for a, b in pairwise([*starts, len(nodes)])]
 
-    @cached_property
+    @property
     def said(self) -> list[Message]:
         """The messages in which a person says something, also beside tool results."""
+        return self._outline("said", self._said)
+
+    def _said(self) -> list[Message]:
         indexes = dict.fromkeys(self.context.message_of[position] for position in self.context.spoken)
         return [self.context.messages[index] for index in indexes]
 
-    @cached_property
+    @property
     def rounds(self) -> list[Stretch]:
         """The rounds: an answer of the assistant's and the results that belong to it, up to the next answer or to what
         a person says."""
+        return self._outline("rounds", self._rounds)
+
+    def _rounds(self) -> list[Stretch]:
         found: list[Stretch] = []
         spoke = False
         for index, message in enumerate(self.context.messages):

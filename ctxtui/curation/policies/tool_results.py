@@ -6,7 +6,6 @@ from typing import Final
 
 from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.curation.context import is_call, is_result
 from ctxtui.curation.policies.situation import PolicyContext
 
 CLEARED: Final = "[Old tool result content cleared]"
@@ -17,12 +16,7 @@ PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri",
 
 def results(situation: PolicyContext) -> list[int]:
     """The positions that hold the words of tool results, in order."""
-    found = []
-    for position, item in enumerate(situation.context.items):
-        inside = item.place.role in ("tool", "function") and item.block.kind != "header"
-        if is_result(item.block.kind) or (inside and not is_call(item.block.kind)):
-            found.append(position)
-    return found
+    return situation.results
 
 
 def call_of(situation: PolicyContext, position: int) -> int | None:

@@ -150,7 +150,7 @@ def _moved(
     owed, last = counts.outstanding(context.nodes[start - 1] if start else ROOT), _side(context, start - 1)
     for one in _standing(applied, start, stop):
         if one.item.block.kind == HEADER:
-            if not (joins and last == side_of(one.item) and not (one.node >= 0 and _apart(applied, one.position))):
+            if not (joins and last == side_of(one.item) and not (one.node >= 0 and kept_apart(applied, one.position))):
                 owed = plus(owed, measure(one.item.block))
             continue
         last = side_of(one.item)
@@ -159,7 +159,7 @@ def _moved(
             owed = NOTHING
     open_ = counts.outstanding(context.nodes[stop - 1] if stop else ROOT)
     more = minus(owed, open_)
-    if joins and stop < length and last == _side(context, stop) and not _apart(applied, stop):
+    if joins and stop < length and last == _side(context, stop) and not kept_apart(applied, stop):
         more = minus(more, minus(counts.outstanding(context.nodes[stop]), open_))
     if any(more):
         # A message has lost its parts, or got some: its header counts with what comes next, if anything does. One that
@@ -196,7 +196,7 @@ def _side(context: Context, position: int) -> str:
     return side_of(context.items[position]) if position >= 0 else ""
 
 
-def _apart(applied: Applied, position: int) -> bool:
+def kept_apart(applied: Applied, position: int) -> bool:
     """Whether the raw message that begins at `position` stands behind one of the same side in the recording too, which
     keeps them apart, and still does."""
     context = applied.context

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.session import MAIN
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.situation import EDITS
+from ctxtui.tui.commands.situation import CALLS, EDITS
 from ctxtui.tui.inspector.context_edits import EditController
+from ctxtui.tui.messages import Open
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -79,6 +80,45 @@ class PoliciesController(EditController):
 
         self.access.push(FindingsScreen(lambda: self.state.reported(kind), str(loaded.path or loaded.name)), take)
 
+    def lab(self) -> None:
+        """The session under other policies, caches and models; what is chosen there is opened, or staged."""
+        scene, loaded = self.panels.scene, self.state.loaded
+        if scene is None or loaded is None:
+            return
+        if self.state.source.name == "-":
+            self.say([Span("what came from standard input is not read again: ctxtui lab - tries it", "warn")])
+            return
+        from ctxtui.services.workers.lab_worker import LabWorker
+        from ctxtui.tui.lists.lab import OPEN, PLACE, LabScreen, LabWish
+
+        def take(wish: LabWish | None) -> None:
+            if wish is None:
+                return
+            if wish.kind == PLACE:
+                self._place(scene, wish.cache)
+            elif wish.kind == OPEN:
+                self.access.post(Open(wish.path))
+            elif wish.row is not None and self.edits.ready():
+                made = wish.row.edits.get(scene.thread or MAIN, ())
+                if made:
+                    self._stage_made(scene, tuple(made))
+                else:
+                    self.say([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
+
+        self.access.push(LabScreen(LabWorker(self.state.source.name, self.state.source.settings)), take)
+
+    def _place(self, scene: Scene, cache: str) -> None:
+        """Stage the breakpoints that the strategy `cache` sets in the next request."""
+        from ctxtui.services.lab.place import placed_breakpoints
+
+        if not self.edits.ready() or self.state.study is None:
+            return
+        made = placed_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
+        if made:
+            self.edits.stage(made)
+        else:
+            self.say([Span(f"{cache} sets no breakpoint here: its provider takes none, or there is no place", "dim")])
+
     def _stage_made(self, scene: Scene, edits: tuple[Edit, ...]) -> None:
         """Stage `edits` of the context shown; what they put outside is kept with them."""
         from ctxtui.curation.apply.references import externalized_content
@@ -121,6 +161,16 @@ class AdviceList(Command):
     sought = ("save", "stale", "cheaper", "recommend")
     run = Act(PoliciesController, PoliciesController.advice)
     needs = frozenset({EDITS})
+
+
+class OpenLab(Command):
+    """The lab: this session, call by call, under other policies, cache strategies and models, without a model call:
+    contexts, cost, and what each would have risked. Enter opens a variant as a session, `a` stages its edits."""
+
+    name, keys, shown, label, group = "lab: what if", ("percent_sign",), "%", "lab", "lists"
+    sought = ("compare", "policies", "cheaper", "replay", "try", "model")
+    run = Act(PoliciesController, PoliciesController.lab)
+    needs = frozenset({CALLS})
 
 
 class FindingsList(Command):

@@ -1,0 +1,45 @@
+"""The lab: a recorded session under many variants at once, call by call, without a model call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ctxtui.analysis.lab.recorded import recorded_steps, simulated_calls
+from ctxtui.analysis.lab.shared_context import SharedContext
+from ctxtui.analysis.lab.variant import Variant, VariantRun
+from ctxtui.analysis.lab.variant_pass import Bench, VariantPass
+
+Progress = Callable[[int, int], bool]
+"""Is told how many of how many calls are done; whether to go on."""
+
+
+class Experiment:
+    """The session of `bench` under each of `variants`; everything in its book must be counted. Iterated, it goes
+    through the calls and gives how many are done; then `runs` has what came of it, in the order of the variants."""
+
+    def __init__(self, bench: Bench, variants: Sequence[Variant]) -> None:
+        self._bench = bench
+        self._passes = [VariantPass(bench, variant) for variant in variants]
+        self.total = len(simulated_calls(bench.book.session))
+        self.runs: list[VariantRun] = []
+
+    def __iter__(self) -> Iterator[int]:
+        threads: dict[str, SharedContext] = {}
+        for done, step in enumerate(recorded_steps(self._bench.book, self._bench.rules), 1):
+            shared = threads.setdefault(step.call.thread, SharedContext(self._bench.book))
+            context = shared.go(step.call)
+            for one in self._passes:
+                one.take(step, shared, context)
+            yield done
+        self.runs = [one.done() for one in self._passes]
+
+
+def experiment(
+    bench: Bench, variants: Sequence[Variant], progress: Progress = lambda done, of: True
+) -> list[VariantRun]:
+    """The same at once. Nothing where `progress` says to stop."""
+    under_way = Experiment(bench, variants)
+    for done in under_way:
+        if not progress(done, under_way.total):
+            return []
+    return under_way.runs

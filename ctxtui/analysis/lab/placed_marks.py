@@ -1,0 +1,101 @@
+"""Where the cache markers of a request stand under a variant: the client's own, or those of a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.cache.prompts import CachePrompts, message_before
+from ctxtui.analysis.lab.edited_path import EditedPath
+from ctxtui.analysis.lab.variant import RECORDED
+from ctxtui.cache.marker_placement import STRATEGIES, PlacementRequest, Strategy
+from ctxtui.cache.rules import CacheRules
+from ctxtui.core.call import Call
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.apply.applied import Applied
+
+LIVES: Final = ("5m", "1h")
+"""The client's own markers, but with this lifetime for all of them."""
+
+Mark = tuple[int, float, int]
+"""A node, a lifetime in seconds, and as `CacheMark.ends`."""
+Held = Callable[[Sequence[Mark]], list[tuple[int, float]]]
+"""Gives what of a request with such markers is cached: nodes with lifetimes, the deepest first."""
+
+
+def strategy_names() -> tuple[str, ...]:
+    """Every cache strategy, as it is asked for."""
+    return (RECORDED, *LIVES, *(spelled(one.name) for one in STRATEGIES))
+
+
+def spelled(name: str) -> str:
+    """A strategy's name in one word."""
+    return name.replace(" + ", "+").replace(" ", "-")
+
+
+def strategy_of(name: str) -> Strategy | None:
+    """The strategy called so; None for the client's own markers."""
+    return next((one for one in STRATEGIES if spelled(one.name) == spelled(name)), None)
+
+
+class SentRequestHere(NamedTuple):
+    """A request under a variant: its recorded `call` with the `head` of what leaves, the edits that made it of the
+    recorded context, and the `path` on which its blocks stand. `life` is the client's lifetime ("": the default)."""
+
+    call: Call
+    head: int
+    applied: Applied
+    path: EditedPath
+    life: str
+
+
+def marks_of(
+    name: str,
+    here: SentRequestHere,
+    prompts: CachePrompts,
+    tree: Tree,
+    rules: CacheRules,
+    held: Held,
+    tokens: Callable[[int], int],
+) -> tuple[list[Mark], bool]:
+    """The markers of a request by the strategy called `name`, and whether only they are cached (OpenAI's explicit
+    breakpoints). `held` and `tokens` are as `PlacementRequest` wants them."""
+    strategy = strategy_of(name)
+    if strategy is not None:
+        if not rules.mechanism.writes_at_markers:
+            return [], False
+        asked = PlacementRequest(tree, here.head, rules, held([]), tokens)
+        return [(node, life, 0) for node, life in strategy.place(asked)], False
+    own = prompts.markers(here.call)
+    marks: list[Mark] = []
+    if own is None:
+        marks = _inferred(here, tree, rules)
+    else:
+        for mark in own.marks:
+            node = _stands_at(here, mark.item, mark.ends, tree)
+            if node != ROOT:
+                marks.append((node, mark.life, mark.ends))
+    if name in LIVES and rules.mechanism.writes_at_markers:
+        marks = [(node, rules.seconds(name), ends) for node, _, ends in marks]
+    return marks, own.explicit if own is not None else False
+
+
+def _inferred(here: SentRequestHere, tree: Tree, rules: CacheRules) -> list[Mark]:
+    """As clients do whose markers are not on record: at the ends of the last messages."""
+    if not rules.mechanism.writes_at_markers:
+        return []
+    ends = [here.head]
+    while len(ends) < rules.marked:
+        ends.append(message_before(tree, ends[-1]))
+    lasts = rules.seconds(here.life)
+    return [(node, lasts, n) for n, node in reversed(list(enumerate(ends, 1))) if node != ROOT]
+
+
+def _stands_at(here: SentRequestHere, position: int, ends: int, tree: Tree) -> int:
+    """Where the marker that stood on the block at a raw position stands now; `ROOT` where its block is out."""
+    if ends == 1:
+        return here.head
+    if ends == 2:
+        return message_before(tree, here.head)
+    change = here.applied.changes.get(position)
+    return ROOT if change is not None and change.after is None else here.path.at(position)

@@ -1,0 +1,233 @@
+"""What a lab found of one session: a row of figures and a curve for each variant, and what is to be said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ctxtui.analysis.lab.recorded import simulated_calls, why_none
+from ctxtui.analysis.lab.variant import Summaries, VariantRun
+from ctxtui.analysis.lab.variant_pass import Bench
+from ctxtui.core.call import Call, EpochStart, Fidelity
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import Edit
+from ctxtui.core.session import Session
+
+WITHIN: Final = 0.02
+"""Share of what was reported by which the variant ``as_recorded`` may be off before it is said why."""
+
+_COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabRow:
+    """A session under one variant, in tokens; None where it cannot be told. `settings` are the policy's, `given` those
+    that are not its defaults. `over` calls were above the usable window, the first of them number `first_overflow`;
+    `dependence` blocks that it took out are still quoted later. `curve` is the context of each call, `edits` by thread
+    what its policy made, `refused` why some of that was left out."""
+
+    policy: str
+    settings: dict[str, Json]
+    given: dict[str, Json]
+    cache: str
+    model: str
+    calls: int
+    peak: int
+    final: int
+    total: int
+    reported: int | None
+    read: int | None
+    write: int | None
+    fresh: int | None
+    output: int | None
+    usd: float | None
+    rewrites: int
+    over: int
+    first_overflow: int | None
+    dependence: int
+    summaries: Summaries
+    curve: tuple[int, ...]
+    edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
+    refused: str = ""
+    is_recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLab:
+    """One session in the lab. `rows` begin with ``as_recorded``; `numbers` are those of the calls that were gone
+    through, of `calls` in all, `drawn` the indexes of those of the longest thread. `usable` is the window that is
+    filled (tokens, 0: not known), `off` by which share of the report ``as_recorded`` misses it (None: nothing was
+    reported). `marks` are (index of a call, its sign), `notes` what is to be said, `outcomes` what the recording says
+    of its result."""
+
+    session: str
+    title: str
+    calls: int
+    numbers: tuple[int, ...]
+    usable: int
+    rows: tuple[LabRow, ...]
+    off: float | None
+    drawn: tuple[int, ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    outcomes: tuple[tuple[str, str], ...] = ()
+
+
+def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionLab:
+    """What `runs` say of the session of `bench`, which is called `name` where it has no id."""
+    session = bench.book.session
+    calls = simulated_calls(session)
+    reported = [call.usage.input for call in calls if call.usage is not None]
+    told = sum(reported) if reported and len(reported) == len(calls) else None
+    rows = tuple(_row(run, told) for run in runs if run.calls)
+    first = runs[0] if runs else None
+    off = (first.total - told) / told if first is not None and told else None
+    return SessionLab(
+        session=session.about.id or name,
+        title=session.about.title or name,
+        calls=len(session.calls),
+        numbers=tuple(call.number for call in first.calls) if first is not None else (),
+        usable=max((bench.usable(call) for call in calls), default=0),
+        rows=rows,
+        off=off,
+        drawn=_longest(calls),
+        marks=tuple(_marks(calls)),
+        notes=tuple(_notes(bench, session, calls, runs, off)),
+        outcomes=tuple((one.name, one.value) for one in session.outcomes),
+    )
+
+
+def _row(run: VariantRun, reported: int | None) -> LabRow:
+    variant = run.variant
+    given: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
+    return LabRow(
+        policy=variant.policy,
+        settings=variant.settings,
+        given=given,
+        cache=variant.cache,
+        model=variant.model or ", ".join(run.models),
+        calls=len(run.calls),
+        peak=run.peak,
+        final=run.final,
+        total=run.total,
+        reported=reported,
+        read=run.summed("read"),
+        write=run.summed("write"),
+        fresh=run.summed("fresh"),
+        output=run.summed("output"),
+        usd=run.usd,
+        rewrites=run.rewrites,
+        over=run.over,
+        first_overflow=run.first_overflow,
+        dependence=run.dependence,
+        summaries=run.summaries,
+        curve=tuple(call.context for call in run.calls),
+        edits=run.edits,
+        refused=run.refused,
+        is_recorded=variant.is_recorded,
+    )
+
+
+def _longest(calls: Sequence[Call]) -> tuple[int, ...]:
+    """The indexes of the calls of the thread that has most of them."""
+    by: dict[str, list[int]] = {}
+    for index, call in enumerate(calls):
+        by.setdefault(call.thread, []).append(index)
+    longest = max(by, key=lambda thread: len(by[thread]), default="")
+    return tuple(by.get(longest, ()))
+
+
+def _marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
+    seen: dict[str, int] = {}
+    for index, call in enumerate(calls):
+        before = seen.get(call.thread)
+        if before is not None and before != call.epoch.number:
+            if call.epoch.start in _COMPACTED:
+                yield index, "Σ"
+            elif call.epoch.start == EpochStart.MODEL:
+                yield index, "◊"
+        seen[call.thread] = call.epoch.number
+
+
+def _notes(
+    bench: Bench, session: Session, calls: Sequence[Call], runs: Sequence[VariantRun], off: float | None
+) -> Iterator[str]:
+    if not calls:
+        yield why_none(session)
+        return
+    first = runs[0]
+    left_out = len(session.calls) - len(calls)
+    if left_out:
+        yield f"{_many(left_out, 'call')} left out: no report, or no context on record"
+    if off is None:
+        yield "no usage is reported: contexts are counted, and there is nothing to hold them against"
+    elif abs(off) > WITHIN:
+        yield f"as recorded is off by {100 * off:+.1f} %: {_why_off(bench, calls, first)}"
+    if len(calls) == 1:
+        yield "one call: nothing could be read from a cache, and no policy shows what it does later"
+    if any(call.read is None for call in first.calls):
+        untimed = any(call.started is None for call in calls)
+        why = "calls have no time on record" if untimed else "how their provider caches is not known"
+        yield f"read, write and fresh are not told: {why}"
+    yield from _money_notes(runs)
+    if any(run.summaries.count for run in runs):
+        sums = [f"{run.variant.policy} {_many(run.summaries.count, 'summary')}" for run in runs if run.summaries.count]
+        sizes = [run.summaries.tokens / run.summaries.count for run in runs if run.summaries.count]
+        yield (
+            f"summaries stand in as facts drawn from the record, {min(sizes):,.0f} to {max(sizes):,.0f} tokens each on "
+            f"average ({'; '.join(sums)}): a model's own would be of another length"
+        )
+    if len(runs) > 1:
+        yield "answers and what tools said are as recorded in every variant: nobody asked a model again"
+    for run in runs:
+        if run.refused:
+            yield f"{run.variant.policy}: edits were left out, {run.refused}"
+
+
+def _money_notes(runs: Sequence[VariantRun]) -> Iterator[str]:
+    unpriced = dict.fromkeys(name for run in runs if run.usd is None for name in run.models)
+    if not unpriced:
+        return
+    first = next(run for run in runs if run.usd is None)
+    if any(call.output is None for call in first.calls):
+        yield "cost is not told: how long the answers were is not reported"
+    elif any(call.read is None for call in first.calls):
+        yield "cost is not told: it goes by what is read and written"
+    else:
+        yield f"cost is not told: no list price is known for {', '.join(unpriced) or 'the model'}"
+
+
+def _why_off(bench: Bench, calls: Sequence[Call], first: VariantRun) -> str:
+    """Where the figures of ``as_recorded`` part from the reports most."""
+    gaps = [
+        (call.usage.input - one.context, number, call)
+        for number, (call, one) in enumerate(zip(calls, first.calls, strict=True))
+        if call.usage is not None
+    ]
+    seen: set[str] = set()
+    starts, epochs = 0, 0
+    began: dict[str, int] = {}
+    for gap, _, call in gaps:
+        if call.thread not in seen and call.fidelity == Fidelity.TRANSCRIPT:
+            starts += gap
+        elif began.get(call.thread) not in (None, call.epoch.number):
+            epochs += gap
+        seen.add(call.thread)
+        began[call.thread] = call.epoch.number
+    whole = sum(gap for gap, _, _ in gaps)
+    if whole and starts / whole > 0.5:
+        threads = "the first call" if len(seen) == 1 else f"the first calls of {len(seen)} threads"
+        return (
+            f"{starts:,} tokens of system prompt and tools in {threads} are not recorded, and no report came before to "
+            "tell of them"
+        )
+    if whole and epochs / whole > 0.5:
+        return f"{epochs:,} tokens changed that are not recorded, where the client began anew"
+    counted = "calibrated" if bench.book.weights(calls[-1].model).calibrated else "guessed"
+    return f"blocks are counted ({counted} tokens), and no report of the call itself is looked at"
+
+
+def _many(count: int, noun: str) -> str:
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count:,} {noun if count == 1 else plural}"

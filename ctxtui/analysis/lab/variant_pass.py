@@ -1,0 +1,286 @@
+"""One variant, call by call: edits by its policy, the request that leaves, what its cache reads, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.prompts import CachePrompts
+from ctxtui.analysis.context_window import context_window
+from ctxtui.analysis.forecast import Forecaster
+from ctxtui.analysis.lab.dependence import later_quotes
+from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
+from ctxtui.analysis.lab.placed_marks import SentRequestHere, marks_of
+from ctxtui.analysis.lab.recorded import RecordedStep
+from ctxtui.analysis.lab.shared_context import SharedContext
+from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
+from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prompt import prompt
+from ctxtui.cache.rules import CacheRules
+from ctxtui.cache.simulate import Simulator
+from ctxtui.core.call import WINDOW, Call
+from ctxtui.core.category import INDEX
+from ctxtui.core.edit import Edit, in_force
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.context import Context
+from ctxtui.curation.policies.policy import after_all
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.provider_rules import rules_for
+
+_THINKING: Final = INDEX["thinking"]
+_BILLED: Final = ("usage", "iterations")
+"""What of a recorded call's extras says how its own tokens were billed: under a variant there are others."""
+
+Charge = Callable[[Call], float | None]
+"""What a call costs in USD, by its usage; None where no price is known."""
+
+
+class Bench:
+    """What the variants of one session have in common. `rules` gives how a call is cached, `charge` prices it,
+    `usable_share` is the part of a window that is filled."""
+
+    def __init__(self, book: Book, rules: Callable[[Call], CacheRules], charge: Charge, usable_share: float) -> None:
+        self.book = book
+        self.rules = rules
+        self.charge = charge
+        self.usable_share = usable_share
+        self.prefixes = Prefixes(book.session.tree)
+        self._usable: dict[tuple[str, str], int] = {}
+
+    def usable(self, call: Call) -> int:
+        """What of the window in force for `call` is to be filled, in tokens (0: not known)."""
+        key = (call.model, str(call.extra.get(WINDOW, "")))
+        found = self._usable.get(key)
+        if found is None:
+            found = self._usable[key] = context_window(self.book, call, self.usable_share).usable
+        return found
+
+    def prompts(self) -> CachePrompts:
+        """Where markers and what prefix keys begin with are read from."""
+        book = self.book
+        return CachePrompts(
+            book.session.tree, self.rules, book.cumulated, Forecaster(book.session, book.cumulated, book.card)
+        )
+
+    def as_model(self, call: Call, model: str) -> Call:
+        """`call` as it would go to `model` ("": as recorded)."""
+        if not model or model == call.model:
+            return call
+        return replace(call, model=model, provider=self.book.card(model).provider or "")
+
+
+class _Thread(NamedTuple):
+    path: EditedPath
+    since: dict[int, int]
+    """How long the context was when the block at a raw position was changed."""
+
+
+class VariantPass:
+    """Takes the calls of a session one after the other under `variant`."""
+
+    def __init__(self, bench: Bench, variant: Variant) -> None:
+        self._bench, self._book = bench, bench.book
+        self._tree = bench.book.session.tree
+        self.variant = variant
+        self._prompts = bench.prompts()
+        self._simulator = Simulator()
+        self._threads: dict[str, _Thread] = {}
+        self._last: dict[str, tuple[SharedContext, Context, Applied]] = {}
+        self._heads: dict[str, int] = {}
+        self._calls: list[VariantCall] = []
+        self._models: dict[str, None] = {}
+        self._quoted = 0
+
+    def take(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
+        """The next call, whose recorded context is `context`."""
+        call = self._bench.as_model(step.call, self.variant.model)
+        self._models[call.model or self._book.session.model] = None
+        last = self._last.get(call.thread)
+        thread = self._threads.get(call.thread)
+        if thread is None or (last is not None and last[1] is not context):
+            self._end(call.thread)
+            thread = self._thread(call, thread, context, shared.made)
+        hidden = self._hidden(step, call)
+        usable = self._bench.usable(call)
+        propose = self._proposing(step, shared, call, hidden, usable) if self.variant.steps else None
+        head, applied = thread.path.take(context, propose, shared.unwritten)
+        if last is None or last[2].changes is not applied.changes:
+            for position in applied.changes:
+                thread.since.setdefault(position, len(context))
+        self._last[call.thread] = shared, context, applied
+        self._simulated(step, call, SentRequestHere(step.call, head, applied, thread.path, step.life), hidden, usable)
+
+    def _thread(self, call: Call, before: _Thread | None, context: Context, made: bool) -> _Thread:
+        model = call.model or self._book.session.model
+        rules = rules_for(context.dialect, self._book.card(model))
+        path = EditedPath(self._tree, rules, made, self._book.told_as)
+        if before is not None:
+            path.log, path.refused = before.path.log, before.path.refused
+        found = self._threads[call.thread] = _Thread(path, {})
+        return found
+
+    def _hidden(self, step: RecordedStep, call: Call) -> int:
+        """Tokens that the recording lacks, as this variant's model would count them."""
+        if call.model == step.call.model:
+            return step.lacking
+        own, other = self._book.card(call.model).factors.text, self._book.card(step.call.model).factors.text
+        return round(step.lacking * own / other) if own and other else step.lacking
+
+    def _proposing(self, step: RecordedStep, shared: SharedContext, call: Call, hidden: int, usable: int) -> Proposing:
+        model = call.model or self._book.session.model
+        sizes = shared.sizes(model)
+        assert shared.context is not None and shared.literals is not None
+        context, literals = shared.context, shared.literals
+        rules = rules_for(context.dialect, self._book.card(model))
+
+        def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
+            literals.advance()
+            situation = PolicyContext(
+                context=context,
+                log=log,
+                tokens=sizes.at,
+                count=sizes.of,
+                usable=usable,
+                rules=rules,
+                literals=literals,
+                cold=step.cold,
+                hidden=hidden,
+                known=applied,
+                raw=sizes.whole,
+            )
+            after = after_all(self.variant.steps, situation)
+            return after.log, after.applied
+
+        return propose
+
+    def _simulated(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, usable: int) -> None:
+        model = call.model or self._book.session.model
+        self._book.cumulated(model).advance()
+        total = max(0, self._counted(model, here.head, here.head) - self._gone(step, model, here) + hidden)
+        outcome = self._outcome(step, call, here, hidden, total)
+        recorded = step.call.usage
+        output = recorded.output if recorded is not None else None
+        before = self._heads.get(call.thread, ROOT)
+        self._heads[call.thread] = here.head
+        self._calls.append(
+            VariantCall(
+                id=call.id,
+                number=step.number,
+                thread=call.thread,
+                head=here.head,
+                context=total,
+                read=outcome.read if outcome is not None else None,
+                write=outcome.written if outcome is not None else None,
+                fresh=outcome.fresh if outcome is not None else None,
+                output=output,
+                usd=self._usd(call, outcome, output),
+                rewrites=before != ROOT and not self._tree.holds(here.head, before),
+                over=0 < usable < total,
+            )
+        )
+
+    def _counted(self, model: str, node: int, head: int) -> int:
+        """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""
+        book, tree = self._book, self._tree
+        sums = sum(book.sums(model, node))
+        start = tree[head].turn_start
+        if start != ROOT and book.card(model).strips_thinking:
+            before = tree[start].parent
+            sums -= book.sum_of(model, before if tree[before].depth <= tree[node].depth else node, _THINKING)
+        return sums
+
+    def _gone(self, step: RecordedStep, model: str, here: SentRequestHere) -> int:
+        """Tokens of blocks that reports show to be gone and that the variant has not changed."""
+        if not step.gone:
+            return 0
+        changed = {change.node for change in here.applied.changes.values()}
+        left = step.gone.where(lambda node: node not in changed) if changed else step.gone
+        return sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
+
+    def _outcome(
+        self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int
+    ) -> CacheOutcome | None:
+        rules = self._bench.rules(call)
+        if step.at is None or not rules.known:
+            return None
+        known: dict[int, int] = {here.head: total, ROOT: min(hidden, total)}
+        model = call.model or self._book.session.model
+
+        def tokens(node: int) -> int:
+            found = known.get(node)
+            if found is None:
+                found = known[node] = min(total, hidden + self._counted(model, node, here.head))
+            return found
+
+        seed = self._prompts.seed(call)
+        base = prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
+
+        def held(_: object) -> list[tuple[int, float]]:
+            return [(spot.node, life) for spot, life in self._simulator.held(base, step.at or 0.0)]
+
+        marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens)
+        answer = None
+        if rules.answers or rules.mechanism.keeps_answers:
+            recorded = step.call
+            answer = self._tree.extend(here.head, self._tree.items(recorded.response_head, recorded.sent_head))
+        made = prompt(
+            self._bench.prefixes,
+            rules,
+            seed,
+            here.head,
+            tokens,
+            marks,
+            total=total,
+            explicit=explicit,
+            answer=answer,
+        )
+        at = step.at if step.asked_at is None else step.asked_at
+        outcome = self._simulator.ask(made, at)
+        self._simulator.take(outcome if at == step.at else self._simulator.ask(made, step.at))
+        shared = self._tree.common(here.head, step.call.sent_head)
+        floor = step.floors.warm if outcome.read else step.floors.cold
+        return outcome.reading(min(floor, tokens(shared)))
+
+    def _usd(self, call: Call, outcome: CacheOutcome | None, output: int | None) -> float | None:
+        if outcome is None or output is None:
+            return None
+        extra = {key: value for key, value in call.extra.items() if key not in _BILLED}
+        return self._bench.charge(replace(call, usage=outcome.usage(output), extra=extra))
+
+    def _end(self, thread: str) -> None:
+        """The context of `thread` ends here: what of it was taken out and quoted later is counted."""
+        known = self._last.pop(thread, None)
+        if known is None or not self.variant.steps:
+            return
+        shared, _, applied = known
+        assert shared.literals is not None
+        self._quoted += later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
+
+    def done(self) -> VariantRun:
+        """What all calls came to."""
+        for thread in list(self._last):
+            self._end(thread)
+        edits = {name: tuple(one.path.log) for name, one in self._threads.items() if one.path.log}
+        made = [edit for log in edits.values() for edit in in_force(log) if edit.does.stands_for]
+        sizes = [self._tokens_of(str(edit.given.get("text") or "")) for edit in made]
+        refused = next((one.path.refused for one in self._threads.values() if one.path.refused), "")
+        return VariantRun(
+            variant=self.variant,
+            calls=tuple(self._calls),
+            models=tuple(self._models),
+            dependence=self._quoted,
+            summaries=Summaries(len(made), sum(sizes)),
+            edits=edits,
+            refused=refused,
+        )
+
+    def _tokens_of(self, words: str) -> int:
+        from ctxtui.core import block
+        from ctxtui.tokens.weights import tokens
+
+        model = next(iter(self._models), "")
+        return round(tokens(self._book.measure(model)(block.text(words)), self._book.weights(model)))

@@ -1,0 +1,73 @@
+"""A variant as a session of its own: its contexts as they would have left, with the usage that was simulated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ctxtui.analysis.lab.variant import VariantRun
+from ctxtui.core.call import Call
+from ctxtui.core.session import CallSeen, Described, Session, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+
+SIMULATED = "simulated"
+"""In `Call.extra` of a variant's calls, True: nobody reported what they used."""
+
+
+def variant_session(session: Session, run: VariantRun, title: str) -> Session:
+    """`session` under the variant of `run`, called `title`."""
+    found = Session()
+    about = session.about
+    found.apply(
+        Described(
+            id=f"{about.id or 'session'}-what-if", title=title, source=about.source, cwd=about.cwd, client=about.client
+        )
+    )
+    for thread in session.threads.values():
+        found.apply(ThreadSeen(thread.id, thread.label, thread.parent))
+    known = {ROOT: ROOT}
+    for one in run.calls:
+        call = session.calls[one.id]
+        head = _copied(session.tree, found.tree, known, one.head)
+        answer = session.tree.items(call.response_head, call.sent_head)
+        reply = found.tree.extend(head, answer)
+        found.apply(CallSeen(_call(call, run, head, reply, one.read, one.write, one.context)))
+        found.apply(TipMoved(one.thread, reply))
+    return found
+
+
+def _copied(tree: Tree, other: Tree, known: dict[int, int], head: int) -> int:
+    """The node of `other` that holds the context `head` of `tree`."""
+    behind: list[int] = []
+    node = head
+    while node not in known:
+        behind.append(node)
+        node = tree[node].parent
+    made = known[node]
+    for node in reversed(behind):
+        here = tree[node]
+        made = known[node] = other.child(made, here.block, here.place)
+    return made
+
+
+def _call(
+    call: Call, run: VariantRun, head: int, reply: int, read: int | None, write: int | None, context: int
+) -> Call:
+    model = run.variant.model or call.model
+    output = call.usage.output if call.usage is not None else 0
+    told = read is not None and write is not None
+    fresh = context - (read or 0) - (write or 0)
+    usage = Usage(fresh=fresh, cache_read=read or 0, output=output, has_cache=told)
+    hour = call.usage is not None and call.usage.write_1h > call.usage.write_5m
+    usage = replace(usage, write_1h=write or 0) if hour else replace(usage, write_5m=write or 0)
+    return replace(
+        call,
+        raw_head=head,
+        sent_head=head,
+        response_head=reply,
+        model=model,
+        provider=call.provider if model == call.model else "",
+        usage=usage,
+        skeleton=None,
+        extra={**{k: v for k, v in call.extra.items() if k not in ("usage", "iterations")}, SIMULATED: True},
+    )

@@ -1,0 +1,169 @@
+"""`ctxtui lab`: recorded sessions, call by call, through other policies, cache strategies and models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.exit_codes import WrongUse, code_for
+from ctxtui.cli.lab.lab_json import lab_fields
+from ctxtui.cli.lab.solved import solved_fields, solved_lines
+from ctxtui.cli.output import note, report_error, write, write_json
+from ctxtui.cli.progress import Working
+from ctxtui.core.errors import CtxtuiError
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.lab.report import SessionLab
+    from ctxtui.analysis.lab.variant import Variant
+    from ctxtui.services.config.settings import Settings
+    from ctxtui.services.lab.solve import SolvedSession
+
+_CACHES = "recorded, 5m, 1h (the client's own markers, with that lifetime), none, automatic, anchored ..."
+_RULE = (
+    "A path that is named like a command opens as ./lab. PATH is a file, a folder (every recording in it), a session's "
+    "id, or -."
+)
+
+
+@click.command(
+    "lab",
+    help="Take recorded sessions, call by call, through other policies, cache strategies and models, and say what each "
+    "would have come to: peak and final context, tokens sent, read, written and fresh, cost, rewrites, calls over the "
+    "usable window, and what it took out that was quoted later. No model is called: answers are as recorded.\n\n"
+    f"{_RULE} Without --policy, --cache and --model the usual policies are tried. NAME may have settings behind it: "
+    "'budget target=80000'.\n\n\b\n"
+    "Example: ctxtui lab session.jsonl --policy keep_rounds --cache recorded --cache 1h",
+)
+@click.argument("names", metavar="PATH...", nargs=-1, required=True, type=SessionName())
+@click.option(
+    "--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile to try (repeatable)."
+)
+@click.option(
+    "--cache", "caches", metavar="S", multiple=True, help="A cache strategy to try (repeatable): recorded, 5m ..."
+)
+@click.option("--model", "models", metavar="M", multiple=True, help="A model to send it to instead.")
+@click.option(
+    "--solve",
+    is_flag=True,
+    help="Seek the best policy, settings, cache strategy and lifetime; each session is held out once.",
+)
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page.")
+@click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def lab(
+    context: click.Context,
+    names: tuple[str, ...],
+    policies: tuple[str, ...],
+    caches: tuple[str, ...],
+    models: tuple[str, ...],
+    *,
+    solve: bool,
+    html: Path | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Try variants on recordings."""
+    from ctxtui.services.lab.solve import solved
+    from ctxtui.services.lab.variants import variants
+    from ctxtui.services.recordings.folder_scan import expanded
+
+    if solve and (policies or caches or models):
+        raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
+    settings = config_of(context).settings
+    tried = variants(policies, caches, models)
+    best: list[SolvedSession] = []
+    found: list[SessionLab] = []
+    failed: list[tuple[str, CtxtuiError]] = []
+    for name in expanded(names, settings.clients):
+        try:
+            if solve:
+                best.append(_solved(name, settings))
+                found.append(best[-1].lab)
+            else:
+                found.append(_tried(name, tried, settings))
+        except CtxtuiError as error:
+            failed.append((name, error))
+    if failed and not found:
+        worst = failed[0][1]
+        return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
+    if html is not None:
+        _write_page(html, found, force)
+    if as_json:
+        write_json({**lab_fields(found), **({"solved": solved_fields(solved(best))} if solve else {})})
+    elif html is None:
+        _print(found, settings)
+        for line in solved_lines(solved(best)) if solve else ():
+            write(line)
+    for name, trouble in failed:
+        note(f"{name}: {trouble}")
+    return code_for(failed[0][1]).number if failed else 0
+
+
+def _tried(name: str, tried: list[Variant], settings: Settings) -> SessionLab:
+    from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.lab.experiment import bench_of, session_in_lab
+
+    loaded = opened(name, settings)
+    with Working("counting tokens") as work, counter_with_memory(settings) as counter:
+        bench = bench_of(loaded.session, counter, settings)
+
+        def told(done: int, of: int) -> bool:
+            work.say(f"call {done:,} of {of:,} under {len(tried)} variants")
+            return True
+
+        return session_in_lab(bench, tried, loaded.name, told)
+
+
+def _solved(name: str, settings: Settings) -> SolvedSession:
+    from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.lab.experiment import bench_of
+    from ctxtui.services.lab.solve import tried
+
+    loaded = opened(name, settings)
+    with Working("counting tokens") as work, counter_with_memory(settings) as counter:
+        bench = bench_of(loaded.session, counter, settings)
+
+        def told(done: int, of: int) -> bool:
+            work.say(f"call {done:,} of {of:,} under everything that is sought among")
+            return True
+
+        return tried(bench, loaded.name, settings, told)
+
+
+def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
+    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.services.config.package_data import mask_rules
+    from ctxtui.services.editing.exporting import write_private
+    from ctxtui.views.lists.lab_page import lab_page
+
+    masker = Masker(mask_rules(), Level("personal"))
+    write_private(path, lab_page(found, masker.text).encode("utf-8", "replace"), replace=force)
+    note(f"wrote {path}")
+
+
+def _print(found: list[SessionLab], settings: Settings) -> None:
+    from ctxtui.cli.paint import Painter, rule, width
+    from ctxtui.views.lists import lab as views
+    from ctxtui.views.text import safe_text
+    from ctxtui.views.text.span import Span, plain
+
+    painter, room = Painter(settings.glyphs), width()
+    for number, one in enumerate(found):
+        if number:
+            painter.line(())
+        title = f"{safe_text.one_line(one.title)} · {one.calls:,} call{'s' if one.calls != 1 else ''}"
+        painter.line(rule(title, plain(views.told(one))))
+        if one.rows:
+            table = views.lab_table(one, curves=False)
+            painter.line(table.heads(room))
+            for line in views.lab_lines(one):
+                painter.line(table.draw(line, room))
+        for told in views.notes(one):
+            first, *more = safe_text.wrap(plain(told), room - 2) or [""]
+            painter.line([Span(first, told[0].style)])
+            for rest in more:
+                painter.line([Span(f"  {rest.lstrip()}", told[0].style)])

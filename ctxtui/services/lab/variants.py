@@ -1,0 +1,98 @@
+"""The variants that are asked for by name: policies and profiles, cache strategies, models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+from ctxtui.analysis.lab.placed_marks import spelled, strategy_names
+from ctxtui.analysis.lab.variant import AS_RECORDED, RECORDED, Variant
+from ctxtui.core.errors import NotFound
+from ctxtui.curation.policies.policy import Policy, Step
+from ctxtui.curation.policies.profile import parse_profile, single
+from ctxtui.curation.policies.settings_text import settings_of
+from ctxtui.services.config.policy_registry import every_policy
+
+USUAL: Final = (
+    "budget",
+    "keep_rounds",
+    "externalize_large",
+    "summarize_at",
+    "hybrid",
+    "sliding_window",
+    "truncate_results",
+    "clear_tool_results",
+    "dedupe_reads",
+)
+"""The policies that are tried where none is asked for."""
+
+
+SOUGHT: Final = (
+    "truncate_results limit=1000",
+    "truncate_results",
+    "truncate_results limit=6000",
+    "truncate_results keep_last=2",
+    "externalize_large size=3000",
+    "externalize_large",
+    "externalize_large size=20000",
+    "clear_tool_results trigger=40000",
+    "clear_tool_results trigger=70000",
+    "clear_tool_results",
+    "clear_tool_results trigger=70000 keep=10",
+    "keep_rounds n=12 slack=20",
+    "keep_rounds n=30 slack=30",
+    "summarize_at tokens=60000",
+    "summarize_at tokens=100000",
+    "sliding_window n=80 slack=80",
+    "budget target=80000",
+    "dedupe_reads at_least=8000",
+)
+"""The policies and settings among which the best is sought."""
+CACHES: Final = ("5m", "1h", "automatic", "moving-tail", "static+tail", "memory-aware", "anchored")
+"""The cache strategies among which the best is sought."""
+
+
+def variants(policies: Sequence[str], caches: Sequence[str], models: Sequence[str]) -> list[Variant]:
+    """``as_recorded``, and every policy asked for with every cache strategy and every model; the policies `USUAL` where
+    nothing is asked for. Raises `NotFound` for what there is not, `BadConfig` for a wrong setting."""
+    known = every_policy()
+    asked = list(policies) or ([] if caches or models else list(USUAL))
+    ways: list[tuple[str, tuple[Step, ...]]] = [(AS_RECORDED, ())]
+    ways += [way for word in asked if (way := policy_named(word, known))[0] != AS_RECORDED]
+    strategies = [_strategy(name) for name in caches] or [RECORDED]
+    found = [Variant()]
+    for (name, steps), cache, model in product(ways, strategies, list(models) or [""]):
+        one = Variant(policy=name, steps=steps, cache=cache, model=model)
+        if one not in found:
+            found.append(one)
+    return found
+
+
+def sought() -> list[Variant]:
+    """Everything among which the best is sought: policies with settings, and cache strategies."""
+    found = variants(SOUGHT, (), ())
+    return found + [one for one in variants((), CACHES, ()) if one not in found]
+
+
+def policy_named(word: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
+    """A policy's or profile's name with its steps. After a colon may stand settings: ``budget:target=80000``."""
+    if word in (AS_RECORDED, "none"):
+        return AS_RECORDED, ()
+    path = Path(word)
+    if word not in known and (path.suffix == ".toml" or path.is_file()):
+        if not path.is_file():
+            raise NotFound("no such profile", place=word)
+        profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, word)
+        return profile.name or path.stem, profile.steps
+    name, _, given = word.replace(" ", ":", 1).partition(":")
+    step = single(name, known)
+    return name, (Step(step.policy, settings_of(step.policy, given)) if given else step,)
+
+
+def _strategy(name: str) -> str:
+    known = strategy_names()
+    if spelled(name) not in known:
+        raise NotFound(f"no cache strategy {name!r}", way_out=f"strategies: {', '.join(known)}")
+    return spelled(name)

@@ -1,0 +1,72 @@
+"""Recordings for the lab: one body as the requests by which it grew, with reports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from ctxtui.analysis.absence import NONE_GONE
+from ctxtui.core import canonical
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
+from ctxtui.core.tree import ROOT
+from ctxtui.core.usage import Usage
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.wire.registry import DIALECTS
+
+COUNTER = Counter()
+FRONT = 3_000
+"""Tokens of system prompt and tools that a transcript lacks."""
+START = 1_750_000_000.0
+PROVIDERS = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai"}
+
+
+def grown(body: dict[str, Any], dialect: str, rng: Random, *, wire: bool = True) -> Session:
+    """`body` as a session: a call before every answer, and one at its end. With `wire` every request is on record as it
+    was sent, else only the conversation is."""
+    key = "input" if dialect == "openai_responses" else "messages"
+    every = body[key]
+    session, at = Session(), START
+    session.apply(Described(id="grown", title="grown"))
+    ends = [n for n, one in enumerate(every) if n and _answers(one) and not _answers(every[n - 1])]
+    head = ROOT
+    for number, end in enumerate([*ends, len(every)], 1):
+        request = DIALECTS[dialect].decode_request(canonical.dumps({**body, key: every[:end]}), None)
+        head = session.tree.extend(ROOT, request.items)
+        stop = next((n for n in range(end, len(every)) if not _answers(every[n])), len(every))
+        after = DIALECTS[dialect].decode_request(canonical.dumps({**body, key: every[:stop]}), None)
+        reply = session.tree.extend(ROOT, after.items)
+        call = Call(
+            f"call_{number}",
+            MAIN,
+            raw_head=head,
+            sent_head=head,
+            response_head=reply if session.tree.holds(reply, head) else head,
+            provider=PROVIDERS[dialect],
+            model=body["model"],
+            started=at,
+            ended=at + 2,
+            fidelity=Fidelity.WIRE if wire else Fidelity.TRANSCRIPT,
+            skeleton=request.skeleton if wire else None,
+        )
+        session.apply(CallSeen(call))
+        at += rng.choice([5.0, 40.0, 200.0, 400.0])
+    session.apply(TipMoved(MAIN, head))
+    return reported(session, 0 if wire else FRONT)
+
+
+def reported(session: Session, front: int) -> Session:
+    """`session` with reports that say what its blocks come to, and `front` tokens more."""
+    book = book_for(session, COUNTER, Settings())
+    count_all(book, COUNTER)
+    for call in list(session.calls.values()):
+        tokens = front + sum(book.read_sums(call.model, call.sent_head, NONE_GONE))
+        session.apply(CallSeen(replace(call, usage=Usage(fresh=tokens, output=20))))
+    return session
+
+
+def _answers(one: dict[str, Any]) -> bool:
+    return one.get("role") == "assistant" or one.get("type") in ("function_call", "reasoning", "custom_tool_call")
