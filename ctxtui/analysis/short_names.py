@@ -28,15 +28,16 @@ class Names:
     def call(self, call_id: str, node: int | None = None) -> BlockContent | None:
         """What call `call_id` asked for; None where it is not in the tree. Of several calls of one id it is the last
         before `node`, in its context."""
-        found = self._of(call_id, node)
+        found = self.asked(call_id, node)
         return None if found is None else read(self._tree[found].block)
 
     def tool(self, call_id: str, node: int | None = None) -> str:
         """The tool that call `call_id` called, as in `call`; "" where the call is not in the tree."""
-        found = self._of(call_id, node)
+        found = self.asked(call_id, node)
         return "" if found is None else self._tools[found]
 
-    def _of(self, call_id: str, node: int | None) -> int | None:
+    def asked(self, call_id: str, node: int | None = None) -> int | None:
+        """The node of call `call_id`, as in `call`; None where it is not in the tree."""
         for one in self._tree.nodes(self._seen):
             if CATEGORIES[one.category] == "tool_call":
                 got = read(one.block)
@@ -48,6 +49,10 @@ class Names:
             return known[-1] if known else None
         # Some agents count their calls anew in every conversation.
         return next((one for one in reversed(known) if one < node and self._tree.holds(node, one)), known[-1])
+
+    def result_of(self, node: Node) -> int | None:
+        """The node of the call that the result of `node` answers; None where it is not in the tree."""
+        return self.asked(read(node.block).call_id or self.answered(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
         """The tool's name for definitions, calls and results; else the first words of the text."""

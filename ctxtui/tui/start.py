@@ -84,7 +84,7 @@ def _commands() -> dict[str, tuple[type[Command], ...]]:
     """The commands of every screen, by the name of the screen."""
     from ctxtui.tui import lists
     from ctxtui.tui.chat.commands import CHAT
-    from ctxtui.tui.home.screen import HOME
+    from ctxtui.tui.home.commands import HOME
     from ctxtui.tui.inspector.commands import INSPECTOR
     from ctxtui.tui.lists.list_screen import PageScreen
 

@@ -105,6 +105,10 @@ class Stays:
     def _key(self, node: int) -> _Key:
         return self._tree[node].block.digest, self._nth.get(node, 0)
 
+    def nth(self, node: int) -> int:
+        """Which of the same blocks in its context the block of `node` is, from 1; 0 for one that was not met."""
+        return self._nth.get(node, 0)
+
     def back(self, calls: int) -> None:
         """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""
         while self.done > calls:

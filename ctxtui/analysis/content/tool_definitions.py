@@ -18,6 +18,7 @@ _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"
 _SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
 """Keys that name the server of a tool or a call (facts §1, §4)."""
 _LISTS: Final = ("tools", "allowed_tools")
+_MCP: Final = re.compile(rb'"(?:server_name|mcp_server_name|server_label|toolset_name)":|"type":"mcp')
 _REFERENCE: Final = re.compile(
     rb'"type":"tool_reference","tool_name":"([^"\\]+)"|"tool_name":"([^"\\]+)","type":"tool_reference"'
 )
@@ -91,6 +92,11 @@ def referred(block: Block) -> list[str]:
     if b"tool_reference" not in block.body:
         return []
     return [(first or second).decode("utf-8", "replace") for first, second in _REFERENCE.findall(block.body)]
+
+
+def is_mcp(block: Block, server: str) -> bool:
+    """Whether a definition or call shows that `server` is an MCP server: some clients group their own tools, too."""
+    return f'"mcp__{server}'.encode() in block.body or _MCP.search(block.body) is not None
 
 
 def split_name(name: str) -> tuple[str, str]:

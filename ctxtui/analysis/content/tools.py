@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.tool_definitions import Defined, called, definitions, referred
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
@@ -50,6 +51,18 @@ class _Definition(NamedTuple):
     node: int
     share: float
     deferred: bool
+
+
+class Homes:
+    """Which server defines a tool, where its call does not name one: of the `defined` (server, name)."""
+
+    def __init__(self, defined: Iterable[tuple[str, str]]) -> None:
+        self._defined = list(defined)
+        self._servers: dict[str, str] = {name: server for server, name in self._defined}
+
+    def server(self, server: str, name: str) -> str:
+        """The server of the tool `name` whose call names `server`, or none ("")."""
+        return server or self._servers.get(name, "")
 
 
 class ToolUse:
@@ -98,12 +111,10 @@ class ToolUse:
         return sorted(found, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
 
     def _resolved(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
-        """Calls under the server that defines their tool, where they do not name it themselves."""
-        homes: dict[str, str] = {name: server for server, name in self._defined}
+        homes = Homes(self._defined)
         found: Counter[tuple[str, str]] = Counter()
         for (server, name), count in calls.items():
-            known = (server, name) in self._defined
-            found[(server if server or known else homes.get(name, "")), name] += count
+            found[homes.server(server, name), name] += count
         return found
 
     def _tool(self, server: str, name: str, calls: int, own: Callable[[int], int] | None) -> ToolFigures:
@@ -114,30 +125,39 @@ class ToolUse:
         return ToolFigures(server, name, round(own(defined.node) * defined.share) if own else None, state, calls)
 
     def _is_found(self, server: str, name: str) -> bool:
-        return bool(self._found & {name, f"{server}.{name}", f"mcp__{server}__{name}", f"{server}__{name}"})
+        return not self._found.isdisjoint(spellings(server, name))
 
 
-def used(tree: Tree, calls: Iterable[Call]) -> Counter[tuple[str, str]]:
+def tool_calls(stays: Stays, tree: Tree) -> Iterator[tuple[int, int]]:
+    """Every tool call of a thread once, also where the context has lost it since: its node, and the number (from 0) of
+    the call whose answer it was, or seems to be where the answer is not on record."""
+    for node in stays.every():
+        if tree[node].category == _CALL:
+            made, first = stays.answered(node), stays.first(node) or 0
+            yield node, max(0, first - 1) if made is None else made
+    for node in stays.answers():
+        made = stays.answered(node)
+        if tree[node].category == _CALL and stays.first(node) is None and made is not None:
+            yield node, made
+
+
+def used(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
     """How often each tool, by (server, name) as its calls say, was called in these `calls` of a thread, their answers
-    included: also where the context has lost it since."""
-    found: Counter[tuple[str, str]] = Counter()
-    seen: set[str] = set()
-    head = ROOT
-    for call in calls:
-        end = call.response_head if tree.holds(call.response_head, call.sent_head) else call.sent_head
-        for node in tree.path(end, tree.common(head, end)):
-            block = tree[node].block
-            if tree[node].category == _CALL and block.digest not in seen:
-                seen.add(block.digest)
-                found[called(block)] += 1
-        head = end
-    return found
+    included."""
+    stays = Stays(tree)
+    stays.advance(calls)
+    return Counter(called(tree[node].block) for node, _ in tool_calls(stays, tree))
 
 
 def _server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:
     ordered = sorted(tools, key=lambda tool: (-(tool.tokens or 0), -tool.calls, tool.name))
     known = [tool.tokens for tool in ordered if tool.tokens is not None]
     return ToolServer(name, tuple(ordered), sum(known) if known else None, sum(tool.calls for tool in ordered))
+
+
+def spellings(server: str, name: str) -> tuple[str, ...]:
+    """How a search's result may name the tool `name` of `server`."""
+    return name, f"{server}.{name}", f"mcp__{server}__{name}", f"{server}__{name}"
 
 
 def totals(servers: Sequence[ToolServer]) -> tuple[int, int]:

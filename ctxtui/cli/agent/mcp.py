@@ -12,6 +12,7 @@ import click
 from ctxtui.cli import exit_codes
 from ctxtui.cli.agent.serve import serve
 from ctxtui.cli.context import config_of
+from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -24,16 +25,30 @@ if TYPE_CHECKING:
     from ctxtui.services.mcp.server_leave import ServerLeave
 
 
-@click.group("mcp")
-def mcp() -> None:
-    """MCP servers: which are configured, what their tools cost in every request.
+@click.group("mcp", invoke_without_command=True)
+@click.option(
+    "--in", "folder", metavar="FOLDER", type=click.Path(path_type=Path), help="Only the recordings in FOLDER, or below."
+)
+@click.option("--since", type=Age(), metavar="AGE", help="Only calls within an age: 7d, 12h ...")
+@click.option("--by", type=click.Choice(["server", "tool"]), default="tool", help="One row for each (default: tool).")
+@click.option("--all", "every", is_flag=True, help="Also tools that are built in, or name no MCP server.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def mcp(context: click.Context, folder: Path | None, since: float | None, by: str, every: bool, as_json: bool) -> None:
+    """Alone: the ledger of tools over all sessions: what each MCP server's definitions took, in tokens, calls and
+    money, what use was made of them, and whether to keep, defer or drop each. Sessions are read once and remembered.
 
     Servers are named in your configuration ([mcp.NAME] with command and args, or url). Those of a project (its
     ctxtui.toml or .mcp.json) start only after you allowed them, as they are then.
 
     \b
+    Example: ctxtui mcp --since 30d
     Example: ctxtui mcp size tools.json --max 5000
     """
+    if context.invoked_subcommand is None:
+        from ctxtui.cli.agent.mcp_ledger import tell
+
+        tell(config_of(context).settings, folder, since, by, every=every, as_json=as_json)
 
 
 mcp.add_command(serve)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -12,11 +10,11 @@ import click
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_call, by_category, by_tool, merged, summed
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
+from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.cli.progress import Working
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
@@ -36,7 +34,6 @@ from ctxtui.services.library.spending import (
 )
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.bill import LABEL, spent_words
-from ctxtui.views.model.session_summary import SAMPLES
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -142,19 +139,7 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
 
 
 def _all(settings: Settings, by: str) -> Spent:
-    from ctxtui.services.library.library import SessionLibrary
-    from ctxtui.services.workers.summary_worker import from_store
-
-    shelf = SessionLibrary(settings, Path.cwd())
-    found = [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]
-    if shelf.trouble:
-        note(f"the database was left out: {shelf.trouble}")
-    with Working("reading") as work:
-        known = [from_store(one, settings) for one in found if one.stored and not one.path]
-        for one in shelf.figures(found, Event()):
-            known.append(one)
-            work.say(f"{len(known)} of {len(found)} sessions")
-    known.sort(key=lambda one: one.mtime)
+    known = known_sessions(settings)
     failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
     rows = rows_of(known, by) if by else []
     return Spent(rows, totals_by(known), versions=(library_version(),), failed=failed)

@@ -18,7 +18,8 @@ _OPENING: Final = re.compile(r"[\[{]")
 
 class CompactionRules(NamedTuple):
     """What is done to every object: members of a name in `drop` go; `rename` gives others another name; a member in
-    `flatten` that is an object becomes the text ``key=value, key=value`` of its members."""
+    `flatten` that is an object becomes the text ``key=value, key=value`` of its members, and goes where they say
+    nothing."""
 
     drop: frozenset[str] = frozenset()
     rename: Mapping[str, str] = {}
@@ -71,15 +72,19 @@ def _apply(value: Json, rules: CompactionRules) -> Json:
         return [_apply(item, rules) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        rules.rename.get(key, key): _member(key, item, rules) for key, item in value.items() if key not in rules.drop
-    }
+    made: dict[str, Json] = {}
+    for key, item in value.items():
+        if key in rules.drop:
+            continue
+        name = rules.rename.get(key, key)
+        if key not in rules.flatten or not isinstance(item, dict):
+            made[name] = _apply(item, rules)
+        elif words := _flat(item, rules):
+            made[name] = words
+    return made
 
 
-def _member(key: str, item: Json, rules: CompactionRules) -> Json:
-    return _flat(item) if key in rules.flatten and isinstance(item, dict) else _apply(item, rules)
-
-
-def _flat(value: dict[str, Json]) -> str:
-    said = [(key, item) for key, item in value.items() if item not in (None, "", [], {}, False)]
+def _flat(value: dict[str, Json], rules: CompactionRules) -> str:
+    made = _apply(value, rules)
+    said = [(key, item) for key, item in made.items() if item not in (None, "", [], {}, False)]
     return ", ".join(f"{key}={item if isinstance(item, str) else canonical.text_of(item)}" for key, item in said)

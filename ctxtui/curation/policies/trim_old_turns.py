@@ -22,7 +22,9 @@ FIRST: Final = 120
 LONGEST: Final = 600
 """Characters of one placeholder's words."""
 
-_FIELD: Final = re.compile(r"\{(\w+)\}")
+NOTHING: Final = "none"
+"""What stands for a placeholder that the message does not fill."""
+_FIELD: Final = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
@@ -30,7 +32,8 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     them: one text for all texts of a message.
 
     Placeholders: ``{turn}`` the message's number, ``{first}`` its first words, ``{names}`` every ``name`` in its JSON;
-    any other word the JSON under that key.
+    any other word the JSON under that key (``{buttons.name}``: under one key inside another), else what the message
+    says behind that word and a colon; ``none`` where it says nothing.
     """
     said = situation.said
     old = list(enumerate(said[: max(0, len(said) - settings["keep"])], 1))
@@ -69,9 +72,29 @@ def filled(template: str, turn: int, text: str) -> str:
             return " ".join(text[: FIRST * 2].split())[:FIRST]
         if key == "names":
             return ", ".join(dict.fromkeys(str(one) for one in _under(held, "name")))[:LONGEST]
-        return " ".join(one if isinstance(one, str) else canonical.text_of(one) for one in _under(held, key))[:LONGEST]
+        return _said(held, text, key)[:LONGEST] or NOTHING
 
     return _FIELD.sub(word, template)
+
+
+def _said(held: Json, text: str, key: str) -> str:
+    """What `held`, the JSON of a message's `text`, or a line of the text has under `key`."""
+    for part in key.split("."):
+        held = _under(held, part)
+    if held or "." in key:
+        return ", ".join(dict.fromkeys(_plain(one) for one in held if one is not None))
+    spelled = r"[ _-]".join(map(re.escape, key.split("_")))
+    line = re.search(rf"(?im)^\W*{spelled}\W*[:=][ \t]*(\S[^\n]*?)[ \t]*$", text)
+    return line[1] if line else ""
+
+
+def _plain(value: Json) -> str:
+    """A value as people write it: lists in brackets without quotes, objects as ``key=value``."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plain, value))}]"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={_plain(item)}" for key, item in value.items())
+    return value if isinstance(value, str) else canonical.text_of(value)
 
 
 def _under(value: Json, key: str) -> list[Json]:
@@ -90,7 +113,7 @@ POLICY = Policy(
     propose,
     {"template": TEMPLATE, "keep": 1, "slack": 1, "least": 20},
     {
-        "template": "text with {turn}, {first}, {names} or a JSON key",
+        "template": "text with {turn}, {first}, {names}, a JSON key ({buttons.name}), or the word before a colon",
         "keep": "newest messages left whole",
         "slack": "old messages before it acts",
         "least": "tokens that each must save",

@@ -10,6 +10,7 @@ from typing import Any, Final
 from ctxtui import __version__
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.labels.labelling import Labelling
+from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.pricing.price import call_rates
@@ -28,7 +29,7 @@ from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 8
+VERSION: Final = 10
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
@@ -85,9 +86,9 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         spelled = repr(settings.labels)
         labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
         version = _version(settings, labelling)
-        kept = memory.summary(seen.path, seen.size, seen.mtime, version)
+        kept = remembered(seen, memory, version)
         if kept is not None:
-            return replace(seen, **_from_json(kept))
+            return kept
         counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
         try:
             found = summarised(seen, settings, counter)
@@ -100,6 +101,17 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         return found
 
     return answer
+
+
+def remembered(seen: SessionSummary, memory: Memory, version: str) -> SessionSummary | None:
+    """`seen` as `memory` knows it, of the file as it is now; None where it does not."""
+    kept = memory.summary(seen.path, seen.size, seen.mtime, version)
+    return None if kept is None else replace(seen, **_from_json(kept))
+
+
+def version_for(settings: Settings) -> str:
+    """Under which version summaries are remembered."""
+    return _version(settings, rules_in_force(settings.labels))
 
 
 def _version(settings: Settings, labelling: Labelling) -> str:
@@ -121,4 +133,10 @@ def _from_json(kept: dict[str, Any]) -> dict[str, Any]:
         "by_category": tuple((name, usd) for name, usd in kept["by_category"]),
         "by_tool": tuple((name, usd) for name, usd in kept["by_tool"]),
         "spent": tuple(CallSpent(*own) for own in kept["spent"]),
+        "tools": tuple(map(_tool, kept["tools"])),
     }
+
+
+def _tool(kept: dict[str, Any]) -> ToolCosts:
+    carried = tuple((first, end) for first, end in kept["carried"])
+    return ToolCosts(**{**kept, "carried": carried, "called": tuple(kept["called"])})

@@ -18,9 +18,10 @@ from ctxtui.services.config.clients import places_of
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
-from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, Situation, bindings, offered
+from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
+from ctxtui.tui.home.commands import ARCHIVED, FILE, HOME, READABLE, STORED, HomeActions
 from ctxtui.tui.home.loader import TICK, Figured, Filled, Sessions, SessionsListed, Touched, Watch
 from ctxtui.tui.home.panels import HomeHeader
 from ctxtui.tui.home.session_actions import Changes
@@ -29,159 +30,26 @@ from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.columns import shortened_home, sorts
+from ctxtui.views.home.columns import shortened_home
 from ctxtui.views.home.session_list import Sought
 from ctxtui.views.home.totals import sums_of
 
 if TYPE_CHECKING:
     from ctxtui.tui.dialogs.find import Everywhere
+    from ctxtui.tui.lists.stats import StatsSource
+    from ctxtui.tui.lists.tool_ledger import Ledger
     from ctxtui.views.glossary.spots import Spot
 
 
 _AT_ONCE = 4
 """Keys of the key line before the one that leaves: open, filter, find, sort."""
-FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
-"""Facts about the session under the cursor: it is a file, the database holds it, it is archived, it can be read."""
 
 
-class _Change(Command):
-    """A command that changes the session under the cursor, or copies it."""
-
-    what: ClassVar[str] = ""
-
-    def __init_subclass__(cls) -> None:
-        cls.run = Act(lambda: HomeScreen, lambda home: home.change(cls.what))
-        super().__init_subclass__()
-
-
-class OpenSession(Command):
-    """Open the session under the cursor in the inspector."""
-
-    name, keys, label, group = "open session", ("enter",), "open", "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.open_session())
-    needs = frozenset({READABLE})
-
-
-class FilterSessions(Command):
-    """Show only sessions in which every word occurs: title, model, source, directory, first text, tags."""
-
-    name, keys, label, group = "filter sessions", ("slash",), "filter", "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.filter())
-
-
-class FindText(Command):
-    """Find a text in the blocks of every session; Enter opens one at the hit."""
-
-    name, keys, label, short, group = "find text in all sessions", ("f",), "find text", "find", "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.find())
-
-
-class NextSort(Command):
-    """Sort by the next column."""
-
-    name, keys, label, group = "sort by next column", ("s",), "sort", "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.sort())
-
-    @classmethod
-    def help(cls) -> str:
-        """The help line, with the columns."""
-        return f"Sort by the next column: {', '.join(column.name for column in sorts())}."
-
-
-class SortByCost(Command):
-    """The dearest session first; again: the cheapest."""
-
-    name, keys, group = "sort by cost", ("dollar_sign",), "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.sort_by("cost"))
-
-
-class ReverseSort(Command):
-    """Turn the order round."""
-
-    name, keys, group = "reverse order", ("S",), "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.reverse())
-
-
-class Import(_Change):
-    """Copy the session into ctxtui's own database, so that it stays when its file goes. The file is not changed."""
-
-    name, keys, label, group = "import session", ("I",), "import", "sessions"
-    what = "import"
-    needs = frozenset({FILE, READABLE})
-
-
-class ExportSession(_Change):
-    """Write the session to a file: ctxtui's own format, or the last call as a request body."""
-
-    name, keys, label, group = "export session", ("e",), "export", "sessions"
-    what = "export"
-    needs = frozenset({READABLE})
-
-
-class Rename(_Change):
-    """Give the session a title of your own; it is imported first."""
-
-    name, keys, label, group = "rename session", ("r",), "rename", "sessions"
-    what = "rename"
-    needs = frozenset({READABLE})
-
-
-class Tag(_Change):
-    """Set the session's tags, separated by blanks; it is imported first."""
-
-    name, keys, label, group = "tag session", ("number_sign",), "tag", "sessions"
-    what = "tag"
-    needs = frozenset({READABLE})
-
-
-class Archive(_Change):
-    """Take the session out of the list, or back into it; it is imported first."""
-
-    name, keys, label, group = "archive session", ("Z",), "archive", "sessions"
-    what = "archive"
-    needs = frozenset({READABLE})
-
-
-class Subscription(_Change):
-    """Mark the session as paid by a subscription (tokens lead, money is what the list says), or as paid by use."""
-
-    name, keys, group = "paid by subscription or by use", ("percent_sign",), "sessions"
-    what = "subscription"
-    needs = frozenset({READABLE})
-
-
-class ShowArchived(Command):
-    """List archived sessions too, or hide them again."""
-
-    name, keys, group = "show or hide archived sessions", ("z",), "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.show_archived())
-
-
-class Delete(_Change):
-    """Delete ctxtui's copy of the session; a recording that another program wrote is never touched."""
-
-    name, keys, label, group = "delete stored session", ("d",), "delete", "sessions"
-    what = "delete"
-    needs = frozenset({STORED})
-
-
-class CloseOpen(Command):
-    """Close what is open: the welcome, then the filter."""
-
-    name, keys, group = "close what is open", ("escape",), "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.leave())
-
-
-HOME: tuple[type[Command], ...] = (
-    OpenSession, FilterSessions, FindText, NextSort, Import, ExportSession, Rename, Tag, Archive, Delete,
-    SortByCost, Subscription, ReverseSort, ShowArchived, CloseOpen,
-)  # fmt: skip
-
-
-class HomeScreen(Commanded, Screen[None]):
+class HomeScreen(HomeActions, Commanded, Screen[None]):
     """The list of sessions. `source` finds and reads them, `keeper` changes them, `directory` is where ctxtui was
     started, `home` the user's home folder, `sought` are sources with the places where their sessions are looked for.
-    With `first_run` it says once what ctxtui is; `find` makes what searches all sessions."""
+    With `first_run` it says once what ctxtui is; `find` makes what searches all sessions, `ledger` what lists their
+    tools."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*HOME, *EVERYWHERE)
     BINDINGS = bindings(HOME)
@@ -201,6 +69,8 @@ class HomeScreen(Commanded, Screen[None]):
         first_run: bool = False,
         sought: Iterable[tuple[str, Iterable[str]]] = (),
         find: Callable[[], Everywhere] | None = None,
+        ledger: Callable[[], Ledger] | None = None,
+        stats: Callable[[], StatsSource] | None = None,
     ) -> None:
         super().__init__()
         self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
@@ -212,7 +82,7 @@ class HomeScreen(Commanded, Screen[None]):
         self.lookout = Watch(self, source)
         self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
         self._glimpses = source.glimpses
-        self._make_find = find
+        self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -351,6 +221,20 @@ class HomeScreen(Commanded, Screen[None]):
 
             self.app.push_screen(FindScreen(self._make_find()))
 
+    def show_tools(self) -> None:
+        """The tools of every session."""
+        if self._make_ledger is not None:
+            from ctxtui.tui.lists.tool_ledger import LedgerScreen
+
+            self.app.push_screen(LedgerScreen(self._make_ledger()))
+
+    def show_stats(self) -> None:
+        """Where tokens and money went."""
+        if self._make_stats is not None:
+            from ctxtui.tui.lists.stats import StatsScreen
+
+            self.app.push_screen(StatsScreen(self._make_stats()))
+
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """What the figures at a spot are made of."""
         if spot.pane == "homeheader":
@@ -401,6 +285,16 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
 
         return SearchWorker(settings, directory)
 
+    def ledger() -> Ledger:
+        from ctxtui.services.workers.ledger_worker import LedgerWorker
+
+        return LedgerWorker(settings, directory)
+
+    def stats() -> StatsSource:
+        from ctxtui.services.workers.stats_worker import StatsWorker
+
+        return StatsWorker(settings, directory)
+
     return HomeScreen(
         SessionLibrary(settings, directory),
         SessionActions(settings),
@@ -409,4 +303,6 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         first_run=new,
         sought=places_of(settings.clients),
         find=find,
+        ledger=ledger,
+        stats=stats,
     )

@@ -1,0 +1,203 @@
+"""What each tool of a session took: its definition in the calls that carried it, its calls and results, in tokens and
+money; from the same ledgers as the bill."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ctxtui.analysis.content.tool_definitions import called, definitions, is_mcp, referred, split_name
+from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Homes, spellings, tool_calls
+from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.short_names import Names
+from ctxtui.core.block import Block
+from ctxtui.core.block_content import read
+from ctxtui.core.category import INDEX
+from ctxtui.core.session import Session
+
+_CALL, _TOOLS, _RESULT, _SYSTEM = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"], INDEX["system"]
+_LISTED: Final = re.compile(r"^mcp__[A-Za-z0-9_.-]+?__[A-Za-z0-9_.-]+$", re.MULTILINE)
+"""A line of the list in which a client names the tools that it keeps back until they are searched for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCosts:
+    """One tool in one session. Calls are numbered from 0, in the order in which the session has them.
+
+    `mcp` says that its server is shown to be an MCP server. `tokens` of its definition as it was last (None: not
+    recorded), its `state` (`LOADED` ...), the stretches of calls (first, end) that `carried` the definition, the calls
+    that `called` it (once for each time), the tokens of its `results`, USD that the definition took as input, and that
+    its calls and results took.
+    """
+
+    server: str
+    name: str
+    mcp: bool
+    tokens: int | None
+    state: str
+    carried: tuple[tuple[int, int], ...]
+    called: tuple[int, ...]
+    results: int
+    schema_usd: float
+    use_usd: float
+
+
+@dataclass(slots=True, kw_only=True)
+class _Tool:
+    tokens: int | None = None
+    last: int = -1
+    loaded: bool = False
+    found: bool = False
+    carried: set[int] = field(default_factory=set)
+    called: list[int] = field(default_factory=list)
+    results: int = 0
+    schema_usd: float = 0.0
+    use_usd: float = 0.0
+
+    @property
+    def state(self) -> str:
+        return UNKNOWN if self.last < 0 else LOADED if self.loaded else FOUND if self.found or self.called else DEFERRED
+
+
+def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
+    """Every tool that is defined, listed, called or answered for in a session, heaviest definition first."""
+    return _Reading(session, list(threads), names).rows()
+
+
+class _Reading:
+    def __init__(self, session: Session, threads: Sequence[ThreadCosts], names: Names) -> None:
+        self._tree = session.tree
+        self._threads = threads
+        self._names = names
+        self._order = {id_: number for number, id_ in enumerate(session.calls)}
+        self._tools: dict[tuple[str, str], _Tool] = {}
+        self._homes = Homes(self._defined())
+        self._mcp: set[str] = set()
+        self._counted: set[tuple[str, int]] = set()
+
+    def _defined(self) -> Iterator[tuple[str, str]]:
+        for thread in self._threads:
+            for node in thread.nodes():
+                if self._tree[node].category == _TOOLS:
+                    yield from ((one.server, one.name) for one in definitions(self._tree[node].block))
+
+    def rows(self) -> list[ToolCosts]:
+        for thread in self._threads:
+            found = self._searches(thread)
+            for node in thread.nodes():
+                category = self._tree[node].category
+                if category == _TOOLS:
+                    self._define(thread, node, found)
+                elif category in (_CALL, _RESULT):
+                    self._use(thread, node)
+                elif category == _SYSTEM or self._tree[node].place.mark == "meta":
+                    self._list(node)
+            self._count(thread)
+        rows = [
+            ToolCosts(
+                server=server,
+                name=name,
+                mcp=server in self._mcp,
+                tokens=one.tokens,
+                state=one.state,
+                carried=_stretches(one.carried),
+                called=tuple(sorted(one.called)),
+                results=one.results,
+                schema_usd=one.schema_usd,
+                use_usd=one.use_usd,
+            )
+            for (server, name), one in self._tools.items()
+        ]
+        return sorted(rows, key=lambda row: (-(row.tokens or 0), -len(row.called), row.server, row.name))
+
+    def _tool(self, server: str, name: str) -> _Tool:
+        return self._tools.setdefault((self._homes.server(server, name), name), _Tool())
+
+    def _number(self, thread: ThreadCosts, index: int) -> int:
+        """The session's number of a thread's call."""
+        return self._order[thread.calls[index].id]
+
+    def _searches(self, thread: ThreadCosts) -> dict[str, int]:
+        """From which of the thread's calls on a tool that was searched for is read."""
+        found: dict[str, int] = {}
+        for node in thread.nodes():
+            if self._tree[node].category == _RESULT:
+                first = thread.stays.first(node) or 0
+                for name in referred(self._tree[node].block):
+                    found[name] = min(first, found.get(name, first))
+        return found
+
+    def _define(self, thread: ThreadCosts, node: int, found: dict[str, int]) -> None:
+        usd, tokens = thread.input_usd(node), thread.running.own(node)
+        stood = [
+            index for start, stop, _ in thread.stays.stretches(node, len(thread.calls)) for index in range(start, stop)
+        ]
+        for one in definitions(self._tree[node].block):
+            tool = self._tool(one.server, one.name)
+            since = min((found[name] for name in spellings(one.server, one.name) if name in found), default=None)
+            carried = stood if not one.deferred else [n for n in stood if since is not None and n >= since]
+            tool.loaded |= not one.deferred
+            tool.found |= one.deferred and bool(carried)
+            tool.carried.update(self._number(thread, index) for index in carried)
+            last = max((self._number(thread, index) for index in stood), default=-1)
+            if last >= tool.last:
+                tool.last, tool.tokens = last, round(tokens * one.share)
+            tool.schema_usd += usd * one.share
+
+    def _list(self, node: int) -> None:
+        """Tools that a client names only: they wait until they are searched for."""
+        block = self._tree[node].block
+        for name in _LISTED.findall(read(block).text) if b"mcp__" in block.body else ():
+            server, own = split_name(name)
+            tool = self._tool(server, own)
+            self._mcp.add(server)
+            tool.last = max(tool.last, 0)
+
+    def _use(self, thread: ThreadCosts, node: int) -> None:
+        tree = self._tree
+        server, name = self._called(node)
+        tool = self._tool(server, name)
+        tool.use_usd += thread.input_usd(node)
+        if tree[node].category == _RESULT and self._is_new(thread, node):
+            tool.results += thread.running.own(node)
+
+    def _prove(self, block: Block, server: str) -> None:
+        if server and server not in self._mcp and is_mcp(block, server):
+            self._mcp.add(server)
+
+    def _called(self, node: int) -> tuple[str, str]:
+        """The tool of a call or result."""
+        here = self._tree[node]
+        if here.category == _CALL:
+            return called(here.block)
+        asked = self._names.result_of(here)
+        return called(self._tree[asked].block) if asked is not None else split_name(self._names.label(here))
+
+    def _is_new(self, thread: ThreadCosts, node: int) -> bool:
+        """Whether no other thread had the block: some begin with a copy of another's history."""
+        key = (self._tree[node].block.digest, thread.stays.nth(node))
+        if key in self._counted:
+            return False
+        self._counted.add(key)
+        return True
+
+    def _count(self, thread: ThreadCosts) -> None:
+        for node, index in tool_calls(thread.stays, self._tree):
+            if self._is_new(thread, node):
+                block = self._tree[node].block
+                server, name = called(block)
+                self._prove(block, server)
+                self._tool(server, name).called.append(self._number(thread, index))
+
+
+def _stretches(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Numbers as stretches (first, end)."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if found and found[-1][1] == number:
+            found[-1] = (found[-1][0], number + 1)
+        else:
+            found.append((number, number + 1))
+    return tuple(found)

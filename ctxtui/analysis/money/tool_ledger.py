@@ -1,0 +1,197 @@
+"""The ledger of tools over many sessions: by server and tool, what definitions took, what use was made of them, and
+whether to keep, defer or drop each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.content.tools import DEFERRED, FOUND, UNKNOWN
+from ctxtui.analysis.money.tool_costs import ToolCosts
+
+KEEP, DEFER, DROP = "keep", "defer", "drop"
+FEW: Final = 10
+"""Calls that must have carried a definition before it is judged."""
+SESSIONS: Final = 3
+"""Sessions without a single call of a tool after which it is to be dropped, not only deferred."""
+SELDOM: Final = 0.25
+"""The share of sessions below which a tool is used so seldom that it can wait until it is searched for."""
+RARE: Final = 100
+"""Calls that carried a definition for each call of the tool, from which on it can wait, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSeen:
+    """A tool in one session, as far as the session's calls are counted: `carried` and `called` of its calls, the last
+    of these at `last` (Unix seconds, 0: never or not recorded), the `share` of the session's money that is counted,
+    `unpriced` of the calls that carried it. `at` is when the session was last written to."""
+
+    costs: ToolCosts
+    carried: int
+    called: int
+    last: float
+    share: float
+    unpriced: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerTool:
+    """One tool over the sessions in which it was seen.
+
+    `tokens` of its definition and its `state` as in the newest session that records it (None, `UNKNOWN`: none does);
+    `sessions` in which it was there, `used_in` so many of them, `unrecorded` of them without its definition. `carried`
+    counts calls that carried the definition (None: not recorded), `unpriced` those of them without a price; `called`
+    how often it was called, `results` their tokens; USD as the bill shares them out.
+    """
+
+    server: str
+    name: str
+    tokens: int | None
+    state: str
+    sessions: int
+    used_in: int
+    unrecorded: int
+    carried: int | None
+    unpriced: int
+    called: int
+    results: int
+    schema_usd: float | None
+    use_usd: float
+    last_used: float
+    verdict: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerServer:
+    """All tools of one server ("": none that is named; `mcp`: shown to be an MCP server), dearest definition first;
+    sums over them, of `carried` the most. The verdict is that of the server as a whole."""
+
+    name: str
+    mcp: bool
+    tools: tuple[LedgerTool, ...]
+    tokens: int | None
+    carried: int | None
+    unpriced: int
+    called: int
+    results: int
+    schema_usd: float | None
+    use_usd: float
+    last_used: float
+    verdict: str
+    reason: str
+
+
+def ledger(seen: Iterable[ToolSeen]) -> list[LedgerServer]:
+    """The servers whose definitions cost most first; then those called most."""
+    by_tool: dict[tuple[str, str], list[ToolSeen]] = {}
+    for one in seen:
+        by_tool.setdefault((one.costs.server, one.costs.name), []).append(one)
+    by_server: dict[str, list[LedgerTool]] = {}
+    mcp = {server for (server, _), found in by_tool.items() if any(one.costs.mcp for one in found)}
+    for (server, name), found in by_tool.items():
+        by_server.setdefault(server, []).append(_tool(server, name, found))
+    servers = [_server(name, tools, mcp=name in mcp) for name, tools in by_server.items()]
+    return sorted(servers, key=_weight)
+
+
+def _weight(row: LedgerTool | LedgerServer) -> tuple[float, int, int, str]:
+    return -(row.schema_usd or 0.0), -(row.tokens or 0), -row.called, row.name
+
+
+def _tool(server: str, name: str, seen: list[ToolSeen]) -> LedgerTool:
+    known = [one for one in seen if one.costs.state != UNKNOWN]
+    defined = [one for one in known if one.costs.tokens is not None]
+    newest = max(known, key=lambda one: one.at, default=None)
+    figured = max(defined, key=lambda one: one.at, default=None)
+    called, carried = sum(one.called for one in seen), sum(one.carried for one in known)
+    used_in = sum(one.called > 0 for one in seen)
+    state = newest.costs.state if newest else UNKNOWN
+    verdict, reason = judged(state, len(seen), used_in, carried, called)
+    return LedgerTool(
+        server=server,
+        name=name,
+        tokens=figured.costs.tokens if figured else None,
+        state=state,
+        sessions=len(seen),
+        used_in=used_in,
+        unrecorded=len(seen) - len(known),
+        carried=carried if known else None,
+        unpriced=sum(one.unpriced for one in known),
+        called=called,
+        results=round(sum(_part(one) * one.costs.results for one in seen)),
+        schema_usd=sum(one.share * one.costs.schema_usd for one in known) if known else None,
+        use_usd=sum(one.share * one.costs.use_usd for one in seen),
+        last_used=max(one.last for one in seen),
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _part(one: ToolSeen) -> float:
+    """The share of a tool's calls in a session that is counted."""
+    return one.called / len(one.costs.called) if one.costs.called else one.share
+
+
+def judged(state: str, sessions: int, used_in: int, carried: int, called: int) -> tuple[str, str]:
+    """What to do with a tool, and why: from its `state`, the `sessions` in which it was there, those in which it was
+    used, the calls that `carried` its definition and how often it was `called`."""
+    often = f"called {_times(called)} in {used_in:,} of {_many(sessions, 'session')}"
+    if state == UNKNOWN:
+        return UNKNOWN, f"{often}; no recording holds its definition"
+    if state in (DEFERRED, FOUND):
+        seldom = "found, never called" if state == FOUND else "never searched for"
+        return KEEP, f"deferred already; {often if called else seldom}"
+    if not called and carried < FEW:
+        return KEEP, f"{_many(carried, 'call')} that carried it: too few to tell"
+    if not called and sessions >= SESSIONS:
+        return DROP, f"never called: carried by {_many(carried, 'call')} of {_many(sessions, 'session')}"
+    if not called:
+        return DEFER, f"not called yet: carried by {_many(carried, 'call')} of {_many(sessions, 'session')}"
+    if sessions >= SESSIONS and used_in / sessions < SELDOM:
+        return DEFER, often
+    if carried / called >= RARE:
+        return DEFER, f"called {_times(called)}, carried by {_many(carried, 'call')}"
+    return KEEP, often
+
+
+def _server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
+    known = [tool.tokens for tool in tools if tool.tokens is not None]
+    spent = [tool.schema_usd for tool in tools if tool.schema_usd is not None]
+    verdict, reason = _together(tools)
+    return LedgerServer(
+        name=name,
+        mcp=mcp,
+        tools=tuple(sorted(tools, key=_weight)),
+        tokens=sum(known) if known else None,
+        carried=max((tool.carried for tool in tools if tool.carried is not None), default=None),
+        unpriced=max(tool.unpriced for tool in tools),
+        called=sum(tool.called for tool in tools),
+        results=sum(tool.results for tool in tools),
+        schema_usd=sum(spent) if spent else None,
+        use_usd=sum(tool.use_usd for tool in tools),
+        last_used=max(tool.last_used for tool in tools),
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _together(tools: list[LedgerTool]) -> tuple[str, str]:
+    """A server is kept for one tool that is; its reason says what becomes of the others."""
+    count = {verdict: sum(tool.verdict == verdict for tool in tools) for verdict in (KEEP, DEFER, DROP, UNKNOWN)}
+    verdict = next(verdict for verdict, n in count.items() if n)
+    if len(tools) == 1:
+        return verdict, tools[0].reason
+    if count[verdict] == len(tools):
+        return verdict, f"all {len(tools):,} tools" if verdict != UNKNOWN else "no recording holds its definitions"
+    return verdict, ", ".join(f"{verdict} {n:,}" for verdict, n in count.items() if n)
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' if n != 1 else ''}"
+
+
+def _times(n: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(n, f"{n:,} times")

@@ -1,0 +1,83 @@
+"""`ctxtui mcp` alone: the ledger of tools over all sessions."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ctxtui.cli.all_sessions import known_sessions
+from ctxtui.cli.output import note, write_json
+from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
+from ctxtui.views.home.columns import is_empty
+from ctxtui.views.lists import tool_ledger as view
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ctxtui.analysis.money.tool_ledger import LedgerServer, LedgerTool
+    from ctxtui.services.config.settings import Settings
+
+SERVER, TOOL = "server", "tool"
+
+
+def tell(settings: Settings, folder: Path | None, since: float | None, by: str, *, every: bool, as_json: bool) -> None:
+    """Print the ledger of the sessions in `folder` (None: all of the user's), of calls not older than `since` seconds;
+    one row for each of what `by` says, of tools without a server's name too where `every` is set."""
+    now = time.time()
+    known = known_sessions(settings, folder)
+    found = tools_ledger(known, now - since if since is not None else 0.0)
+    servers = found.servers if every else view.of_mcp(found.servers)
+    failed = [one for one in known if one.error and not is_empty(one)]
+    if as_json:
+        write_json(
+            {
+                "sessions": found.sessions,
+                "sessions_without_definitions": found.unrecorded,
+                "since_seconds": since,
+                "servers": [_server_fields(one, tools=by == TOOL) for one in servers],
+                "failed": [{"file": one.path, "error": one.error} for one in failed],
+            }
+        )
+    else:
+        _print(Painter(settings.glyphs), found, servers, now, tools=by == TOOL)
+    for one in failed:
+        note(f"{one.path}: {one.error}")
+
+
+def _print(painter: Painter, found: ToolsLedger, servers: list[LedgerServer], now: float, *, tools: bool) -> None:
+    words = "".join(span.text for span in view.told(found.sessions, found.unrecorded))
+    painter.line(rule("tools", words))
+    rows = view.rows(servers, tools=tools)
+    table = view.table(now, mark=0)
+    if rows:
+        painter.line(table.heads(width()))
+    else:
+        note("no session has a tool of an MCP server; --all lists every tool")
+    for row in rows:
+        painter.line(table.draw(row, width()))
+
+
+def _server_fields(one: LedgerServer, *, tools: bool) -> dict[str, Any]:
+    own: dict[str, Any] = {"name": one.name or None, "mcp": one.mcp, "tool_count": len(one.tools), **_figures(one)}
+    return {**own, "tools": [_tool_fields(tool) for tool in one.tools]} if tools else own
+
+
+def _tool_fields(one: LedgerTool) -> dict[str, Any]:
+    seen = {"sessions": one.sessions, "used_in": one.used_in, "sessions_without_definition": one.unrecorded}
+    return {"name": one.name or None, "state": one.state, **seen, **_figures(one)}
+
+
+def _figures(one: LedgerServer | LedgerTool) -> dict[str, Any]:
+    return {
+        "schema_tokens": one.tokens,
+        "carried_calls": one.carried,
+        "schema_usd": one.schema_usd,
+        "unpriced_calls": one.unpriced,
+        "called": one.called,
+        "result_tokens": one.results,
+        "use_usd": one.use_usd,
+        "last_used": one.last_used or None,
+        "verdict": one.verdict,
+        "reason": one.reason,
+    }

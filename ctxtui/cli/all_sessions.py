@@ -1,0 +1,33 @@
+"""Every session of the user, or every recording in a folder, with the figures that Home remembers of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from ctxtui.cli.output import note
+from ctxtui.cli.progress import Working
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+
+if TYPE_CHECKING:
+    from ctxtui.services.config.settings import Settings
+
+
+def known_sessions(settings: Settings, folder: Path | None = None) -> list[SessionSummary]:
+    """Them, oldest first, samples left out; what is not remembered yet is read now. Raises what listing `folder`
+    raises; what cannot be read has an `error`."""
+    from ctxtui.services.library.library import SessionLibrary
+    from ctxtui.services.workers.summary_worker import from_store
+
+    shelf = SessionLibrary(settings, Path.cwd())
+    every = shelf.inside(folder) if folder is not None else shelf.stored(shelf.placed())
+    found = [one for one in every if one.group != SAMPLES or folder is not None]
+    if shelf.trouble:
+        note(f"the database was left out: {shelf.trouble}")
+    with Working("reading") as work:
+        known = [from_store(one, settings) for one in found if one.stored and not one.path]
+        for one in shelf.figures(found, Event()):
+            known.append(one)
+            work.say(f"{len(known)} of {len(found)} sessions")
+    return sorted(known, key=lambda one: one.mtime)
