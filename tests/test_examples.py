@@ -15,6 +15,9 @@ from mcp import Client
 from examples.bridge.figures import SCHEMAS
 from examples.bridge.rounds import rounds
 from examples.bridge.server import Files, stub
+from examples.pedroceli import repository
+from examples.pedroceli.job import steps
+from examples.pedroceli.toolchain import Repository
 from tests.pty_app import environment
 
 ROOT = Path(__file__).parents[1]
@@ -108,3 +111,57 @@ def test_a_bridge_of_a_hundred_rounds(tmp_path: Path) -> None:
         assert ours(found, f"metadata, {name}").startswith("100 100 11 True ")
     assert ours(found, "metadata, plain").startswith("100 100 201 False ")
     assert len(shown(tmp_path, found["sessions"]["plain"])["growth"]) == 100
+
+
+# Pedroceli
+
+
+def test_the_toolchain_tells_of_the_repository_as_it_is(tmp_path: Path) -> None:
+    assert repository.write(tmp_path) == 55
+    tools = Repository(tmp_path)
+    assert "ok  \tgithub.com/pedro/bot/pkg/reminder" in tools.test("pkg/reminder")
+    assert tools.commit("nothing") == "nothing to commit, working tree clean"
+    told = []
+    for line in steps()[:-1]:
+        (call,) = line["calls"]
+        given = call["input"]
+        if call["name"] == "edit_file":
+            path = tmp_path / given["path"]
+            assert path.read_text().count(given["old"]) == 1, "as the tool wants it"
+            path.write_text(path.read_text().replace(given["old"], given["new"]))
+        elif call["name"] == "go_test":
+            told.append("FAIL" if "FAIL" in tools.test(given["package"]) else "ok")
+        elif call["name"] == "git_commit":
+            told.append(tools.commit(given["message"]).splitlines()[1].strip())
+    assert told == ["ok", "2 files changed", "FAIL", "ok", "1 files changed"]
+
+
+def test_a_job_in_a_small_window(tmp_path: Path) -> None:
+    found = ran(tmp_path, "pedroceli", "--windows", "16384", "--entities", "4")
+    assert ours(found, "16k: how it ended") == "done, 11 rounds"
+    assert ours(found, "16k: usable, 75 %") == "12,288"
+    assert ours(found, "16k: their worked example") == "10,296 too many"
+    assert ours(found, "16k: named, whole").startswith("6 files, ")
+    job = tmp_path / "work-pedroceli" / "job-16k"
+    assert {path.name for path in job.glob("011-*")} == {
+        "011-prompt.txt", "011-response.txt", "011-tool-calls.json", "011-turn.json",
+    }  # fmt: skip
+    log = """[Summary of rounds 1-5, drawn from the record]
+Steps 1-5:
+- Read: docs/limits.md
+- Modified: pkg/api/reminder_handler.go, pkg/db/reminder_queries.go
+- Tests: 8 passed, 0 failed
+- Committed: "Add rate limiting middleware"
+"""
+    assert log in (job / "011-prompt.txt").read_text()
+    assert (tmp_path / "work-pedroceli" / "bot-16k" / "pkg/api/middleware.go").read_text().count("RateLimit") == 2
+
+
+@pytest.mark.slow
+def test_jobs_in_both_windows(tmp_path: Path) -> None:
+    found = ran(tmp_path, "pedroceli")
+    for name, window in (("32k", 32_768), ("16k", 16_384)):
+        assert ours(found, f"{name}: how it ended") == "done, 11 rounds"
+        assert ours(found, f"{name}: strategy") == "by task"
+        share = int(ours(found, f"{name}: largest call, of the window").split()[0])
+        assert 40 < share < 75, window

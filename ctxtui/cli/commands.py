@@ -37,6 +37,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "What compactions kept and lost, and what came back at what cost.",
             ),
             CommandEntry(
+                "growth",
+                "ctxtui.cli.inspect.growth:growth",
+                "How a context grew, by category and phase; do N more phases fit?",
+            ),
+            CommandEntry(
                 "audit", "ctxtui.cli.inspect.audit:audit_", "Hold forecasts of every call's input against its report."
             ),
             CommandEntry(
@@ -57,12 +62,22 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "cost", "ctxtui.cli.money.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."
             ),
             CommandEntry(
+                "stats",
+                "ctxtui.cli.money.stats:stats",
+                "Say where tokens and money of all sessions went, and what a change did.",
+            ),
+            CommandEntry(
                 "check",
                 "ctxtui.cli.money.check:check_",
                 "Hold recordings against limits: context, cache, cost; for tests.",
             ),
             CommandEntry(
                 "why", "ctxtui.cli.money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."
+            ),
+            CommandEntry(
+                "findings",
+                "ctxtui.cli.money.findings:findings",
+                "What is the case and what cures it, ranked by what that saves.",
             ),
             CommandEntry(
                 "notes", "ctxtui.cli.inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."
@@ -86,6 +101,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry("mcp", "ctxtui.cli.agent.mcp:mcp", "MCP servers: what their tools took, what is configured."),
             CommandEntry("run", "ctxtui.cli.agent.run:run", "Let an agent do a task without a screen; on record."),
+            CommandEntry(
+                "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
+            ),
             CommandEntry(
                 "offline",
                 "ctxtui.cli.manage.offline:offline",

@@ -41,6 +41,9 @@ FAILED: Final = ExitCode(
     "up its rounds",
 )
 FAULT: Final = ExitCode(70, "fault", "a fault in ctxtui while it ran `search` or `diff`, whose 1 is an answer")
+ATTACHING: Final = ExitCode(
+    125, "attaching", "of `ctxtui exec`: ctxtui itself failed; every other code is that of the program it ran"
+)
 INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")
 CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output went away: nothing is printed")
 
@@ -55,6 +58,7 @@ EXIT_CODES: Final = (
     REFUSED,
     FAILED,
     FAULT,
+    ATTACHING,
     INTERRUPTED,
     CLOSED_PIPE,
 )
@@ -62,6 +66,9 @@ EXIT_CODES: Final = (
 
 ANSWERING: Final = frozenset({"diff", "search"})
 """Commands whose exit code 1 is an answer, as with the programs they are named after."""
+
+AROUND: Final = "exec"
+"""The command whose exit code is that of a program it runs."""
 
 
 def code_for(error: CtxtuiError) -> ExitCode:

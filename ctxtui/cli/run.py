@@ -28,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
     _tolerant_streams()
     number = exit_codes.OK.number
     try:
-        number = _run(arguments, "--json" in arguments)
+        number = _run(arguments, "--json" in _own(arguments))
         sys.stdout.flush()
     except BrokenPipeError:
         return closed_pipe()
@@ -67,10 +67,21 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
         sys.stdout.flush()
         return result
     except CtxtuiError as error:
-        code = exit_codes.code_for(error)
+        code = exit_codes.ATTACHING if _command(arguments) == exit_codes.AROUND else exit_codes.code_for(error)
         return report_error(code, error.message, place=error.place, way_out=error.way_out, as_json=as_json)
     finally:
         _name_troubles()
+
+
+def _command(arguments: Sequence[str]) -> str:
+    return next((word for word in arguments if word in ENTRIES), "")
+
+
+def _own(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments that are ctxtui's, not those of a program that it runs."""
+    if _command(arguments) != exit_codes.AROUND or "--" not in arguments:
+        return arguments
+    return arguments[: list(arguments).index("--")]
 
 
 def _name_troubles() -> None:
@@ -99,8 +110,9 @@ def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -
         place = f"no log file could be written: {trouble}"
     where = f" in {session}" if session else ""
     message = f"unexpected {type(cause).__name__}{where}: {cause}"
-    command = next((word for word in arguments if word in ENTRIES), "")
+    command = _command(arguments)
     code = exit_codes.FAULT if command in exit_codes.ANSWERING else exit_codes.UNEXPECTED
+    code = exit_codes.ATTACHING if command == exit_codes.AROUND else code
     return report_error(code, message, place=place, way_out="please report it", as_json=as_json)
 
 

@@ -26,8 +26,9 @@ _READS: Final = re.compile(r"read|view|open|cat|fetch", re.IGNORECASE)
 _PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename", "file", "target_file")
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _COMMIT: Final = re.compile(r"git commit\b[^\n]*?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
+_COMMITS: Final = re.compile(r"commit", re.IGNORECASE)
 _ERROR: Final = re.compile(
-    r"^.{0,80}(?:\b(?:[A-Z]\w*(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?[:(!]|Traceback).{0,160}$",
+    r"^.{0,80}(?:\b(?:(?:[A-Z]\w*)?(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?[:(!]|Traceback).{0,160}$",
     re.MULTILINE,
 )
 _TESTS: Final = re.compile(
@@ -97,6 +98,8 @@ def _call(context: Context, at: int, found: ExtractedFacts) -> None:
         _add(found.read, paths[0])
     for match in _COMMIT.finditer(words):
         _add(found.commits, (match[1] or match[2]).strip())
+    if _COMMITS.search(got.name) and isinstance(given.get("message"), str):
+        _add(found.commits, given["message"].strip().partition("\n")[0][:200])
 
 
 def _given(arguments: str) -> dict[str, Json]:

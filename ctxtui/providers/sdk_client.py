@@ -17,8 +17,8 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, headers_for, is_loopback
-from ctxtui.providers.key_mask import KeyMask
 from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
+from ctxtui.wire.key_mask import KeyMask
 from ctxtui.wire.stream import error_words
 
 _RAW: Final = {"X-Stainless-Raw-Response": "stream"}

@@ -103,6 +103,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format(
         "codex", "codex", "CodexReader", ("rollout-*.jsonl",), "a Codex rollout without any message", strangers=True
     ),
+    _format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
     _format("ctxtui", "ctxtui", "CtxtuiReader", bare="a ctxtui session without any context"),
     _format("mini-swe-agent", "mini_swe_agent"),
     _format("pi", "pi", bare="a pi session without any message"),

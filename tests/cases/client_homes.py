@@ -21,13 +21,14 @@ UUIDS: Final = {
 }
 CLIENTS: Final = (
     "claude-code", "codex", "opencode", "pi", "gemini-cli", "copilot-cli", "llm", "aider", "mini-swe-agent",
+    "attached",
 )  # fmt: skip
 AT: Final = 1_790_000_000
 """When the first of them was written, in Unix seconds; each later one a minute after it."""
 MOVERS: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "OPENCODE_DB",
     "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "GEMINI_CLI_HOME", "COPILOT_HOME", "LLM_USER_PATH",
-    "AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE", "MSWEA_GLOBAL_CONFIG_DIR",
+    "AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE", "MSWEA_GLOBAL_CONFIG_DIR", "CTXTUI_HOME",
 )  # fmt: skip
 """Variables of an environment that move a client's home."""
 
@@ -206,8 +207,26 @@ def mini_swe_agent() -> bytes:
     ).encode()
 
 
-def home_of_all(home: Path, cwd: Path) -> dict[str, list[Path]]:
-    """One session of every client in `home`, two in databases, all run in `cwd`; the files by client, oldest first."""
+def attached(cwd: Path) -> bytes:
+    """A request that went through ctxtui, with its answer."""
+    asked = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "script asks"}]}
+    said = {"id": "msg_a", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
+            "stop_reason": "end_turn", "usage": {"input_tokens": 90, "output_tokens": 5}}  # fmt: skip
+    url = "https://api.anthropic.com/v1/messages"
+    return lines(
+        [
+            {"ctxtui_attached": 1, "session": "run-12345678", "program": "python", "cwd": str(cwd)},
+            {"x": "a", "at": AT, "asked": {"method": "POST", "url": url, "body": {"text": json.dumps(asked)}}},
+            {"x": "a", "at": AT + 1, "answered": {"status": 200}},
+            {"x": "a", "at": AT + 1, "data": json.dumps(said)},
+            {"x": "a", "at": AT + 2, "ended": True},
+        ]
+    )
+
+
+def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, list[Path]]:
+    """One session of every client in `home`, two in databases, all run in `cwd`; the files by client, oldest first.
+    `own` is ctxtui's own folder."""
     at = iter(range(AT, AT + 9 * 60, 60))
     slug = "shop"
     write(home / ".gemini/tmp" / slug / ".project_root", str(cwd).encode())
@@ -233,6 +252,9 @@ def home_of_all(home: Path, cwd: Path) -> dict[str, list[Path]]:
         "llm": tables(home / ".config/io.datasette.llm/logs.db", llm()),
         "aider": write(cwd / ".aider.chat.history.md", aider(), next(at)),
         "mini-swe-agent": write(home / ".config/mini-swe-agent/last_mini_run.traj.json", mini_swe_agent(), next(at)),
+        "attached": write(
+            (own or home / ".local/share/ctxtui") / "attached/run-12345678.jsonl", attached(cwd), AT - 60
+        ),
     }  # fmt: skip
     return {name: [path] for name, path in found.items()}
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.providers.key_mask import KeyMask
 from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.wire.key_mask import KeyMask
 from tests.providers.served import served, streaming
 from tests.providers.test_line import answer, line_to
 

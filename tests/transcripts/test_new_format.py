@@ -49,6 +49,7 @@ NAMED = {
     "services/recordings/database_sessions.py": {"opencode"},
     "services/config/clients.py": {
         "aider",
+        "attached",
         "claude code",
         "codex",
         "copilot cli",
@@ -61,6 +62,14 @@ NAMED = {
     "services/editing/exporting.py": {"ctxtui"},
     "services/headless/job_log.py": {"ctxtui"},
     "transcripts/targets.py": {"aider", "claude code", "codex", "opencode", "pi"},
+    # A folder of this program's own.
+    "services/config/paths.py": {"attached"},
+    # Who sends a request, and what is put around a program: clients by their names.
+    "transcripts/kit/http_exchange/sender.py": {"claude code", "codex"},
+    "services/attach/programs/any_program.py": {"aider", "mini-swe-agent"},
+    "services/attach/programs/codex.py": {"codex"},
+    "services/attach/programs/opencode.py": {"opencode"},
+    "services/attach/programs/pi.py": {"pi"},
     # A name of models, not of files.
     "offline/openai/models.py": {"codex"},
 }

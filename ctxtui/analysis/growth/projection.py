@@ -110,7 +110,7 @@ def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: U
         else:
             groups.append([call])
     sizes = [size(group[-1]) for group in groups]
-    growth = [None, *(None if _broken(a, b) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
+    growth = [None, *(None if broken(a, b) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
     return [
         TurnGrowth(
             n,
@@ -141,7 +141,7 @@ def _steps(
     return list(zip(pairwise(groups), pairwise(sizes), strict=True))
 
 
-def _broken(before: Sequence[Call], group: Sequence[Call]) -> bool:
+def broken(before: Sequence[Call], group: Sequence[Call]) -> bool:
     """Whether the context was made smaller between the end of one group and that of the next."""
     return any(
         call.epoch.number != was.epoch.number and call.epoch.start in _BREAKS
@@ -154,7 +154,7 @@ def compacts_at(book: Book, thread: str, window: ContextWindow) -> tuple[int, st
     `window` is the one in force for the thread's last call."""
     if window.origin == COMPACTION:
         return window.limit, "observed"
-    folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if _broken((a,), (b,))]
+    folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if broken((a,), (b,))]
     seen = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not by_hand(b)]
     if seen:
         return max(seen), "observed"

@@ -30,12 +30,20 @@ class DearBlock:
 
 
 class ThreadCosts:
-    """The ledger of one thread of a counted book, entered to its end, and how long each block stayed."""
+    """The ledger of one thread of a counted book, entered to its end, or for the calls up to number `until`; and how
+    long each block stayed."""
 
-    def __init__(self, book: Book, thread: str, running: RunningTotals, costs: Mapping[str, Cost | None]) -> None:
+    def __init__(
+        self,
+        book: Book,
+        thread: str,
+        running: RunningTotals,
+        costs: Mapping[str, Cost | None],
+        until: int | None = None,
+    ) -> None:
         self.tree = book.session.tree
         self.thread = thread
-        self.calls = book.session.thread_calls(thread)
+        self.calls = book.session.thread_calls(thread)[:until]
         self.running = running
         self.stays = Stays(self.tree)
         self.stays.advance(self.calls)

@@ -82,15 +82,15 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
         "window_tokens": found.window.limit or None,
         "context_window": found.window.as_fields(),
         "per_turn": {
-            "growth_tokens": _range(ahead.growth),
-            "calls": _range(ahead.calls),
-            "output_tokens": _range(ahead.output),
+            "growth_tokens": range_fields(ahead.growth),
+            "calls": range_fields(ahead.calls),
+            "output_tokens": range_fields(ahead.output),
             "misses": ahead.rewrites,
         },
-        "after_tokens": _range(ahead.after),
-        "usable": _limit(found.usable),
-        "compaction": _limit(found.compaction),
-        "cost_usd": _range(ahead.usd),
+        "after_tokens": range_fields(ahead.after),
+        "usable": limit_fields(found.usable),
+        "compaction": limit_fields(found.compaction),
+        "cost_usd": range_fields(ahead.usd),
         "eaten": {
             "tokens": sum(found.eaten.values()),
             "categories": found.eaten,
@@ -99,11 +99,13 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
     }
 
 
-def _range(value: Any) -> dict[str, float] | None:
+def range_fields(value: Any) -> dict[str, float] | None:
+    """A range, as JSON has it."""
     return None if value is None else {"low": value.low, "mid": value.mid, "high": value.high}
 
 
-def _limit(value: Any) -> dict[str, Any] | None:
+def limit_fields(value: Any) -> dict[str, Any] | None:
+    """A limit and when it is met, as JSON has it."""
     if value is None:
         return None
     soon, mid, late = value.turns

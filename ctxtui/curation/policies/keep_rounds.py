@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_kinds import DROP, TRUNCATE
-from ctxtui.curation.policies.context_spans import numbered, summarised
+from ctxtui.core.edit_kinds import DROP, SUMMARIZE, TRUNCATE
+from ctxtui.curation.extractive_summary import facts
+from ctxtui.curation.policies.context_spans import free_runs, numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import results
+from ctxtui.curation.step_facts import step_ranges, told_in_steps
 
 NAME = "keep_rounds"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Once there are `slack` rounds more than `n`, put facts in the place of the older ones. Where that is not enough
-    for `limit` tokens (0: the usable window), the results that are left are cut, then all but the last round goes."""
+    for `limit` tokens (0: the usable window), the facts go, then the results that are left are cut, then all but the
+    last round goes."""
     made = list(_facts(situation, settings["n"], settings["slack"]))
     yield from made
     limit = settings["limit"] or situation.usable
     after = situation.under(made)
-    if not limit or after.total <= limit:
-        return
-    cuts = list(_cuts(after, settings["cut"]))
-    yield from cuts
-    after = after.under(cuts)
-    if after.total > limit:
-        yield from _only_recent(after)
+    further: tuple[Callable[[PolicyContext], Iterator[Edit]], ...] = (
+        lambda now: _without(now, max(1, settings["n"])),
+        lambda now: _cuts(now, settings["cut"]),
+        lambda now: _without(now, 1),
+    )
+    for step in further:
+        if not limit or after.total <= limit:
+            return
+        edits = list(step(after))
+        yield from edits
+        after = after.under(edits)
 
 
 def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
@@ -36,8 +43,21 @@ def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
     if len(old) <= n + slack:
         return
     gone = old[: len(old) - n] if n else old
-    first, last = rounds.index(gone[0]) + 1, rounds.index(gone[-1]) + 1
-    yield from summarised(situation, NAME, gone[0].start, gone[-1].stop, numbered("round", first, last))
+    for run in free_runs(situation, NAME, gone[0].start, gone[-1].stop):
+        words = _told(situation, run)
+        if sum(map(situation.size, run)) > tokens_of(situation, words):
+            yield edit(situation, NAME, SUMMARIZE, run, {"text": words})
+
+
+def _told(situation: PolicyContext, run: Sequence[int]) -> str:
+    """What the rounds in a run of blocks did, by steps: a step is a round, counted from the first."""
+    held = set(run)
+    inside = ([p for p in situation.blocks(*one) if p in held] for one in situation.rounds)
+    rounds = [(number, positions) for number, positions in enumerate(inside, 1) if positions]
+    between = held.difference(*(positions for _, positions in rounds))
+    asked = facts(situation.context, sorted(between)).asked
+    what = numbered("round", rounds[0][0], rounds[-1][0]) if rounds else ""
+    return told_in_steps(step_ranges(situation.context, rounds), what, asked)
 
 
 def _cuts(situation: PolicyContext, limit: int) -> Iterator[Edit]:
@@ -46,11 +66,17 @@ def _cuts(situation: PolicyContext, limit: int) -> Iterator[Edit]:
             yield edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 
 
-def _only_recent(situation: PolicyContext) -> Iterator[Edit]:
+def _without(situation: PolicyContext, n: int) -> Iterator[Edit]:
+    """Drop what is left of the rounds before the last `n`, their facts too."""
     asked = {situation.context.find(t) for e in situation.log if (e.author, e.kind) == (NAME, DROP) for t in e.targets}
     kept = situation.pinned | situation.released(NAME) | asked
-    for one in situation.rounds[:-1]:
-        positions = [p for p in situation.blocks(*one) if situation.size(p) and p not in kept]
+    changes = situation.applied.changes
+    for one in situation.rounds[:-n]:
+        positions = [
+            p
+            for p in situation.blocks(*one)
+            if p not in kept and (situation.size(p) or (p in changes and changes[p].edit.kind == SUMMARIZE))
+        ]
         if positions:
             yield edit(situation, NAME, DROP, positions)
 

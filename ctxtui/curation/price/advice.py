@@ -31,6 +31,20 @@ Quoted = Callable[[Remedy, PriceTag], PriceTag]
 """The price of a remedy with what quotes it, which takes longest."""
 
 
+def best_moment(tag: PriceTag) -> ApplyMoment | None:
+    """When applying costs least; None where no price is known."""
+    return tag.moments[tag.cheapest] if tag.moments else None
+
+
+def saved_over(tag: PriceTag, horizon: int) -> float | None:
+    """USD that the next `horizon` calls cost less (negative: more) if the edits are applied when that costs least; None
+    where no price is known."""
+    moment = best_moment(tag)
+    if moment is None or moment.once is None or moment.per_call is None:
+        return None
+    return -(moment.once + (horizon - 1) * moment.per_call)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Advice:
     """One thing to do from here on: a `remedy` with its price `tag`. Over `horizon` calls it `saves` USD, if it is
@@ -58,15 +72,12 @@ class Advice:
     @property
     def moment(self) -> ApplyMoment | None:
         """When applying it costs least."""
-        return self.tag.moments[self.tag.cheapest] if self.tag.moments else None
+        return best_moment(self.tag)
 
     @property
     def saves(self) -> float | None:
         """USD that the next `horizon` calls cost less (negative: more)."""
-        moment = self.moment
-        if moment is None or moment.once is None or moment.per_call is None:
-            return None
-        return -(moment.once + (self.horizon - 1) * moment.per_call)
+        return saved_over(self.tag, self.horizon)
 
     @property
     def worth(self) -> float:

@@ -16,6 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.projects import is_own_folder, is_worktree_folder
 
 Env = Mapping[str, str]
@@ -188,6 +189,10 @@ def _aider(env: Env, folder: Path) -> Iterator[Path]:
         yield folder / Path(named.strip("\"'")).expanduser()
 
 
+def _attached(env: Env) -> Iterator[RecordingPlace]:
+    yield RecordingPlace(attached_dir(env), "*.jsonl")
+
+
 def _pi_names(folder: str, directory: Path) -> bool:
     return folder == f"--{re.sub(r'[/:]', '-', str(directory).lstrip('/'))}--"
 
@@ -245,6 +250,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
         name="mini-swe-agent", source="mini-swe-agent", places=_mini_swe_agent, commands=frozenset({"mini"}),
         variables=("MSWEA_GLOBAL_CONFIG_DIR", "XDG_CONFIG_HOME"),
     ),
+    KnownClient(name="attached", source="attached", places=_attached, variables=("CTXTUI_HOME", "XDG_DATA_HOME")),
 )  # fmt: skip
 """Every client, in the order in which they are told of."""
 

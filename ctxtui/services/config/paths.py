@@ -7,6 +7,7 @@ folders are used. Empty variables count as absent, ``~`` is expanded, relative p
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -38,6 +39,16 @@ def database(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
     """The database file: ``CTXTUI_DB``, or ``ctxtui.db`` in `data_dir`."""
     named = (os.environ if env is None else env).get(DATABASE)
     return _absolute(named, DATABASE) if named else data_dir(setting, env) / "ctxtui.db"
+
+
+def attached_dir(env: Mapping[str, str] | None = None) -> Path:
+    """The folder of what is recorded between clients and their providers; it does not move with the database."""
+    if env is None or _home(env) is not None:
+        return data_dir("", env) / "attached"
+    # As platformdirs has it, for somebody else's environment.
+    home = Path(env.get("HOME") or os.path.expanduser("~"))
+    usual = home / "Library" / "Application Support" if sys.platform == "darwin" else home / ".local" / "share"
+    return Path(env.get("XDG_DATA_HOME") or usual) / APP / "attached"
 
 
 def config_file(env: Mapping[str, str] | None = None) -> Path:

@@ -63,7 +63,7 @@ class Account:
         return Statement(
             bill=found,
             heaviest=[_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
-            cures=cures(threads, missed, self._rates, book.names, minimum),
+            cures=cures(threads, missed, self.rates, book.names, minimum),
             calls=calls,
             sessions=1,
             tools=self._tools(threads, only),
@@ -73,7 +73,7 @@ class Account:
 
     def misses(self) -> Misses:
         """The session's misses."""
-        return misses_of(self.book, cached_by(self.book), self.costs, self._rates)
+        return misses_of(self.book, cached_by(self.book), self.costs, self.rates)
 
     def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[SpendingRow]:
         if only is None:
@@ -81,7 +81,8 @@ class Account:
         own = {id_: cost if id_ in only else None for id_, cost in self.costs.items()}
         return by_tool(thread_costs(self.book, own), own, self.book.names, only)
 
-    def _rates(self, call: Call) -> Rates | None:
+    def rates(self, call: Call) -> Rates | None:
+        """What a token of a call costs; None where no price is known."""
         return call_rates(call, self.table) if call.usage is not None else None
 
 

@@ -13,6 +13,7 @@ from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.request_counts import as_reported, request_count
 from ctxtui.core.block import HEADER, Block
+from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
@@ -23,7 +24,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag, with_quotes
+from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag, price_tag, with_quotes
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_context import Ready
@@ -162,15 +163,20 @@ def next_head(session: Session, chosen: ChosenCall) -> int:
     return chosen.call.response_head or chosen.call.raw_head
 
 
-def _asked(book: Book, chosen: ChosenCall, head: int, prices: PriceTable) -> tuple[PriceQuestion, Weigh]:
+def charge_of(call: Call, prices: PriceTable) -> Charge:
+    """What usage costs at the terms of a call's model."""
     from ctxtui.pricing.price import price
-
-    call, replay = chosen.call, what_if.Replay(book, cached_by(book))
 
     def charge(usage: Usage, at: float) -> float | None:
         cost = price(usage, call.model, call.provider, at or None, prices)
         return None if cost is None else cost.usd
 
+    return charge
+
+
+def _asked(book: Book, chosen: ChosenCall, head: int, prices: PriceTable) -> tuple[PriceQuestion, Weigh]:
+    call, replay = chosen.call, what_if.Replay(book, cached_by(book))
+    charge = charge_of(call, prices)
     if chosen.number:
         found = replay.following(call, head)
         asked = question(replay, book.session.tree, call, head, found, charge)

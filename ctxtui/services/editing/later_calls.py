@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from ctxtui.core.call import Call
-from ctxtui.core.tree import Tree
+from ctxtui.curation.price.later_calls import charged_as, later_calls
 from ctxtui.curation.price.price_tag import MISS, NOW, Charge, PriceTag
 from ctxtui.curation.price.rest_of_session import FreedBlock, LaterCall, RestOfSession, rest_of_session
 from ctxtui.services.editing.next_request import Next
@@ -43,11 +42,12 @@ def asked_of_rest(
         # What the first call read ends before the edits: it wrote the rest anyway.
         return moments.get(NOW if read > first else MISS)
 
-    gone = sum(one.tokens for one in freed)
-    # The tag prices the request by what reports make of it: a token of it may be more or less than one of ours.
-    scale = (tag.foretold - tag.foretold_under) / gone if tag is not None and gone else 1.0
-    calls = list(_later(scene, later, freed))
-    return calls, once, coming.asked.charge if coming and tag else None, max(0.0, scale)
+    calls = list(later_calls(scene.session.tree, scene.tip or scene.head, later, freed, partial(_front, scene)))
+    return calls, once, coming.asked.charge if coming and tag else None, charged_as(tag, freed)
+
+
+def _front(scene: Scene, head: int, node: int) -> int:
+    return scene.missing + (scene.running.read(head, node) if scene.running.counted(node) else 0)
 
 
 def _freed(staging: Staging) -> Iterator[FreedBlock]:
@@ -67,63 +67,3 @@ def _freed(staging: Staging) -> Iterator[FreedBlock]:
             stood = nodes[at - 1] if 0 < at <= len(nodes) else 0
             front = scene.running.read(staging.head, stood) if stood and scene.running.counted(stood) else 0
             yield FreedBlock(at, scene.missing + front, tokens)
-
-
-def _later(scene: Scene, later: Sequence[Call], freed: Sequence[FreedBlock]) -> Iterator[LaterCall]:
-    """Each later call with the changed blocks that it has."""
-    stand = _Standing(scene.session.tree, scene.tip or scene.head, freed)
-    for call in later:
-        found = stand.go(call.raw_head)
-        edited = call.sent_head != call.raw_head
-        yield LaterCall(call.usage, call.started or 0.0, () if edited else tuple(_placed(scene, call, found)))
-
-
-def _placed(scene: Scene, call: Call, found: Sequence[tuple[FreedBlock, int]]) -> Iterator[FreedBlock]:
-    """The blocks where they stand in `call`."""
-    tree = scene.session.tree
-    for one, at in found:
-        if at == one.at:
-            yield one
-            continue
-        node = call.raw_head
-        while tree[node].depth > at:
-            node = tree[node].parent
-        front = scene.running.read(call.raw_head, node) if scene.running.counted(node) else 0
-        yield one._replace(at=at, before=scene.missing + front)
-
-
-class _Standing:
-    """Where changed blocks stand in one context after the other. Edits are about content, and which of several equal
-    blocks one is: where a call parts from the one before, a block may stand again, as after a compaction that kept
-    it."""
-
-    def __init__(self, tree: Tree, head: int, freed: Sequence[FreedBlock]) -> None:
-        self._tree = tree
-        self._head = head
-        self._freed = freed
-        self._at: dict[int, int | None] = {one.at: one.at for one in freed}
-        self._names = {at: name for name, at in self._places(head).items() if at in self._at}
-
-    def _places(self, head: int, among: frozenset[str] | None = None) -> dict[tuple[str, int], int]:
-        """The blocks of a context, or those `among` digests, by digest and which of several, with their positions."""
-        found: dict[tuple[str, int], int] = {}
-        seen: Counter[str] = Counter()
-        for at, node in enumerate(self._tree.path(head)):
-            digest = self._tree[node].block.digest
-            if among is None or digest in among:
-                found[digest, seen[digest]] = at
-                seen[digest] += 1
-        return found
-
-    def go(self, head: int) -> list[tuple[FreedBlock, int]]:
-        """The blocks that the context `head` has, each with its position there."""
-        tree = self._tree
-        shared = tree[tree.common(self._head, head)].depth
-        parts, self._head = shared < tree[self._head].depth, head
-        gone = [at for at, now in self._at.items() if now is None or now >= shared]
-        if parts and gone:
-            names = [self._names[at] for at in gone if at in self._names]
-            places = self._places(head, frozenset(digest for digest, _ in names))
-            for was in gone:
-                self._at[was] = places.get(self._names[was]) if was in self._names else None
-        return [(one, at) for one in self._freed if (at := self._at[one.at]) is not None]

@@ -5,6 +5,7 @@ Also the smallest set of edits that keeps the run below the usable window, and t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ctxtui.analysis.book import Book
@@ -109,11 +110,17 @@ def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, .
 
 def placings(session: Session, counter: Counter, settings: Settings) -> list[Placing]:
     """Every thread of `session` that other markers can be tried on, at list prices where they are known."""
-    from ctxtui.pricing.price import call_rates
-
     book = book_for(session, counter, settings)
     count_all(book, counter)
-    table, rules = prices_for(settings), cached_by(book)
+    rules, rates = cached_by(book), marker_rates(prices_for(settings))
+    prompts = taught(book, rules)
+    found = (placing(book, rules, rates, thread, prompts) for thread in session.order)
+    return [one for one in found if one is not None]
+
+
+def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
+    """What a call's tokens cost under its markers; None where no price is known."""
+    from ctxtui.pricing.price import call_rates
 
     def rates(call: Call) -> MarkerRates | None:
         known = call_rates(call, table)
@@ -121,9 +128,7 @@ def placings(session: Session, counter: Counter, settings: Settings) -> list[Pla
             return None
         return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
 
-    prompts = taught(book, rules)
-    found = (placing(book, rules, rates, thread, prompts) for thread in session.order)
-    return [one for one in found if one is not None]
+    return rates
 
 
 LEAST = 0.25

@@ -10,6 +10,7 @@ from typing import Final
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.content.skills import skills_of
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import thread_costs
@@ -30,7 +31,18 @@ from ctxtui.services.counting.books import cached_by
 from ctxtui.services.library.glances import WORDS, first_user_text
 from ctxtui.services.library.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.model.session_summary import COMPACTION, MISS, MODEL, TURN, CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.model.session_summary import (
+    COMPACTED,
+    COMPACTION,
+    MISS,
+    MISSED,
+    MODEL,
+    OVER,
+    TURN,
+    CallSpent,
+    GrowthColumn,
+    SessionSummary,
+)
 
 Price = Callable[[Call], Cost | None]
 Terms = Callable[[Call], Rates | None]
@@ -60,7 +72,8 @@ def filled(
         sentence=sentence(session, chosen.thread, missed.found),
         refused=refusal(session, chosen.thread)[:WORDS],
     )
-    return _spent(_said(_grown(told, book, calls, missed, usable_share), session, calls), book, price)
+    said = _said(_grown(told, book, calls, missed, usable_share), session, calls)
+    return _spent(said, book, price, _Happened(book, missed, usable_share))
 
 
 def _advice(session: Session, source: str) -> str:
@@ -109,13 +122,15 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, 
     )
 
 
-def _spent(seen: SessionSummary, book: Book, price: Price) -> SessionSummary:
+def _spent(seen: SessionSummary, book: Book, price: Price, happened: _Happened) -> SessionSummary:
     """`seen` with what all calls of all threads took."""
     session = book.session
     costs = {id_: price(call) for id_, call in session.calls.items()}
     index = {name: number for number, (name, _) in enumerate(seen.models)}
     main = main_thread(session)
-    spent = tuple(_one_spent(call, costs[id_], index, session, main) for id_, call in session.calls.items())
+    spent = tuple(
+        happened.at(call, _one_spent(call, costs[id_], index, session, main)) for id_, call in session.calls.items()
+    )
     threads = thread_costs(book, costs)
     priced = any(one.cost for one in spent)
     known = replace(
@@ -142,6 +157,40 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
         return CallSpent(call.id, 0, 0, 0, None, *facts)
     usd = known_usd(call, cost)
     return CallSpent(call.id, usage.input + usage.output, usage.input, usage.cache_read, usd, *facts)
+
+
+class _Happened:
+    """What happened at each call of a session, in all its threads."""
+
+    def __init__(self, book: Book, missed: Misses, usable_share: float) -> None:
+        self._book = book
+        self._usable_share = usable_share
+        self._usable: dict[tuple[str, str], int] = {}
+        self._missed = {(one.thread, one.number): one for one in missed.found}
+        self._number: dict[str, int] = {}
+        self._skill: dict[str, str] = {}
+        self._compacted: set[str] = set()
+        for thread in book.session.threads:
+            calls = book.session.thread_calls(thread)
+            skills = skills_of(book.session, thread)
+            for number, (call, skill) in enumerate(zip(calls, skills, strict=True), 1):
+                self._number[call.id], self._skill[call.id] = number, skill
+                if number > 1 and call.epoch.start == COMPACTION and call.epoch != calls[number - 2].epoch:
+                    self._compacted.add(call.id)
+
+    def at(self, call: Call, spent: CallSpent) -> CallSpent:
+        """`spent`, which is of this `call`, with what happened at it."""
+        missed = self._missed.get((call.thread, self._number.get(call.id, 0)))
+        signs = ((MISSED, missed), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))
+        marks = "".join(sign for sign, is_so in signs if is_so)
+        return spent._replace(marks=marks, lost=missed.usd if missed else None, skill=self._skill.get(call.id, ""))
+
+    def _is_over(self, call: Call) -> bool:
+        key = call.thread, call.model
+        usable = self._usable.get(key)
+        if usable is None:
+            usable = self._usable[key] = context_window(self._book, call, self._usable_share).usable
+        return bool(usable and call.usage and call.usage.input > usable)
 
 
 def _read_share(session: Session) -> float | None:

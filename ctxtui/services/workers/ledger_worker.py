@@ -6,13 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone, ChildProcess
-from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.count_cache import Memory
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
-from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+from ctxtui.services.workers.remembered_sessions import known_so_far
+from ctxtui.views.model.session_summary import SessionSummary
 
 
 class LedgerSoFar(NamedTuple):
@@ -43,31 +41,12 @@ class LedgerWorker:
 
 
 def make() -> Callable[[tuple[Settings, str]], LedgerSoFar]:
-    """What the child answers with. What only the database holds is read here, once for each state of it."""
+    """What the child answers with."""
     stored: dict[tuple[str, float], SessionSummary] = {}
 
     def answer(request: tuple[Settings, str]) -> LedgerSoFar:
-        from ctxtui.services.library.library import SessionLibrary
-        from ctxtui.services.workers.summary_worker import from_store, remembered, version_for
-
         settings, cwd = request
-        shelf = SessionLibrary(settings, Path(cwd))
-        memory, version = Memory(database(settings.data_dir), create=False), version_for(settings)
-        known: list[SessionSummary] = []
-        left = 0
-        for one in shelf.stored(shelf.glimpses()):
-            if one.group == SAMPLES:
-                continue
-            if one.path:
-                found = remembered(one, memory, version)
-            else:
-                key = one.stored, one.mtime
-                try:
-                    found = stored[key] = stored.get(key) or from_store(one, settings)
-                except CtxtuiError:
-                    continue  # Home says of it what is wrong
-            known += [found] if found is not None else []
-            left += found is None
-        return LedgerSoFar(tools_ledger(sorted(known, key=lambda one: one.mtime)), left)
+        known, left = known_so_far(settings, Path(cwd), stored)
+        return LedgerSoFar(tools_ledger(known), left)
 
     return answer

@@ -4,13 +4,16 @@ longer than a frame may. A further report is a row of `REPORTS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from ctxtui.analysis.cache.misses import Misses
+from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.money.statement import Statement
+from ctxtui.core import edit_json
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone, ChildProcess
@@ -19,6 +22,8 @@ from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
+from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named, stored_ids
 
@@ -28,13 +33,15 @@ Made = TypeVar("Made", covariant=True)
 
 @dataclass(frozen=True)
 class Report(Generic[Made]):
-    """One kind of report. `work` makes it of a session that is read, under the name that stands for it. Where the
-    process ends before it answers, `does` says what it was about and `way_out` what to do instead."""
+    """One kind of report. `work` makes it of a session that is read, under the name that stands for it, and of what in
+    it the report is `about` (a thread; "": all). Where the process ends before it answers, `does` says what it was
+    doing and `way_out` what to do instead."""
 
     name: str
-    work: Callable[[Session, Named, Settings], Made]
+    work: Callable[[Session, Named, Settings, str], Made]
     does: str
     way_out: str
+    about: str = ""
 
 
 def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
@@ -42,12 +49,12 @@ def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
     return account(session, counter, settings).misses()
 
 
-def _misses(session: Session, _: Named, settings: Settings) -> Misses:
+def _misses(session: Session, _: Named, settings: Settings, about: str) -> Misses:
     with counter_with_memory(settings) as counter:
         return missed(session, counter, settings)
 
 
-def _statement(session: Session, named: Named, settings: Settings) -> Statement:
+def _statement(session: Session, named: Named, settings: Settings, about: str) -> Statement:
     with counter_with_memory(settings) as counter:
         one = account(session, counter, settings)
         made = one.statement()
@@ -56,21 +63,44 @@ def _statement(session: Session, named: Named, settings: Settings) -> Statement:
     return made
 
 
+def _growth(session: Session, _: Named, settings: Settings, about: str) -> GrowthReport:
+    with counter_with_memory(settings) as counter:
+        return growth_report(account(session, counter, settings), choose(session, about))
+
+
+def _findings(session: Session, _: Named, settings: Settings, about: str) -> Findings:
+    thread, number, edits = about.split("\n", 2)
+    with counter_with_memory(settings) as counter:
+        chosen = choose(session, thread, int(number))
+        made = account(session, counter, settings)
+        return findings_of(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
+
+
 MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")
 """What the cache missed, and why."""
 STATEMENT: Final = Report("statement", _statement, "adds up the bill", "ctxtui why says it without one")
 """The session's bill."""
-REPORTS: Final[dict[str, Report[object]]] = {one.name: one for one in (MISSES, STATEMENT)}
+GROWTH: Final = Report("growth", _growth, "measures growth", "ctxtui growth says it without one")
+"""How the context of a thread grew, and where that leads."""
+FINDINGS: Final = Report("findings", _findings, "looks for findings", "ctxtui findings says them without one")
+"""What is the case in a thread up to a call, and what cures it (`findings_report` says which)."""
+REPORTS: Final[dict[str, Report[object]]] = {one.name: one for one in (MISSES, STATEMENT, GROWTH, FINDINGS)}
+
+
+def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
+    """The report on the findings of `thread` up to call `number` (from 1), under the `edits` of its log."""
+    log = edit_json.dumps(edits).decode("utf-8", "surrogatepass")
+    return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 
 
 def report(kind: Report[T], name: str, session: Session | None, settings: Settings) -> T:
     """The report on the session that `name` stands for, or on `session` where it is read already: that is worked out
     here. Raises `CtxtuiError` where it cannot be read."""
     if session is not None:
-        return kind.work(session, Named(), settings)
+        return kind.work(session, Named(), settings, kind.about)
     process = ChildProcess("ctxtui.services.workers.session_report:make")
     try:
-        found: T | CtxtuiError = process.ask((kind.name, name, str(Path.cwd()), settings))
+        found: T | CtxtuiError = process.ask((kind.name, kind.about, name, str(Path.cwd()), settings))
     except ChildGone as error:
         raise CtxtuiError(f"the process that {kind.does} ended", way_out=kind.way_out) from error
     finally:
@@ -80,15 +110,15 @@ def report(kind: Report[T], name: str, session: Session | None, settings: Settin
     return found
 
 
-def make() -> Callable[[tuple[str, str, str, Settings]], object]:
+def make() -> Callable[[tuple[str, str, str, str, Settings]], object]:
     """What the child answers with: the report of that name on the session called so, as meant in a folder; or why it
     cannot be read."""
 
-    def answer(asked: tuple[str, str, str, Settings]) -> object:
-        kind, name, cwd, settings = asked
+    def answer(asked: tuple[str, str, str, str, Settings]) -> object:
+        kind, about, name, cwd, settings = asked
         try:
             found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings), settings.clients)
-            return REPORTS[kind].work(open_named(found, settings).session, found, settings)
+            return REPORTS[kind].work(open_named(found, settings).session, found, settings, about)
         except CtxtuiError as error:
             return CtxtuiError(error.message, place=error.place, way_out=error.way_out)
 

@@ -13,12 +13,11 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange
+from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.whole_file import json_reader
 
 NAME: Final = "har"
-_LAST: Final = ("response.completed", "response.failed", "response.incomplete", "error")
-"""The event that ends an answer."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -40,7 +39,7 @@ def take(recorded: Json, tree: Tree) -> Iterator[Event]:
             yield Skipped(1, f"an entry that is no object @ $.log.entries[{n}]")
             continue
         for exchange in (_exchange(entry), *_framed(entry)):
-            warmed = _warmed(exchange)
+            warmed = warm_up(exchange)
             if warmed:
                 talks.holds(warmed)
                 continue
@@ -69,42 +68,16 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
     )
 
 
-def _warmed(exchange: Exchange) -> str:
-    """The id of a response that only prepares a WebSocket: nothing was said and no model was asked; else ""."""
-    asked = obj(value(exchange.request))
-    if asked.get("type") != "response.create" or asked.get("generate") is not False or asked.get("input"):
-        return ""
-    events = (obj(value(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: "))
-    return next((word(at(event, "response", "id")) for event in events if "response" in event), "")
-
-
 def _framed(entry: dict[str, Json]) -> Iterator[Exchange]:
-    """The requests that went over an entry's WebSocket, each with the events that came back (facts §13.3)."""
-    url = word(at(entry, "request", "url"))
-    asked: dict[str, Json] | None = None
-    events: list[str] = []
+    """The requests that went over an entry's WebSocket, each with the events that came back."""
+    talk = SocketTalk(word(at(entry, "request", "url")))
     for frame in listed(entry.get("_webSocketMessages")):
-        told, data = obj(frame), word(obj(frame).get("data"))
-        kind = word(obj(value(data.encode("utf-8", "surrogatepass"))).get("type"))
-        if word(told.get("type")) == "send" and kind == "response.create":
-            if asked is not None:
-                yield _answered(url, asked, events)
-            asked, events = told, []
-        elif asked is not None and word(told.get("type")) == "receive":
-            events.append(data)
-            if kind in _LAST:
-                yield _answered(url, {**asked, "ended": told.get("time")}, events)
-                asked, events = None, []
-    if asked is not None:
-        yield _answered(url, asked, events)
-
-
-def _answered(url: str, asked: dict[str, Json], events: list[str]) -> Exchange:
-    stream = "".join(f"data: {event}\n\n" for event in events)
-    body = word(asked.get("data")).encode("utf-8", "surrogatepass")
-    started, ended = moment(asked.get("time")), moment(asked.get("ended"))
-    answer = stream.encode("utf-8", "surrogatepass")
-    return Exchange(body, answer, url, status=200, started=started, ended=ended)
+        told = obj(frame)
+        done = talk.frame(word(told.get("data")), word(told.get("type")) == "send", moment(told.get("time")))
+        if done is not None:
+            yield done
+    if (rest := talk.close()) is not None:
+        yield rest
 
 
 def _text(held: dict[str, Json]) -> bytes:

@@ -32,6 +32,9 @@ class HomeActions:
     def show_tools(self) -> None:
         """The tools of every session."""
 
+    def show_stats(self) -> None:
+        """Where tokens and money went."""
+
     def sort(self) -> None:
         """Sort by the next column."""
 
@@ -83,6 +86,14 @@ class ShowToolLedger(Command):
 
     name, keys, group, sought = "tools of all sessions", ("A",), "sessions", ("mcp", "servers")
     run = Act(lambda: HomeActions, lambda home: home.show_tools())
+
+
+class ShowStats(Command):
+    """Where tokens and money of all sessions went: by project, model, tool, client version, skill, week, windows of 5
+    hours; hit share, misses, calls over the usable window."""
+
+    name, keys, group, sought = "stats of all sessions", ("T",), "sessions", ("total", "week", "quota", "usage")
+    run = Act(lambda: HomeActions, lambda home: home.show_stats())
 
 
 class NextSort(Command):
@@ -182,6 +193,6 @@ class CloseOpen(Command):
 
 
 HOME: tuple[type[Command], ...] = (
-    OpenSession, FilterSessions, FindText, ShowToolLedger, NextSort, Import, ExportSession, Rename, Tag, Archive,
-    Delete, SortByCost, Subscription, ReverseSort, ShowArchived, CloseOpen,
+    OpenSession, FilterSessions, FindText, ShowStats, ShowToolLedger, NextSort, Import, ExportSession, Rename, Tag,
+    Archive, Delete, SortByCost, Subscription, ReverseSort, ShowArchived, CloseOpen,
 )  # fmt: skip

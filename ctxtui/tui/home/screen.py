@@ -36,6 +36,7 @@ from ctxtui.views.home.totals import sums_of
 
 if TYPE_CHECKING:
     from ctxtui.tui.dialogs.find import Everywhere
+    from ctxtui.tui.lists.stats import StatsSource
     from ctxtui.tui.lists.tool_ledger import Ledger
     from ctxtui.views.glossary.spots import Spot
 
@@ -69,6 +70,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         sought: Iterable[tuple[str, Iterable[str]]] = (),
         find: Callable[[], Everywhere] | None = None,
         ledger: Callable[[], Ledger] | None = None,
+        stats: Callable[[], StatsSource] | None = None,
     ) -> None:
         super().__init__()
         self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
@@ -80,7 +82,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.lookout = Watch(self, source)
         self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
         self._glimpses = source.glimpses
-        self._make_find, self._make_ledger = find, ledger
+        self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -226,6 +228,13 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
             self.app.push_screen(LedgerScreen(self._make_ledger()))
 
+    def show_stats(self) -> None:
+        """Where tokens and money went."""
+        if self._make_stats is not None:
+            from ctxtui.tui.lists.stats import StatsScreen
+
+            self.app.push_screen(StatsScreen(self._make_stats()))
+
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """What the figures at a spot are made of."""
         if spot.pane == "homeheader":
@@ -281,6 +290,11 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
 
         return LedgerWorker(settings, directory)
 
+    def stats() -> StatsSource:
+        from ctxtui.services.workers.stats_worker import StatsWorker
+
+        return StatsWorker(settings, directory)
+
     return HomeScreen(
         SessionLibrary(settings, directory),
         SessionActions(settings),
@@ -290,4 +304,5 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         sought=places_of(settings.clients),
         find=find,
         ledger=ledger,
+        stats=stats,
     )

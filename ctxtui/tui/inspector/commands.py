@@ -25,7 +25,7 @@ from ctxtui.tui.inspector.controllers.export import WriteContext
 from ctxtui.tui.inspector.controllers.fork import TALKING
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, MarkRange, Widen
 from ctxtui.tui.inspector.controllers.notes import NOTING, NotesController
-from ctxtui.tui.inspector.controllers.policies import AdviceList, Policies
+from ctxtui.tui.inspector.controllers.policies import AdviceList, FindingsList, Policies
 from ctxtui.tui.inspector.controllers.reading import ReadingMode
 from ctxtui.tui.inspector.controllers.rewriting import REWRITING
 from ctxtui.tui.inspector.controllers.search import SEARCH
@@ -139,10 +139,11 @@ SEEKERS = tuple(
 
 
 class Phases(Command):
-    """Phases of this thread with their growth, tokens sent and cost: by your names, by the setting ``phases``, else by
-    turn."""
+    """How the context of this thread grew: each call by category, the shape of it, what was carried, sent again and
+    never quoted, where it leads; and its phases, by your names, by the setting ``phases``, else by turn."""
 
-    name, keys, group = "phases: growth in each", ("G",), "lists"
+    name, keys, group = "growth: by category and phase", ("G",), "lists"
+    sought = ("phases", "big", "limit", "quadratic", "dead")
     run = Act(NotesController, NotesController.phases)
     key_unless = frozenset({QUESTION})
 
@@ -288,8 +289,8 @@ class Home(Command):
 
 STAGING: tuple[type[Command], ...] = (
     MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, OnlyEdits,
-    EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, Policies, AdviceList, StageCut, WriteContext,
-    Breaks, RateGood, RatePoor,
+    EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, Policies, AdviceList, FindingsList, StageCut,
+    WriteContext, Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""
 

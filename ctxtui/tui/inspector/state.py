@@ -4,7 +4,7 @@ controllers subscribe to its signals, and hear them in the order in which the sc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from textual.message import Message
 
@@ -286,26 +286,26 @@ class InspectorState:
 
     def statement(self) -> Statement:
         """The session's bill; takes its time."""
-        assert self.loaded is not None
         from ctxtui.services.workers.session_report import STATEMENT
 
-        return self._reported(STATEMENT, self.loaded)
+        return self.reported(STATEMENT)
 
     def misses(self) -> Misses:
         """What the cache missed, and why; takes its time."""
-        assert self.loaded is not None
         from ctxtui.services.workers.session_report import MISSES
 
-        return self._reported(MISSES, self.loaded)
+        return self.reported(MISSES)
 
-    def _reported(self, kind: Report[T], loaded: Loaded) -> T:
-        """A report, kept until the recording has more."""
+    def reported(self, kind: Report[T]) -> T:
+        """A report, kept until the recording has more; takes its time."""
+        loaded = self.loaded
+        assert loaded is not None
         known = (id(loaded.session), loaded.bytes_read, len(loaded.session.calls))
-        kept = self._reports.get(kind.name)
+        name = f"{kind.name} {kind.about}"
+        kept = self._reports.get(name)
         if kept is None or kept[0] != known:
-            kept = self._reports[kind.name] = known, self.source.report(kind, loaded)
-        found: T = kept[1]
-        return found
+            kept = self._reports[name] = known, self.source.report(kind, loaded)
+        return cast("T", kept[1])
 
     # Opening, and growing
 

@@ -111,7 +111,7 @@ def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> li
     return ends
 
 
-def _cell(levels: list[tuple[int, str]], row: int) -> Span:
+def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
     """One cell of a column, `row` counted from the bottom: at most two parts; the smallest of more goes."""
     parts: list[tuple[int, str]] = []
     at = 8 * row
@@ -131,7 +131,7 @@ def _cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """As `_cell` for terminals without colour: one part, the largest, as high as all of them."""
+    """As `stacked_cell` for terminals without colour: one part, the largest, as high as all of them."""
     bottom, top = 8 * row, min(levels[-1][0], 8 * row + 8)
     if top <= bottom:
         return Span(" ")
@@ -151,7 +151,7 @@ def rows(
     without `colour` a cell has the style of its largest part.
     """
     levels = [_levels(column, height, top, ghosts=colour and column.ghost > 0) for column in columns]
-    draw = _cell if colour else _plain_cell
+    draw = stacked_cell if colour else _plain_cell
     out = []
     for row in range(height - 1, -1, -1):
         spans = [draw(level, row) for level in levels]

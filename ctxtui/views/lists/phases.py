@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
+from ctxtui.analysis.growth.growth import GrownPart
 from ctxtui.analysis.growth.phases import Phase, typical
+from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
 from ctxtui.views.text import bars, numbers, safe_text, sums
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
 
 _WIDE: Final = 110
 """Cells of a line from which it has every column."""
+_GREW: Final = 96
+"""Cells of a line from which it says what grew."""
 
 
 def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
@@ -77,6 +81,62 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
         sum=lambda row: sums.rate(row.least, row.sent + row.answered, "tokens in and out") if row.priced else "",
     ),
 )
+
+
+class GrownPhase(NamedTuple):
+    """A phase with what grew in it, most first."""
+
+    phase: Phase
+    parts: Sequence[GrownPart]
+
+
+def grown(rows: Sequence[Phase], parts: Sequence[Sequence[GrownPart]]) -> list[GrownPhase]:
+    """The phases with what grew in each."""
+    return [GrownPhase(row, part) for row, part in zip(rows, parts, strict=True)]
+
+
+def grown_table(rows: Sequence[GrownPhase], number: int) -> Table[GrownPhase]:
+    """The table of phases, with what grew most in each where there is room."""
+    plain = table([row.phase for row in rows], number)
+    columns = [
+        Column(
+            one.name,
+            one.width,
+            _of_phase(one),
+            one.align,
+            gap=one.gap,
+            from_width=one.from_width,
+            least=one.least,
+            sum=_sum_of_phase(one),
+        )
+        for one in plain.columns
+    ]
+    return Table(
+        (*columns[:2], Column("what grew", 19, _most, "left", gap=2, from_width=_GREW, sum=_sum_of_parts), *columns[2:])
+    )
+
+
+def _of_phase(column: Column[Phase]) -> Callable[[GrownPhase, int], Span | Spans]:
+    return lambda row, room: column.cell(row.phase, room)
+
+
+def _sum_of_phase(column: Column[Phase]) -> Callable[[GrownPhase], str] | None:
+    made = column.sum
+    return None if made is None else lambda row: made(row.phase)
+
+
+def _sum_of_parts(row: GrownPhase) -> str:
+    parts = [f"{sign_of(part.name).name} {part.growth:+,}" for part in row.parts if part.growth]
+    return f"{', '.join(parts)}: {row.phase.growth:+,} tokens in all." if parts else ""
+
+
+def _most(row: GrownPhase, room: int) -> list[Span]:
+    rising = [part for part in row.parts if part.growth > 0]
+    if not rising:
+        return [Span(numbers.NONE, "faint")]
+    glyph, name = sign_span(rising[0].name), sign_of(rising[0].name).name
+    share = rising[0].growth / sum(part.growth for part in rising)
+    return [glyph, Span(f" {name}", glyph.style), Span(f" {numbers.share(share, 0)}", "dim")]
 
 
 def sum_of_summary(rows: Sequence[Phase]) -> str:

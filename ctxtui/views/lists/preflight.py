@@ -51,7 +51,7 @@ def lines(what: PreflightReport) -> Iterator[list[Span]]:
     """The report, line by line."""
     seen = what.outlook
     of = f" of {numbers.tokens(what.window.limit)} ({what.window.words})" if what.window.limit else ""
-    yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {_units(seen, seen.turns)}")
+    yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {units(seen.unit, seen.turns)}")
     if seen.growth is None:
         yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")
     else:
@@ -59,11 +59,11 @@ def lines(what: PreflightReport) -> Iterator[list[Span]]:
         words = f"tokens{_between(seen.growth)}{_calls(seen)}{missed}"
         yield _row(f"a {seen.unit}", numbers.signed(seen.growth.mid), words)
     if what.usable:
-        yield _row("usable", numbers.tokens(what.usable.tokens), _when(what.usable, seen))
+        yield _row("usable", numbers.tokens(what.usable.tokens), when(what.usable, seen))
     if what.compaction:
         how = {"observed": "as it did before", "assumed": "assumed: the client's default"}[what.compaction.how]
-        yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{_when(what.compaction, seen)} ({how})")
-    yield _row(_units(seen, seen.ahead), *_money(seen))
+        yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{when(what.compaction, seen)} ({how})")
+    yield _row(units(seen.unit, seen.ahead), *_money(seen))
     if seen.after is not None:
         yield _row("context", numbers.tokens(seen.after.mid), _after(seen.after, what.window.limit))
     yield from _eaten(what)
@@ -73,8 +73,9 @@ def _row(name: str, figure: str, words: str) -> list[Span]:
     return [Span(cells.left(name, _NAME), "dim"), Span(cells.right(figure, 8), "bold"), Span("  " + words)]
 
 
-def _units(seen: Outlook, n: int) -> str:
-    return f"{n:,} {seen.unit}{'' if n == 1 else 's'}"
+def units(unit: str, n: int) -> str:
+    """So many turns, rounds or phases."""
+    return f"{n:,} {unit}{'' if n == 1 else 's'}"
 
 
 def _between(value: Range) -> str:
@@ -89,15 +90,17 @@ def _calls(seen: Outlook) -> str:
     return f", {mid} call{'' if mid == 1 else 's'}{spread}"
 
 
-def _when(limit: Limit, seen: Outlook) -> str:
+def when(limit: Limit, seen: Outlook, unit: str = "") -> str:
+    """In how many of `unit` ("": what `seen` counts) a limit is met."""
+    unit = unit or seen.unit
     soon, mid, late = limit.turns
     if soon == 0:
         return "passed already"
     if mid is None:
-        sooner = f"not at the usual pace, in {_units(seen, soon)} at the soonest" if soon is not None else ""
+        sooner = f"not at the usual pace, in {units(unit, soon)} at the soonest" if soon is not None else ""
         return sooner or "not at this pace"
     spread = "" if soon == late else f" ({soon or '?'} to {late if late is not None else 'never'})"
-    return f"in {_units(seen, mid)}{spread}"
+    return f"in {units(unit, mid)}{spread}"
 
 
 def _money(seen: Outlook) -> tuple[str, str]:

@@ -35,13 +35,21 @@ class GrowthColumn(NamedTuple):
         return self.read + self.write + self.fresh
 
 
+MISSED: Final = "m"
+COMPACTED: Final = "c"
+OVER: Final = "o"
+"""The `marks` of a call."""
+
+
 class CallSpent(NamedTuple):
     """What one call adds to the totals. `id` is core.call's: the same call in two files is counted once.
 
     `input` and `read` are tokens, 0 where the call has no report; `tokens` is input + output; `cost` USD, None unknown.
     `model` is an index into the session's `models` (-1: none named), `started` Unix seconds (0: not recorded), `thread`
     the label of a subagent's thread, "" for the main one; `side` the id of any thread but the one that a session is
-    opened at, behind ``~`` where that is no subagent.
+    opened at, behind ``~`` where that is no subagent. `marks` has ``m`` for a miss, ``c`` for a compaction before it,
+    ``o`` for an input over what is usable of the window; `lost` USD by the miss (None: no price is known); `skill` the
+    skill that it served (`analysis.content.skills`).
     """
 
     id: str
@@ -53,6 +61,9 @@ class CallSpent(NamedTuple):
     started: int = 0
     thread: str = ""
     side: str = ""
+    marks: str = ""
+    lost: float | None = None
+    skill: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -191,6 +191,11 @@ Today's date is 2026-11-22."""
         (systems.memory_text(), "user", {"memory text": 1}),
         (systems.feedback(15), "user", {"trial": 15, "code": 15, "metrics": 15, "reasoning": 15}),
         (systems.facts(), "user", {"facts": 1}),
+        (
+            "Do it.\n=== Previous Work Summary ===\nSteps 1-5:\n  - Modified: a.go\n\n=== Recent Context ===\nx",
+            "user",
+            {"facts": 1},
+        ),
         ("".join(systems.prompt(2, 1, 3)), "user", {"task file": 2, "dependency": 1, "signatures": 3}),
         (systems.reminder(2), "user", {"reminder": 1, "memory file": 2}),
         (f"1\tx\n\n{systems.reminder(0)}", "tool_result", {"reminder": 1}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.cli.conftest import Run
 @pytest.fixture
 def desk(home: Path) -> Path:
     desk = Path.cwd()
-    home_of_all(home, desk)
+    home_of_all(home, desk, Path(os.environ["CTXTUI_HOME"]))
     return desk
 
 
@@ -34,7 +35,7 @@ def test_sessions_lists_every_client(ctxtui: Run, desk: Path) -> None:
 
 VERSIONS = {
     "claude-code": "2.1.62", "codex": "0.60.0", "opencode": "1.18.33", "pi": None, "gemini-cli": None, "llm": None,
-    "copilot-cli": "1.0.64", "aider": "0.86.2", "mini-swe-agent": "2.4.6",
+    "copilot-cli": "1.0.64", "aider": "0.86.2", "mini-swe-agent": "2.4.6", "attached": None,
 }  # fmt: skip
 
 
@@ -75,7 +76,7 @@ def test_heads_are_read_for_a_second_at_most_and_it_is_said(
 ) -> None:
     monkeypatch.setattr("ctxtui.cli.manage.sessions.HEADS_SECONDS", 0.0)
     ran = ctxtui("sessions", "--json")
-    assert "7 sessions have no title yet" in ran.err
+    assert "8 sessions have no title yet" in ran.err
     assert {one["title"] == one["id"] for one in ran.json["sessions"] if one["client"] == "pi"} == {True}
 
 

@@ -73,6 +73,7 @@ def test_a_session_is_called_by_its_own_id(home: Path, shop: Path) -> None:
         "llm": ["01m819two", "01m819one"],
         "aider": ["shop.aider.chat.history"],
         "mini-swe-agent": ["last_mini_run"],
+        "attached": ["run-12345678"],
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.call import Call, Fidelity, Skeleton
+from ctxtui.core.call import Call, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Skipped, ThreadSeen
@@ -34,6 +34,17 @@ class _Held:
         return self.contexts.get(name, ()), name
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which thread a request is of, and what that is called; `parent` is the thread that began it. What is asked
+    `aside` is no line of context: each request there begins anew."""
+
+    thread: str
+    label: str = ""
+    parent: str = ""
+    aside: bool = False
+
+
 class Conversations:
     """The threads of a recording of exchanges; requests that begin with the same words of a person are one thread."""
 
@@ -42,6 +53,8 @@ class Conversations:
         self._ids = Ids()
         self._held = _Held()
         self._threads: dict[str, Dialogue] = {}
+        self._begun: dict[str, str] = {}
+        """Thread -> the digest of the first thing that its last request has a person say."""
         self.other: list[str] = []
         """Requests that put nothing before a model, in words."""
 
@@ -50,8 +63,8 @@ class Conversations:
         """The first thing a person said."""
         return next((d.title for d in self._threads.values() if d.title), "")
 
-    def take(self, exchange: Exchange) -> Iterator[Event]:
-        """The events of one exchange."""
+    def take(self, exchange: Exchange, place: Place | None = None) -> Iterator[Event]:
+        """The events of one exchange; `place` is its thread, where the recording tells it."""
         try:
             decoded = decode(exchange)
         except Malformed as error:
@@ -65,14 +78,15 @@ class Conversations:
         before, name = self._held.before(decoded)
         first = _before_messages(decoded.items)
         items = _ordered(decoded.items, before, first)
-        dialogue = self._thread(items)
+        dialogue = self._thread(items, place)
         head = self._tree.extend(ROOT, items)
         call = _call(exchange, decoded, bool(name) and name not in self._held.contexts)
         if before and call.skeleton is not None:
             parts = {**call.skeleton.parts, "carried": [first, len(before)]}
             call = replace(call, skeleton=Skeleton(call.skeleton.dialect, parts))
         if dialogue.calls == 0 and dialogue.thread != MAIN:
-            yield ThreadSeen(dialogue.thread, dialogue.title)
+            known = place or Place("")
+            yield ThreadSeen(dialogue.thread, known.label or dialogue.title, known.parent)
         event = dialogue.answer(decoded.response.items, call, after=head)
         yield event
         self._remember(event.call, decoded, name)
@@ -86,15 +100,22 @@ class Conversations:
         for dialogue in self._threads.values():
             yield dialogue.tip()
 
-    def _thread(self, items: Sequence[Item]) -> Dialogue:
+    def _thread(self, items: Sequence[Item], place: Place | None) -> Dialogue:
         said = (i for i in items if i.place.section == "messages" and i.block.kind != HEADER)
         asked = next((i for i in said if i.place.role == "user"), None)
-        key = asked.block.digest if asked else ""
-        if key not in self._threads:
-            name = MAIN if not self._threads else f"conversation {len(self._threads) + 1}"
+        first = asked.block.digest if asked else ""
+        key = f"thread {place.thread}" if place is not None else first
+        if key in self._threads:
+            if place is not None and not place.aside and first != self._begun[key]:
+                # The client's own line of context begins with other words: it put a summary in its history's place.
+                self._threads[key].restart(EpochStart.COMPACTION)
+        else:
+            name = place.thread if place is not None else ""
+            name = name or (MAIN if not self._threads else f"conversation {len(self._threads) + 1}")
             dialogue = self._threads[key] = Dialogue(self._tree, name, self._ids)
             # Only to learn the title; the head is set by each call.
             dialogue.say([asked] if asked else [])
+        self._begun[key] = first
         return self._threads[key]
 
     def _remember(self, call: Call, decoded: Decoded, name: str) -> None:

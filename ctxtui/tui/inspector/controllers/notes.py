@@ -22,10 +22,11 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content import notes
-    from ctxtui.analysis.growth.phases import Phase
     from ctxtui.core.call import Call
     from ctxtui.core.note import Note
+    from ctxtui.services.library.growth import GrowthReport
     from ctxtui.services.library.notebook import Notebook
+    from ctxtui.tui.lists.growth import GrowthFigures
 else:
     notes = later("ctxtui.analysis.content.notes")
 
@@ -212,8 +213,8 @@ class NotesController(Controller):
     # Phases
 
     def phases(self) -> None:
-        """The table of phases."""
-        from ctxtui.tui.lists.phases import NAME, PhasesScreen
+        """The chart of growth, and the table of phases."""
+        from ctxtui.tui.lists.growth import NAME, GrowthScreen
 
         if self.state.study is None or not self.state.count:
             return
@@ -224,7 +225,7 @@ class NotesController(Controller):
             elif number is not None:
                 self.state.go(number - 1)
 
-        self.access.push(PhasesScreen(self._worked_out, self.state.index + 1), go)
+        self.access.push(GrowthScreen(self._worked_out, self._growth, self.state.index + 1), go)
 
     def name_phase(self) -> None:
         """Ask for the name of the phase that begins with the call shown."""
@@ -232,19 +233,30 @@ class NotesController(Controller):
         if note is not None:
             self._ask_for(note, note.text or f"{NAMED} ")
 
-    def _worked_out(self) -> list[Phase]:
+    def _growth(self) -> GrowthReport:
+        """What it means, worked out in a process of its own."""
+        from ctxtui.services.workers.session_report import GROWTH
+
+        return self.state.reported(replace(GROWTH, about=self.state.thread))
+
+    def _worked_out(self) -> GrowthFigures:
         """Worked out in a worker. Raises `BadPattern`."""
+        from ctxtui.analysis.context_window import ContextWindow
         from ctxtui.analysis.figures import figures
+        from ctxtui.analysis.growth.growth import grew_in, sizes
         from ctxtui.analysis.growth.phases import phases
         from ctxtui.pricing.price import known_usd
         from ctxtui.services.study.phase_rules import begun
+        from ctxtui.tui.lists.growth import GrowthFigures
+        from ctxtui.views.inspector.stacked_chart import StackedChart
+        from ctxtui.views.lists.phases import grown
 
         study, known = (
             self.state.study,
             self.state.study.thread(self.state.thread) if self.state.study is not None else None,
         )
         if study is None or known is None:
-            return []
+            return GrowthFigures(StackedChart(()), ())
         calls, costs, book = list(known.calls), study.costs, study.book
 
         def tokens(call: Call) -> int:
@@ -255,7 +267,13 @@ class NotesController(Controller):
                 return 0.0, True
             return known_usd(call, costs.get(call.id)), call.id in costs
 
-        return phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)
+        every = sizes(book, calls)
+        rows = phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)
+        scene = self.panels.scene
+        window = scene.limits if scene is not None else ContextWindow()
+        cuts = [one.number - 1 for one in every if one.broken]
+        chart = StackedChart([one.parts for one in every], window, self.state.index, cuts)
+        return GrowthFigures(chart, grown(rows, [grew_in(every, row) for row in rows]))
 
 
 class _Notes(Command):

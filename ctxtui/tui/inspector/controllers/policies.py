@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxtui.core.session import MAIN
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctxtui.analysis.findings.priced import PricedFinding
     from ctxtui.core.edit import Edit
     from ctxtui.curation.price.advice import Advice
     from ctxtui.services.editing.policy_proposals import Proposals
     from ctxtui.views.lists.policies import Proposed
+    from ctxtui.views.model.scene import Scene
 
 
 class PoliciesController(EditController):
@@ -56,6 +61,33 @@ class PoliciesController(EditController):
             AdviceScreen(lambda stopped: proposals.advice(horizon, stopped), str(loaded.path or loaded.name)), take
         )
 
+    def findings(self) -> None:
+        """What is the case in this thread and what cures it; what is chosen there is staged, and only staged."""
+        scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
+        if scene is None or desk is None or loaded is None or not self.edits.ready():
+            return
+        from ctxtui.services.workers.session_report import findings_report
+        from ctxtui.tui.lists.findings import FindingsScreen
+
+        overlay = self.edits.overlay
+        kind = findings_report(scene.thread or MAIN, self.state.index + 1, overlay.log if overlay is not None else ())
+
+        def take(rows: Sequence[PricedFinding] | None) -> None:
+            made = {edit.id: edit for row in rows or () for edit in row.finding.edits}
+            if made:
+                self._stage_made(scene, tuple(made.values()))
+
+        self.access.push(FindingsScreen(lambda: self.state.reported(kind), str(loaded.path or loaded.name)), take)
+
+    def _stage_made(self, scene: Scene, edits: tuple[Edit, ...]) -> None:
+        """Stage `edits` of the context shown; what they put outside is kept with them."""
+        from ctxtui.curation.apply.references import externalized_content
+
+        assert self.edits.desk is not None
+        for name, text in externalized_content(self.edits.context_of(scene), edits).items():
+            self.edits.desk.keep(scene.thread)(name, text.encode("utf-8", "replace"))
+        self.edits.stage(edits)
+
     def _stage(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
         """Stage `edits`; what they put outside is kept with them."""
         assert self.edits.desk is not None
@@ -88,4 +120,14 @@ class AdviceList(Command):
     name, keys, label, group = "what would help (advice)", ("H",), "advice", "editing the context"
     sought = ("save", "stale", "cheaper", "recommend")
     run = Act(PoliciesController, PoliciesController.advice)
+    needs = frozenset({EDITS})
+
+
+class FindingsList(Command):
+    """What is the case in this thread up to this call, and what cures it: tools that were never called, results that
+    nobody quoted, files read twice, a prefix that keeps changing; ranked by what the cure saves. Enter stages it."""
+
+    name, keys, label, group = "findings", ("exclamation_mark",), "findings", "editing the context"
+    sought = ("save", "waste", "unused", "duplicates", "cheaper", "report")
+    run = Act(PoliciesController, PoliciesController.findings)
     needs = frozenset({EDITS})

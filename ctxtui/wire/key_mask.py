@@ -31,19 +31,22 @@ class KeyMask:
 
     def text(self, words: str) -> str:
         """`words` without the key."""
-        return self._masked(words.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        return self.masked(words.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     async def stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """`data` without the key, also where it comes in pieces: what may be its beginning waits for the next piece."""
         held = b""
         async for piece in data:
-            known = held + piece
-            cut = self._settled(known)
-            held = known[cut:]
-            if cut:
-                yield self._masked(known[:cut])
+            told, held = self.piece(held + piece)
+            if told:
+                yield told
         if held:
-            yield self._masked(held)
+            yield self.masked(held)
+
+    def piece(self, known: bytes) -> tuple[bytes, bytes]:
+        """What of `known` can be told, without the key, and what has to wait for the next piece."""
+        cut = self._settled(known)
+        return self.masked(known[:cut]), known[cut:]
 
     def _settled(self, data: bytes) -> int:
         """Up to where `data` will stay as it is: its end may be the beginning of the key or of half of it."""
@@ -55,5 +58,6 @@ class KeyMask:
         # A half that is there already may end in what begins the key once more.
         return next((m.end() for m in self._pattern.finditer(data) if m.start() < cut < m.end()), cut)
 
-    def _masked(self, data: bytes) -> bytes:
+    def masked(self, data: bytes) -> bytes:
+        """`data` without the key."""
         return self._pattern.sub(MASK.encode(), data) if self._pattern else data

@@ -1,0 +1,140 @@
+"""Dead weight: results of tools that were carried from call to call and that the model never quoted.
+
+A result is quoted where something that the model wrote later says a literal of it (a path, an id, a number, an error
+line) that nobody had said before. What has no such literal is not judged. That nobody quotes it does not prove that it
+was of no use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import Tree
+from ctxtui.curation.context import THINKING
+from ctxtui.curation.price.dependence import literals, literals_of
+
+LEAST: Final = 200
+"""Tokens below which a result is not worth a word."""
+AGE: Final = 3
+"""Calls that could have quoted it, at least, before a result counts as dead."""
+_RESULTS: Final = frozenset({INDEX["tool_result"], INDEX["image"], INDEX["document"]})
+_BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool_call"], INDEX["summary"]})
+
+
+class DeadResult(NamedTuple):
+    """A result that nothing quoted: its first `node`, its `tokens`, the call (from 1) it `entered` with, in how many
+    `calls` it stood."""
+
+    node: int
+    tokens: int
+    entered: int
+    calls: int
+
+    @property
+    def carry(self) -> int:
+        """Tokens x calls it stayed."""
+        return self.tokens * self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class DeadWeight:
+    """The `dead` results of a thread, the one that was carried most first; of `judged` results with `tokens` carried
+    in all (tokens x calls); `unjudged` have nothing that could be quoted, or came too late."""
+
+    dead: tuple[DeadResult, ...] = ()
+    judged: int = 0
+    unjudged: int = 0
+    tokens: int = 0
+
+    @property
+    def carry(self) -> int:
+        """Tokens x calls of all that is dead."""
+        return sum(one.carry for one in self.dead)
+
+
+def dead_weight(tree: Tree, calls: Sequence[Call], stays: Stays, own: Callable[[int], int]) -> DeadWeight:
+    """The dead results of a thread's `calls`, which `stays` has taken in; `own` gives a node's tokens."""
+    found = _quoted(tree, calls, stays)
+    dead, judged, unjudged, carried = [], 0, 0, 0
+    for node in stays.every():
+        tokens = own(node) if tree[node].category in _RESULTS and tree[node].block.kind != HEADER else 0
+        if tokens < LEAST:
+            continue
+        entered, stayed = stays.first(node) or 0, stays.count(node, len(calls))
+        if not found.holds.get(node) or len(calls) - entered < AGE:
+            unjudged += 1
+            continue
+        judged, carried = judged + 1, carried + tokens * stayed
+        if node not in found.quoted:
+            dead.append(DeadResult(node, tokens, entered + 1, stayed))
+    return DeadWeight(tuple(sorted(dead, key=lambda one: -one.carry)), judged, unjudged, carried)
+
+
+class _Quotes:
+    """Takes in what stood in a thread's contexts and answers, in order, and finds what is `quoted`; `holds` says of
+    each result whether it has anything that could be."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.quoted: set[int] = set()
+        self.holds: dict[int, bool] = {}
+        self._tree = tree
+        self._owners: dict[str, list[int]] = {}
+        self._said: set[str] = set()
+        self._known: dict[str, frozenset[str]] = {}
+
+    def enter(self, nodes: Iterable[int]) -> None:
+        """Take in blocks."""
+        for node in nodes:
+            here = self._tree[node]
+            if here.block.kind == HEADER:
+                continue
+            if here.category in _RESULTS:
+                self._result(node)
+            else:
+                self._other(here.block, by_model=here.category in _BY_MODEL)
+
+    def _result(self, node: int) -> None:
+        own = self._literals(self._tree[node].block) - self._said
+        self.holds[node] = bool(own)
+        for literal in own:
+            self._owners.setdefault(literal, []).append(node)
+
+    def _other(self, block: Block, *, by_model: bool) -> None:
+        for literal in self._literals(block):
+            owners = self._owners.get(literal)
+            if owners is None:
+                self._said.add(literal)
+            elif by_model:
+                self.quoted.update(owners)
+
+    def _literals(self, block: Block) -> frozenset[str]:
+        """What a block says that can be quoted; thinking may quote, too."""
+        found = self._known.get(block.digest)
+        if found is None:
+            thought = block.kind in THINKING
+            found = self._known[block.digest] = frozenset(literals(read(block).text)) if thought else literals_of(block)
+        return found
+
+
+def _quoted(tree: Tree, calls: Sequence[Call], stays: Stays) -> _Quotes:
+    entering: dict[int, list[int]] = {}
+    for node in stays.every():
+        entering.setdefault(stays.first(node) or 0, []).append(node)
+    found = _Quotes(tree)
+    for index, call in enumerate(calls):
+        found.enter(entering.get(index, ()))
+        found.enter(_answer(tree, call))
+    return found
+
+
+def _answer(tree: Tree, call: Call) -> Iterator[int]:
+    head = call.response_head
+    if head and tree.holds(head, call.sent_head):
+        yield from tree.path(head, call.sent_head)

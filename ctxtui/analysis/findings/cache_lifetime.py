@@ -1,0 +1,40 @@
+"""Cache entries that live too short for the pauses of this thread, or too long for their price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.findings.finding import Finding, FindingInputs
+from ctxtui.analysis.money.savings import hours, minutes
+
+KIND = "cache lifetime"
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """Entries of an hour where those of five minutes are asked for, and the other way round."""
+    for cure, says, setting in (
+        (
+            hours(given.costs, given.missed, given.rates),
+            "{count} pauses of 5 minutes to an hour emptied the cache: {tokens} written again; entries of 1 hour would "
+            "have cost {usd} less",
+            'ask for entries of 1 hour ("ttl": "1h")',
+        ),
+        (
+            minutes(given.costs, given.rates),
+            "entries of 1 hour were hardly needed: {tokens} written into them; entries of 5 minutes would have cost "
+            "{usd} less",
+            "ask for entries of 5 minutes",
+        ),
+    ):
+        if cure is not None and cure.saves > 0 and given.calls:
+            yield Finding(
+                kind=KIND,
+                says=says,
+                cure=setting,
+                tokens=cure.tokens,
+                so_far=cure.saves,
+                calls=len(given.calls),
+                count=cure.count,
+                ahead=cure.saves / len(given.calls),
+                setting=setting,
+            )

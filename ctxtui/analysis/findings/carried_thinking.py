@@ -1,0 +1,30 @@
+"""Thinking of earlier turns that the model reads again with every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.curation.policies.situation import Settings
+
+KIND = "carried thinking"
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """Thinking of all turns but the last; nothing for models that no longer read it."""
+    wanted: Settings = {"at_least": 500}
+    edits = given.proposed("strip_thinking", wanted)
+    about = weighed(given, edits)
+    if about is not None:
+        yield Finding(
+            kind=KIND,
+            says="thinking of earlier turns is read again: {tokens} in every call{usd}",
+            cure="take it out, from the front",
+            tokens=about.tokens,
+            so_far=about.so_far,
+            calls=about.calls,
+            count=about.count,
+            edits=tuple(edits),
+            policy="strip_thinking",
+            given=wanted,
+        )

@@ -1,0 +1,57 @@
+"""Parts at the front of the context that change from call to call, so that all behind them is written again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.analysis.cache.misses import CONTENT, SYSTEM, TOOLS, Missed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs
+
+KIND: Final = "changing prefix"
+_FRONT: Final = {"system": "the system prompt", "tools": "a tool's definition", "memory": "memory"}
+_CAUSES: Final = frozenset({SYSTEM, TOOLS, CONTENT})
+TWICE: Final = 2
+"""Changes of one part from which on it is said to keep changing."""
+_SHOWN: Final = 30
+"""Characters of what changed that a sentence shows."""
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """System prompts, tools and memory whose change made the cache miss more than once: a date, a list, a status."""
+    groups: dict[tuple[str, int], list[Missed]] = {}
+    for one in given.missed:
+        if one.thread == given.costs.thread and one.number <= len(given.calls) and _at_front(one):
+            assert one.old is not None
+            groups.setdefault((one.old.category, one.block), []).append(one)
+    for (category, _), found in groups.items():
+        if len(found) < TWICE:
+            continue
+        known = [one.usd for one in found if one.usd is not None]
+        usd = sum(known) if known and given.priced else None
+        yield Finding(
+            kind=KIND,
+            says=f"{_FRONT[category]} changed {{count}} times in {{calls}}{{names}}: {{tokens}} written again{{usd}}",
+            cure="put what changes behind the part that stays: dates, lists and status into the last message",
+            tokens=sum(one.tokens for one in found),
+            so_far=usd,
+            calls=len(given.calls),
+            count=len(found),
+            names=tuple(filter(None, (_changed(max(found, key=lambda one: one.number)),))),
+            ahead=usd / len(given.calls) if usd is not None else None,
+            setting="dates, lists and status belong into the last message, not in front of all others",
+        )
+
+
+def _at_front(one: Missed) -> bool:
+    return one.cause in _CAUSES and one.old is not None and one.new is not None and one.old.category in _FRONT
+
+
+def _changed(one: Missed) -> str:
+    """What changed last, word by word: `` (“16:00” became “17:00”)``; "" where that is long."""
+    old, new = (side.words.split() if side is not None else [] for side in (one.old, one.new))
+    start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    back = zip(old[start:][::-1], new[start:][::-1], strict=False)
+    same = next((n for n, (a, b) in enumerate(back) if a != b), min(len(old), len(new)) - start)
+    was, now = (" ".join(words[start : len(words) - same]) for words in (old, new))
+    return f" (“{was}” became “{now}”)" if 0 < len(was) <= _SHOWN and 0 < len(now) <= _SHOWN else ""

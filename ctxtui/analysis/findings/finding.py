@@ -1,0 +1,131 @@
+"""What a finding is, what its kinds are given, and what most of them are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.marker_trials import Placing
+from ctxtui.analysis.cache.misses import Missed
+from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.money.savings import RatesOf
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import Edit
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.policies.policy import Policy, Step, run_all
+from ctxtui.curation.policies.situation import PolicyContext, Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something that is the case in a thread, and what cures it.
+
+    `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{calls}``, ``{count}``, ``{names}`` in
+    the places of the figures: `tokens` are in every call now, `so_far` USD were paid for it in `calls` calls (None: not
+    known), `count` of what `names` name. `edits` cure it from here on; where none does, `ahead` is what each later call
+    costs less (USD; None: not known) once `setting` is followed. `policy` with `given` makes the same edits on the
+    command line.
+    """
+
+    kind: str
+    says: str
+    cure: str
+    tokens: int = 0
+    so_far: float | None = None
+    calls: int = 0
+    count: int = 0
+    names: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    policy: str = ""
+    given: Mapping[str, Json] = field(default_factory=dict)
+    ahead: float | None = None
+    setting: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingInputs:
+    """A thread up to the call shown, and the context behind its answer.
+
+    `situation` is that context under the edits that stand, `calls` are those of the thread so far, `costs` what their
+    blocks cost, `missed` what they missed, `placing` what other cache markers would have cost (None: not tried).
+    `policies` are all there are by name; `priced` says whether money is known at all, `minimum` gives a model's least
+    cacheable prefix.
+    """
+
+    book: Book
+    situation: PolicyContext
+    calls: Sequence[Call]
+    costs: ThreadCosts
+    missed: Sequence[Missed] = ()
+    rates: RatesOf
+    placing: Placing | None = None
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    priced: bool = True
+    minimum: Callable[[str], int]
+
+    def proposed(self, policy: str, settings: Settings | None = None) -> list[Edit]:
+        """The edits that a policy proposes here; none where there is no such policy, or it cannot work here."""
+        found = self.policies.get(policy)
+        if found is None:
+            return []
+        try:
+            return run_all((Step(found, settings or {}),), self.situation)
+        except CtxtuiError:
+            # A third party's policy of that name may fail; the list of policies says why.
+            return []
+
+    def position(self, node: int) -> int | None:
+        """Where the block that `node` first was stands in the context now, if it still does as it was."""
+        there = self.costs.stays.standing(node, len(self.calls) - 1)
+        nodes = self.situation.context.nodes
+        depth = self.situation.context.tree[there].depth - 1 if there is not None else -1
+        return depth if 0 <= depth < len(nodes) and nodes[depth] == there else None
+
+
+class FindingKind(Protocol):
+    """A module of a kind: its `KIND` is the name that people read."""
+
+    KIND: str
+
+    def find(self, given: FindingInputs, /) -> Iterator[Finding]:
+        """The findings of the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What edits are about: `tokens` that they free in every call, USD paid for these so far (None: not known), in how
+    many `calls` any of it stood, how many blocks (`count`)."""
+
+    tokens: int
+    so_far: float | None
+    calls: int
+    count: int
+
+
+def weighed(given: FindingInputs, edits: Iterable[Edit]) -> Weight | None:
+    """What `edits` are about; None where they cannot be applied, or free nothing."""
+    here = given.situation
+    after = here.under(edits)
+    if after.applied.refused:
+        return None
+    context, stays = here.context, given.costs.stays
+    tokens, usd, calls, count = 0, 0.0, 0, 0
+    for position in after.applied.changes.keys() - here.applied.changes.keys():
+        less = here.size(position) - after.size(position)
+        if less <= 0:
+            tokens += less
+            continue
+        node = context.nodes[position]
+        own = given.costs.running.own(node)
+        tokens, count = tokens + less, count + 1
+        calls = max(calls, stays.count(node, len(given.calls)))
+        if own:
+            usd += given.costs.input_usd(node) * min(1.0, less / own)
+    new = [item for one in after.applied.inserts for item in one.items]
+    tokens -= sum(here.count(item.block) for item in new) - sum(
+        here.count(item.block) for one in here.applied.inserts for item in one.items
+    )
+    return Weight(tokens, usd if given.priced else None, calls, count) if tokens > 0 else None

@@ -1,0 +1,41 @@
+"""Results of tools that are very large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.curation.policies.situation import Settings
+from ctxtui.curation.policies.tool_results import tool_of
+
+KIND = "huge results"
+NEWEST = 3
+"""Newest ones that are left whole."""
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """Results and code blocks so large that they are better kept outside."""
+    wanted: Settings = {"keep_last": NEWEST}
+    edits = given.proposed("externalize_large", wanted)
+    about = weighed(given, edits)
+    if about is None:
+        return
+    here = given.situation
+    at = [p for edit in edits for target in edit.targets if (p := here.context.find(target)) is not None]
+    tools = dict.fromkeys(name for p in sorted(at, key=lambda p: -here.size(p)) if (name := tool_of(here, p)))
+    of = " (of {names})" if tools else ""
+    one = about.count == 1
+    yield Finding(
+        kind=KIND,
+        says=f"{{count}} block{'' if one else 's'}{of} {'is' if one else 'are'} very large: {{tokens}} in every "
+        "call{usd}",
+        cure="keep them outside under a name",
+        tokens=about.tokens,
+        so_far=about.so_far,
+        calls=about.calls,
+        count=about.count,
+        names=tuple(tools),
+        edits=tuple(edits),
+        policy="externalize_large",
+        given=wanted,
+    )

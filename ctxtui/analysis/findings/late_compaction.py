@@ -1,0 +1,37 @@
+"""A context that is above what is usable of its window: nobody made it smaller in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.situation import Settings
+
+KIND = "late compaction"
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """The context now is above the usable share of its window."""
+    here = given.situation
+    if not here.usable or here.total <= here.usable:
+        return
+    over = [call for call in given.calls if call.usage is not None and call.usage.input > here.usable]
+    wanted: Settings = {"target": here.usable}
+    edits = given.proposed(budget.NAME, wanted)
+    about = weighed(given, edits)
+    if about is None:
+        return
+    yield Finding(
+        kind=KIND,
+        says=f"{len(over):,} call{'' if len(over) == 1 else 's'} sent more than is usable of the window; "
+        "{tokens} can go{usd}",
+        cure="make it smaller with the least risk until it fits",
+        tokens=about.tokens,
+        so_far=about.so_far,
+        calls=len(over),
+        count=about.count,
+        edits=tuple(edits),
+        policy=budget.NAME,
+        given=wanted,
+    )

@@ -1,0 +1,29 @@
+"""Definitions of tools that are longer than they need be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+
+KIND = "long tool definitions"
+LEAST = 500
+"""Tokens in every call from which on it is worth a word."""
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """Tools whose descriptions could be cut."""
+    edits = given.proposed("minimise_schemas")
+    about = weighed(given, edits)
+    if about is not None and about.tokens >= LEAST:
+        yield Finding(
+            kind=KIND,
+            says="descriptions of {count} tools take {tokens} more than their first 100 characters{usd}",
+            cure="cut them, and leave those of properties out",
+            tokens=about.tokens,
+            so_far=about.so_far,
+            calls=about.calls,
+            count=about.count,
+            edits=tuple(edits),
+            policy="minimise_schemas",
+        )

@@ -1,0 +1,31 @@
+"""Old results that were carried on when they could have been cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.money.savings import KEPT
+from ctxtui.curation.policies.situation import Settings
+
+KIND = "old results"
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """All results but the newest."""
+    wanted: Settings = {"trigger": 0, "keep": KEPT}
+    edits = given.proposed("clear_tool_results", wanted)
+    about = weighed(given, edits)
+    if about is not None:
+        yield Finding(
+            kind=KIND,
+            says=f"{{count}} results older than the newest {KEPT} are carried on: {{tokens}} in every call{{usd}}",
+            cure="clear them, as the provider's own context editing would",
+            tokens=about.tokens,
+            so_far=about.so_far,
+            calls=about.calls,
+            count=about.count,
+            edits=tuple(edits),
+            policy="clear_tool_results",
+            given=wanted,
+        )

@@ -1,0 +1,79 @@
+"""Findings with what their cure saves, ranked by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.findings.finding import Finding
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.policies.risk import Risk
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.price.advice import best_moment, saved_over
+from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
+from ctxtui.curation.price.rest_of_session import FreedBlock, RestOfSession
+
+LEAST: Final = 0.01
+"""The share of what the best saves from which on something is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PricedFinding:
+    """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would have
+    saved in the recorded calls that followed (`rest`; None: none did)."""
+
+    finding: Finding
+    horizon: int
+    tag: PriceTag | None = None
+    risk: Risk | None = None
+    rest: RestOfSession | None = None
+
+    @property
+    def moment(self) -> ApplyMoment | None:
+        """When applying its edits costs least."""
+        return best_moment(self.tag) if self.tag is not None else None
+
+    @property
+    def saves(self) -> float | None:
+        """USD that the next `horizon` calls cost less (None: not known)."""
+        if self.tag is not None:
+            return saved_over(self.tag, self.horizon)
+        return None if self.finding.ahead is None else self.finding.ahead * self.horizon
+
+    @property
+    def freed(self) -> int:
+        """Tokens that every later call has less."""
+        return self.tag.freed if self.tag is not None else 0
+
+    @property
+    def quoted(self) -> int:
+        """Later blocks that quote what goes."""
+        return len({at for quote in self.tag.quotes for at in quote.by}) if self.tag is not None else 0
+
+
+def ranked(found: Iterable[PricedFinding]) -> list[PricedFinding]:
+    """What saves most first; what saves nothing is left out. Where no price is known, what frees most comes first."""
+    every = [one for one in found if (one.saves or 0) > 0 or (one.saves is None and one.freed > 0)]
+    least = LEAST * max((one.saves or 0.0 for one in every), default=0.0)
+    told = [one for one in every if one.saves is None or one.saves >= least]
+    return sorted(told, key=lambda one: (-(one.saves or 0.0), -one.freed, one.finding.kind))
+
+
+def freed_blocks(here: PolicyContext, after: Applied) -> Iterator[FreedBlock]:
+    """The blocks that `after` makes smaller than they are `here`: the tokens that go, and those in front of them."""
+    found: dict[int, int] = {}
+    for position in {*after.changes, *here.applied.changes}:
+        change = after.changes.get(position)
+        size = here.tokens(position) if change is None else 0 if change.after is None else here.count(change.after)
+        found[position] = here.size(position) - size
+    for sign, applied in ((-1, after), (1, here.applied)):
+        for one in applied.inserts:
+            tokens = sum(here.count(item.block) for item in one.items)
+            found[one.position] = found.get(one.position, 0) + sign * tokens
+    front, at = here.hidden, 0
+    for position in sorted(found):
+        front += sum(here.tokens(p) for p in range(at, position))
+        at = position
+        if found[position]:
+            yield FreedBlock(position, front, found[position])

@@ -1,0 +1,44 @@
+"""The kinds of findings: a further one is a module here and a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.analysis.findings import (
+    cache_lifetime,
+    cache_markers,
+    carried_thinking,
+    changing_prefix,
+    dead_results,
+    duplicated_reads,
+    huge_results,
+    late_compaction,
+    long_schemas,
+    old_results,
+    stale_images,
+    unused_tools,
+)
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind
+
+KINDS: Final[tuple[FindingKind, ...]] = (
+    unused_tools,
+    long_schemas,
+    duplicated_reads,
+    dead_results,
+    stale_images,
+    huge_results,
+    old_results,
+    carried_thinking,
+    late_compaction,
+    changing_prefix,
+    cache_lifetime,
+    cache_markers,
+)
+"""Every kind, in the order in which they are looked for."""
+
+
+def findings(given: FindingInputs) -> Iterator[Finding]:
+    """All that is found."""
+    for kind in KINDS:
+        yield from kind.find(given)

@@ -1,0 +1,29 @@
+"""Images that the model has long seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+
+KIND = "stale images"
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """Images of all messages but the newest that holds any."""
+    edits = given.proposed("strip_images")
+    about = weighed(given, edits)
+    if about is not None:
+        one = about.count == 1
+        yield Finding(
+            kind=KIND,
+            says=f"{{count}} image{'' if one else 's'} of earlier messages {'is' if one else 'are'} still sent: "
+            "{tokens} in every call{usd}",
+            cure="take them out: the model has seen them",
+            tokens=about.tokens,
+            so_far=about.so_far,
+            calls=about.calls,
+            count=about.count,
+            edits=tuple(edits),
+            policy="strip_images",
+        )

@@ -1,0 +1,41 @@
+"""Definitions of tools that nobody ever called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.content.tools import used
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.curation.policies.situation import Settings
+
+KIND = "unused tools"
+ROUNDS = 3
+"""Rounds from which on it counts that a tool was never called."""
+
+
+def find(given: FindingInputs) -> Iterator[Finding]:
+    """Tools of the context that no call of the thread so far named."""
+    called = sorted({name for _, name in used(given.situation.context.tree, given.calls)})
+    wanted: Settings = {"rounds": ROUNDS, "keep": called}
+    edits = given.proposed("drop_unused_tools", wanted)
+    about = weighed(given, edits)
+    if about is None:
+        return
+    context = given.situation.context
+    at = [p for edit in edits for target in edit.targets if (p := context.find(target)) is not None]
+    # The heaviest are named first.
+    names = [context.reading(p).name for p in sorted(at, key=lambda p: -given.situation.size(p))]
+    many = len(names) != 1
+    yield Finding(
+        kind=KIND,
+        says=f"{{names}} {'were' if many else 'was'} never called in {{calls}}: {{tokens}} in every call{{usd}}",
+        cure=f"leave {'them' if many else 'it'} out",
+        tokens=about.tokens,
+        so_far=about.so_far,
+        calls=len(given.calls),
+        count=len(names),
+        names=tuple(f"tool {name}" if not many else name for name in names),
+        edits=tuple(edits),
+        policy="drop_unused_tools",
+        given=wanted,
+    )

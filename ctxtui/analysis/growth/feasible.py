@@ -1,0 +1,66 @@
+"""Whether so many phases more fit below a limit: the forecast of preflight, put as an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.analysis.growth.phases import Phase
+from ctxtui.analysis.growth.projection import Limit, Outlook, grows_to, limit, typical_of
+from ctxtui.analysis.growth.units_ahead import Range, Typical
+
+PHASE: Final = "phase"
+FITS: Final = "fits"
+LIKELY: Final = "likely fits"
+UNLIKELY: Final = "likely does not fit"
+NEVER: Final = "does not fit"
+UNKNOWN: Final = "not known"
+"""Answers, by whether the high, the middle or the low end of the range is below the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feasible:
+    """Whether `ahead` more of `unit` fit: the context `after` them (None: nothing tells), the `answer` for the usable
+    share of the window and for the window itself, and when each is met (None: no such limit is known)."""
+
+    unit: str
+    ahead: int
+    after: Range | None
+    usable: Limit | None
+    window: Limit | None
+
+    @property
+    def answer(self) -> str:
+        """For the usable share, else for the window."""
+        known = self.usable or self.window
+        return verdict(self.after, known.tokens) if known is not None else UNKNOWN
+
+
+def verdict(after: Range | None, tokens: int) -> str:
+    """Whether a context that comes to `after` stays below so many `tokens`."""
+    if after is None or not tokens:
+        return UNKNOWN
+    if after.high <= tokens:
+        return FITS
+    if after.mid <= tokens:
+        return LIKELY
+    return UNLIKELY if after.low <= tokens else NEVER
+
+
+def feasible(seen: Outlook, some: Sequence[Phase], usable: int, window: int) -> Feasible:
+    """Whether the units that lie ahead in `seen` fit below `usable` tokens and the `window` (0: not known). With
+    phases that a user named, phases are counted, by what those so far brought."""
+    steps = [phase.growth for phase in some[1:] if phase.growth > 0]
+    named = sum(phase.own for phase in some) >= 2 and bool(steps)
+    after, unit = seen.after, seen.unit
+    if named:
+        # What a phase brings elsewhere says nothing about these; how far forecasts were off does.
+        typical = Typical(0.0, typical_of(seen.unit).errors)
+        after, unit = grows_to(seen.context, steps, seen.ahead, seen.unit, typical), PHASE
+    pace = None if after is None else after.mapped(lambda size: (size - seen.context) / seen.ahead)
+
+    def met(tokens: int) -> Limit | None:
+        return limit(tokens, "setting", seen.context, pace) if tokens else None
+
+    return Feasible(unit, seen.ahead, after, met(usable), met(window))

@@ -1,0 +1,193 @@
+"""How a thread's context grew: each call by category, what grew in each phase, the shape of it, what was carried, sent
+again and never quoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.content.dead_results import DeadWeight, dead_weight
+from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, CallFigures, figures
+from ctxtui.analysis.growth.phases import Phase
+from ctxtui.analysis.growth.projection import broken
+from ctxtui.analysis.growth.shape import FEWEST, Shape, shape
+from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.money.resent import Sending
+from ctxtui.core.call import Call
+from ctxtui.core.category import CATEGORIES
+from ctxtui.core.turns import turns_of
+
+RESIDUAL: Final = "residual"
+PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
+"""What a context is made of, in the order in which it is laid on top of one another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSize:
+    """One call: its `number` in the thread (from 1) and `turn`, the `tokens` of its context and how they were obtained
+    (`method`), the same by part (`PARTS`; their sum is `tokens`), and whether the context was cut (`broken`) in front
+    of it."""
+
+    number: int
+    turn: int
+    tokens: int
+    method: str
+    parts: Mapping[str, int]
+    broken: bool = False
+
+
+class GrownPart(NamedTuple):
+    """One part of the context: its tokens at the beginning and at the end of a stretch, and tokens x calls in it."""
+
+    name: str
+    begins: int
+    ends: int
+    carry: int
+
+    @property
+    def growth(self) -> int:
+        """By how many tokens it grew."""
+        return self.ends - self.begins
+
+
+class SentAgain(NamedTuple):
+    """Of `sent` input tokens so many were sent `before`; of the last context so many stand in it `twice`."""
+
+    sent: int
+    before: int
+    twice: int
+
+    @property
+    def share(self) -> float | None:
+        """The share that was sent before; None where no call was reported."""
+        return self.before / self.sent if self.sent else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """How the context of `thread` grew. `stretch` are the calls (from 1) that the `shape` is fitted to: the last that
+    follow each other without a compaction. `phases` are named by `rule`; `dead_usd` is what the dead results cost so
+    far (None: not known). `lacks` says what could not be told, and why."""
+
+    thread: str
+    calls: tuple[CallSize, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    rule: str = ""
+    stretch: tuple[int, int] = (0, 0)
+    shape: Shape | None = None
+    parts: tuple[GrownPart, ...] = ()
+    again: SentAgain = field(default_factory=lambda: SentAgain(0, 0, 0))
+    dead: DeadWeight = field(default_factory=DeadWeight)
+    dead_usd: float | None = None
+    lacks: tuple[str, ...] = ()
+
+    dead_digests: tuple[str, ...] = ()
+    """The digests of the dead results, in their order."""
+
+    @property
+    def carry(self) -> int:
+        """Tokens x calls: all that was sent."""
+        return sum(call.tokens for call in self.calls)
+
+    @property
+    def by_phase(self) -> list[list[GrownPart]]:
+        """What grew in each phase, most first."""
+        return [grew_in(self.calls, phase) for phase in self.phases]
+
+
+def parts_of(got: CallFigures) -> dict[str, int]:
+    """A context's tokens by part; they sum to its tokens."""
+    if not got.counted:
+        return {RESIDUAL: got.context_tokens} if got.context_tokens else {}
+    found = {NOT_RECORDED: got.not_recorded or 0, ATTACHED: got.attached, **got.categories, RESIDUAL: got.residual}
+    return {name: tokens for name, tokens in found.items() if tokens}
+
+
+def sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
+    """The contexts of a thread's `calls`, as far as they are counted."""
+    turns = turns_of(book.session.tree, calls)
+    found: list[CallSize] = []
+    for index, call in enumerate(calls):
+        got = figures(book, call)
+        cut = index > 0 and broken((calls[index - 1],), (call,))
+        parts = parts_of(got)
+        turn = turns.of_call(index)
+        found.append(
+            CallSize(number=index + 1, turn=turn, tokens=got.context_tokens, method=got.method, parts=parts, broken=cut)
+        )
+    return found
+
+
+def stretch_of(every: Sequence[CallSize]) -> tuple[int, int]:
+    """The first and last call (from 1) of the last stretch without a cut; of the longest where that is too short to
+    have a shape. (0, 0) without a call."""
+    if not every:
+        return 0, 0
+    starts = [call.number for call in every if call.broken or call.number == 1]
+    ends = [*(start - 1 for start in starts[1:]), every[-1].number]
+    found = list(zip(starts, ends, strict=True))
+    last = found[-1]
+    return last if last[1] - last[0] + 1 >= FEWEST else max(found, key=lambda one: (one[1] - one[0], one[1]))
+
+
+def grew(begins: Mapping[str, int], here: Sequence[CallSize]) -> list[GrownPart]:
+    """What each part did over the calls `here`, what grew most first; `begins` is what stood there before."""
+    if not here:
+        return []
+    found = [
+        GrownPart(name, begins.get(name, 0), here[-1].parts.get(name, 0), sum(call.parts.get(name, 0) for call in here))
+        for name in PARTS
+    ]
+    return sorted((one for one in found if one.carry or one.begins), key=lambda one: (-one.growth, -one.carry))
+
+
+def grew_in(every: Sequence[CallSize], phase: Phase) -> list[GrownPart]:
+    """What each part did in a phase; their growth sums to the phase's."""
+    begins = every[phase.first - 2].parts if phase.first > 1 else {}
+    return grew(begins, every[phase.first - 1 : phase.last])
+
+
+def growth(
+    book: Book, thread: ThreadCosts, phases: Iterable[Phase], rule: str, twice: int = 0, *, priced: bool = True
+) -> Growth:
+    """The growth of one thread of a counted book; `twice` are the tokens of its last context that stand there twice,
+    and without a price (`priced`) no cost is told."""
+    every = tuple(sizes(book, thread.calls))
+    first, last = stretch_of(every)
+    found = every[first - 1 : last] if every else ()
+    sending = Sending(book, lambda _: thread.running)
+    before = [sending.enter(call).tokens for call in thread.calls]
+    sent = sum(call.usage.input for call in thread.calls if call.usage is not None)
+    dead = dead_weight(thread.tree, thread.calls, thread.stays, thread.running.own)
+    usd = sum(thread.input_usd(one.node) for one in dead.dead) if priced and dead.dead else None
+    return Growth(
+        thread=thread.thread,
+        calls=every,
+        phases=tuple(phases),
+        rule=rule,
+        stretch=(first, last),
+        shape=shape([call.tokens for call in found], first),
+        parts=tuple(grew(found[0].parts if found else {}, found)),
+        again=SentAgain(sent, sum(before), twice),
+        dead=dead,
+        dead_usd=usd,
+        dead_digests=tuple(thread.tree[one.node].block.digest for one in dead.dead),
+        lacks=tuple(_lacking(thread.calls, len(found), priced=priced)),
+    )
+
+
+def _lacking(calls: Sequence[Call], stretch: int, *, priced: bool) -> Iterable[str]:
+    if len(calls) == 1:
+        yield "one call: nothing grew yet, so no rate, shape or way to a limit is told"
+    elif stretch < FEWEST:
+        yield f"no shape: {FEWEST} calls without a compaction between them are needed, {stretch} are there"
+    reported = sum(call.usage is not None for call in calls)
+    if not reported:
+        yield "no call was reported: sizes are counted, and what was sent again is not told"
+    elif reported < len(calls):
+        yield f"{len(calls) - reported:,} of {len(calls):,} calls were not reported: their sizes are counted"
+    if not priced and reported:
+        yield "no price is known for the model: no money is told"

@@ -1,0 +1,101 @@
+"""What many calls used, and how that changed: the rows of `ctxtui stats` and of its screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ctxtui.analysis.jackknife import Estimate
+from ctxtui.analysis.money.quota_windows import QuotaWindow
+
+
+@dataclass(slots=True, kw_only=True)
+class Usage:
+    """What calls used. Tokens are whole numbers, money USD: `usd` None where no price is known, the least that it can
+    be where calls are `unpriced`. `read` of the `input` of the calls that have a report came from the cache; `lost` is
+    what misses cost more than reads."""
+
+    name: str = ""
+    sessions: int = 0
+    calls: int = 0
+    input: int = 0
+    read: int = 0
+    output: int = 0
+    usd: float | None = None
+    unpriced: int = 0
+    misses: int = 0
+    lost: float | None = None
+    compactions: int = 0
+    overflows: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """In and out."""
+        return self.input + self.output
+
+    @property
+    def read_share(self) -> float | None:
+        """Of the input, 0..1; None where there is none."""
+        return self.read / self.input if self.input else None
+
+
+class WorstMiss(NamedTuple):
+    """A miss: its session's key and title, its call's number in the session (from 1), USD lost."""
+
+    key: str
+    title: str
+    call: int
+    lost: float
+
+
+class HeavyTool(NamedTuple):
+    """A tool: its server ("": none), name, how often it was called, tokens of its results, USD of definition and use
+    (None: not known)."""
+
+    server: str
+    name: str
+    called: int
+    results: int
+    usd: float | None
+
+
+class Metric(NamedTuple):
+    """One figure before and after a change, and what changed. `shown`: the interval of the difference leaves out 0."""
+
+    name: str
+    unit: str
+    before: Estimate | None
+    after: Estimate | None
+    difference: Estimate | None
+
+    @property
+    def shown(self) -> bool:
+        """Whether the difference is more than chance."""
+        found = self.difference
+        return (
+            found is not None and found.low is not None and found.high is not None and not found.low <= 0 <= found.high
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """`what` was changed, the usage on either side, and the figures held against each other."""
+
+    what: str
+    before: Usage
+    after: Usage
+    metrics: tuple[Metric, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Stats:
+    """The `total`, `rows` by what was asked for (dearest first, days and such newest first), windows of five hours
+    with the `week` until now, the `worst` misses, `tools` dearest first; a `comparison` where one was asked for."""
+
+    total: Usage
+    rows: list[Usage] = field(default_factory=list)
+    windows: list[QuotaWindow] = field(default_factory=list)
+    week: QuotaWindow
+    worst: list[WorstMiss] = field(default_factory=list)
+    tools: list[HeavyTool] = field(default_factory=list)
+    comparison: Comparison | None = None

@@ -1,0 +1,211 @@
+"""HTTP/1.1 as it is read by someone who only passes it on: where a head ends, how long a body is. No IO.
+
+What is passed on are the bytes themselves; what is read here only says whose they are and where they end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ctxtui.core.errors import Malformed
+
+END: Final = b"\r\n\r\n"
+MOST_HEAD: Final = 1 << 20
+"""Bytes of a head at most."""
+_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+_SIZE_LINE: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a request or an answer. `raw` are its bytes with the blank line, `start` its first line, `fields` the
+    names (as written) and values of its headers, in order."""
+
+    raw: bytes
+    start: str
+    fields: tuple[tuple[str, str], ...]
+
+    def all(self, name: str) -> list[str]:
+        """The values of every header called `name` (in small letters)."""
+        return [value for known, value in self.fields if known.lower() == name]
+
+    def get(self, name: str) -> str:
+        """The first of them; "" for none."""
+        return next(iter(self.all(name)), "")
+
+    def holds(self, name: str, word: str) -> bool:
+        """Whether `word` (in small letters) is in the list that the headers called `name` are."""
+        return any(word == one.strip().lower() for value in self.all(name) for one in value.split(","))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The start of a request: its `method`, and its `target` as written."""
+
+    method: str
+    target: str
+
+
+def read_head(raw: bytes) -> Head:
+    """The head in `raw`, which ends with its blank line. Raises `Malformed`."""
+    lines = raw[: -len(END)].decode("latin-1").split("\r\n")
+    fields: list[tuple[str, str]] = []
+    for line in lines[1:]:
+        if line[:1] in (" ", "\t") and fields:
+            name, value = fields[-1]
+            fields[-1] = (name, f"{value} {line.strip()}".strip())
+            continue
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip():
+            raise Malformed(f"no header: {line[:80]!r}")
+        fields.append((name, value.strip(" \t")))
+    return Head(raw, lines[0], tuple(fields))
+
+
+def asked(head: Head) -> Asked:
+    """What a request's first line says. Raises `Malformed`."""
+    parts = head.start.split(" ")
+    if len(parts) != 3 or not parts[2].startswith("HTTP/1.") or not parts[0].isalpha():
+        raise Malformed(f"no request of HTTP/1.1: {head.start[:80]!r}")
+    return Asked(parts[0], parts[1])
+
+
+def status_of(head: Head) -> int:
+    """The status that an answer's first line says. Raises `Malformed`."""
+    parts = head.start.split(" ", 2)
+    if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not (parts[1].isdecimal() and len(parts[1]) == 3):
+        raise Malformed(f"no answer of HTTP/1.1: {head.start[:80]!r}")
+    return int(parts[1])
+
+
+def with_field(head: Head, name: str, value: str) -> bytes:
+    """The bytes of `head` with another value of the header `name` (in small letters), all else as it was; with that
+    header at its end where it has none."""
+    lines = head.raw[: -len(END)].split(b"\r\n")
+    found = False
+    for n, line in enumerate(lines[1:], 1):
+        written = line.partition(b":")[0]
+        if written.strip().lower() == name.encode():
+            lines[n] = written + b": " + value.encode("latin-1")
+            found = True
+    if not found:
+        lines.append(name.title().encode() + b": " + value.encode("latin-1"))
+    return b"\r\n".join(lines) + END
+
+
+def with_target(head: bytes, old: str, new: str) -> bytes:
+    """A head's bytes with another target in the first line."""
+    line, rest = head.split(b"\r\n", 1)
+    return line.replace(old.encode("latin-1"), new.encode("latin-1"), 1) + b"\r\n" + rest
+
+
+def keeps_open(head: Head) -> bool:
+    """Whether the connection goes on after this message."""
+    if head.holds("connection", "close"):
+        return False
+    return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
+
+
+@dataclass(slots=True)
+class Body:
+    """A body as it comes: `length` bytes, in chunks (`chunked`), or to the connection's end (`length` None).
+
+    `feed` takes what came and says how many of its bytes are the body's, and what the body says: chunks' sizes and
+    ends are no part of that. `done` once the body is at its end.
+    """
+
+    length: int | None = 0
+    chunked: bool = False
+    done: bool = False
+    _left: int = 0
+    _held: bytes = b""
+    _state: str = "size"
+
+    def __post_init__(self) -> None:
+        self._left = 0 if self.chunked else self.length or 0
+        self.done = not self.chunked and self.length == 0
+
+    def feed(self, data: bytes) -> tuple[int, bytes]:
+        """How many bytes of `data` belong to the body, and what they say. Raises `Malformed`."""
+        if self.chunked:
+            return self._chunks(data)
+        if self.length is None:
+            return len(data), data
+        taken = min(len(data), self._left)
+        self._left -= taken
+        self.done = not self._left
+        return taken, data[:taken]
+
+    def ended(self) -> bool:
+        """The connection is at its end: whether the body is whole."""
+        if self.length is None and not self.chunked:
+            self.done = True
+        return self.done
+
+    def _chunks(self, data: bytes) -> tuple[int, bytes]:
+        said: list[bytes] = []
+        at = 0
+        while at < len(data) and not self.done:
+            if self._state == "data":
+                piece = data[at : at + self._left]
+                said.append(piece)
+                at += len(piece)
+                self._left -= len(piece)
+                if not self._left:
+                    self._state = "end"
+                continue
+            stop = data.find(b"\n", at)
+            piece = data[at : stop + 1] if stop >= 0 else data[at:]
+            at += len(piece)
+            self._held += piece
+            if len(self._held) > _SIZE_LINE:
+                raise Malformed("a chunk whose size has no end")
+            if stop >= 0:
+                line, self._held = self._held.strip(), b""
+                self._line(line)
+        return at, b"".join(said)
+
+    def _line(self, line: bytes) -> None:
+        if self._state == "end":
+            if line:
+                raise Malformed("a chunk longer than it said")
+            self._state = "size"
+        elif self._state == "size":
+            size = line.partition(b";")[0].strip()
+            if not size or not _HEX.issuperset(size) or len(size) > 15:
+                raise Malformed(f"no size of a chunk: {line[:40]!r}")
+            self._left = int(size, 16)
+            self._state = "data" if self._left else "trailer"
+        elif not line:
+            self.done = True
+
+
+def _length(head: Head) -> int | None:
+    told = set(head.all("content-length"))
+    if not told:
+        return None
+    value = told.pop()
+    if told or not value.isdecimal():
+        raise Malformed(f"no length of a body: {value[:40]!r}")
+    return int(value)
+
+
+def request_body(head: Head) -> Body:
+    """The body that follows a request's head. Raises `Malformed`, also where it may be read two ways."""
+    chunked, length = head.holds("transfer-encoding", "chunked"), _length(head)
+    if chunked and length is not None:
+        raise Malformed("a body with two lengths")
+    if head.all("transfer-encoding") and not chunked:
+        raise Malformed("a body whose end nothing tells")
+    return Body(0, chunked=True) if chunked else Body(length or 0)
+
+
+def answer_body(head: Head, method: str) -> Body:
+    """The body that follows the head of an answer to a request of `method`. Raises `Malformed`."""
+    status = status_of(head)
+    if method == "HEAD" or status < 200 or status in (204, 304):
+        return Body(0)
+    if head.all("transfer-encoding"):
+        return Body(0, chunked=True) if head.holds("transfer-encoding", "chunked") else Body(None)
+    return Body(_length(head))

@@ -1,0 +1,345 @@
+"""Writes down what goes between a client and its provider, in a thread of its own: nobody waits for it.
+
+Whoever passes bytes on calls `put` with what happened; it only queues. The thread unpacks, keeps keys out, finds the
+session and writes lines. A fault of it is told when the run ends and never reaches a request.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ctxtui.attach.decoding import Unpacker, unpacker
+from ctxtui.attach.lines import digest, line, text_of
+from ctxtui.attach.masks import Fields, mask_for, shown, shown_url
+from ctxtui.attach.tape import Tape, file_name
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.transcripts.kit.fields import objects, word
+from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
+from ctxtui.transcripts.kit.http_exchange.pair import value
+from ctxtui.transcripts.kit.http_exchange.sender import Sender, sender_of
+from ctxtui.wire.key_mask import KeyMask
+
+MOST_WAITING: Final = 256 << 20
+"""Bytes that may wait to be written; beyond, what comes is lost and counted."""
+_OPEN_FILES: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A request's head: `x` names the exchange within the run. `session`, `thread` where the program itself names
+    them."""
+
+    x: str
+    at: float
+    method: str
+    url: str
+    fields: Fields
+    session: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """More of a request's body as it went; `last` says that it is whole."""
+
+    x: str
+    data: bytes
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The head of an answer."""
+
+    x: str
+    at: float
+    status: int
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """More of an answer's body as it went."""
+
+    x: str
+    at: float
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A message over a WebSocket, by the client or the server."""
+
+    x: str
+    at: float
+    by_client: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An exchange is over; `error` says why before its time."""
+
+    x: str
+    at: float
+    error: str = ""
+
+
+News = Begun | Asked | Answered | Said | Frame | Ended
+
+
+@dataclass(slots=True, kw_only=True)
+class _Recorded:
+    begun: Begun
+    mask: KeyMask
+    headers: Mapping[str, str]
+    pieces: list[bytes] = field(default_factory=list)
+    tape: Tape | None = None
+    unpacker: Unpacker | None = None
+    packed: bool = False
+    """Whether its answer cannot be unpacked: it is kept as it came."""
+    held: bytes = b""
+    size: int = 0
+    wire: list[bytes] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Run:
+    """What every recording of a run begins with: `run` names it, `session` is that of requests whose client tells none
+    ("": told by what their conversation begins with), `program` the command that runs."""
+
+    folder: Path
+    run: str
+    session: str = ""
+    _: KW_ONLY
+    program: str = ""
+    cwd: str = ""
+    tags: tuple[str, ...] = ()
+    upstreams: Mapping[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.time
+
+
+class Recorder:
+    """Records a run. `put` may be called from any thread."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._queue: deque[News] = deque()
+        self._wake = threading.Event()
+        self._stop = False
+        self._waiting = 0
+        self._dropped: set[str] = set()
+        self._open: dict[str, _Recorded] = {}
+        self._tapes: dict[str, Tape] = {}
+        self._faults: list[str] = []
+        self.exchanges = 0
+        """Exchanges that were written down so far."""
+        self._thread = threading.Thread(target=self._work, name="ctxtui recorder", daemon=True)
+        self._thread.start()
+
+    def put(self, news: News) -> None:
+        """Something happened. Never raises, never waits."""
+        if isinstance(news, Asked | Said):
+            if self._waiting > MOST_WAITING:
+                self._dropped.add(news.x)
+                return
+            self._waiting += len(news.data)
+        self._queue.append(news)
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Write what waits, for at most so many seconds."""
+        self._stop = True
+        self._wake.set()
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            self._faults.append(f"{len(self._queue)} entries still waited for the disk when ctxtui ended")
+
+    def flush(self, seconds: float = 5.0) -> bool:
+        """Wait until everything that was put is written; whether it was within so many seconds."""
+        limit = time.monotonic() + seconds
+        while (self._queue or self._waiting) and time.monotonic() < limit:
+            time.sleep(0.002)
+        return not self._queue
+
+    @property
+    def files(self) -> list[Path]:
+        """The recordings that were written."""
+        return [tape.path for tape in self._tapes.values()]
+
+    @property
+    def troubles(self) -> list[str]:
+        """What could not be recorded, in words."""
+        lost = [f"{tape.path}: {tape.lost} lines not written: {tape.why}" for tape in self._tapes.values() if tape.lost]
+        dropped = (
+            [f"{len(self._dropped)} exchanges not recorded: too much waited for the disk"] if self._dropped else []
+        )
+        return [*lost, *dropped, *self._faults]
+
+    def _work(self) -> None:
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            while self._queue:
+                news = self._queue.popleft()
+                try:
+                    self._take(news)
+                except Exception as error:  # noqa: BLE001 - the boundary: a fault here must not reach a request
+                    self._fault(news, error)
+                if isinstance(news, Asked | Said):
+                    self._waiting -= len(news.data)
+            if self._stop:
+                break
+        for tape in self._tapes.values():
+            tape.close()
+
+    def _fault(self, news: News, error: Exception) -> None:
+        self._open.pop(news.x, None)
+        if len(self._faults) < 10:
+            self._faults.append(f"a fault in ctxtui's recorder: {type(error).__name__}: {error}")
+
+    def _take(self, news: News) -> None:
+        if isinstance(news, Begun):
+            headers = {name.lower(): text for name, text in news.fields}
+            self._open[news.x] = _Recorded(begun=news, mask=mask_for(news.fields), headers=headers)
+            return
+        one = self._open.get(news.x)
+        if one is None:
+            return
+        if isinstance(news, Asked):
+            one.pieces.append(news.data)
+            if news.last:
+                self._asked(one)
+            return
+        if one.tape is None:
+            # Answered before it was asked to the end.
+            self._asked(one)
+        if isinstance(news, Answered):
+            self._answered(one, news)
+        elif isinstance(news, Said):
+            self._said(one, news)
+        elif isinstance(news, Frame):
+            told = one.mask.text(news.text)
+            self._write(one, line(x=news.x, at=news.at, frame=told, by="client" if news.by_client else "server"))
+        else:
+            self._ended(one, news)
+
+    def _asked(self, one: _Recorded) -> None:
+        begun, wire = one.begun, b"".join(one.pieces)
+        one.pieces.clear()
+        encoding = one.headers.get("content-encoding", "")
+        try:
+            said = unpacker(encoding).feed(wire)
+        except Malformed:
+            said = wire
+        sender = sender_of(one.headers)
+        session = begun.session or sender.session or self._run.session or _conversation(begun, said)
+        one.tape = self._tape(session, sender)
+        body = one.tape.bodies.told(begun.x, one.mask.masked(said), wire, encoding)
+        asked: dict[str, Json] = {"method": begun.method, "url": shown_url(begun.url), "headers": shown(begun.fields)}
+        if begun.thread:
+            asked["thread"] = begun.thread
+        self._write(one, line(x=begun.x, at=begun.at, asked={**asked, "body": body}))
+
+    def _answered(self, one: _Recorded, news: Answered) -> None:
+        encoding = next((text for name, text in news.fields if name.lower() == "content-encoding"), "")
+        try:
+            one.unpacker = unpacker(encoding)
+        except Malformed:
+            one.packed = True
+        self._write(one, line(x=news.x, at=news.at, answered={"status": news.status, "headers": shown(news.fields)}))
+
+    def _said(self, one: _Recorded, news: Said) -> None:
+        one.size += len(news.data)
+        one.wire.append(news.data)
+        data = news.data
+        if one.unpacker is not None and not one.packed:
+            try:
+                data = one.unpacker.feed(data)
+            except Malformed:
+                one.packed = True
+        told, one.held = one.mask.piece(one.held + data)
+        told, rest = _whole_characters(told)
+        one.held = rest + one.held
+        if told:
+            self._write(one, _data(news.x, news.at, told))
+
+    def _ended(self, one: _Recorded, news: Ended) -> None:
+        if one.held:
+            self._write(one, _data(news.x, news.at, one.mask.masked(one.held)))
+        size = {"size": one.size, "sha256": digest(b"".join(one.wire))} if one.size else {}
+        self._write(one, line(x=news.x, at=news.at, ended=True, error=one.mask.text(news.error), **size))
+        del self._open[news.x]
+        self.exchanges += 1
+
+    def _write(self, one: _Recorded, data: bytes) -> None:
+        if one.tape is not None:
+            one.tape.write(data)
+
+    def _tape(self, session: str, sender: Sender) -> Tape:
+        known = self._tapes.get(session)
+        if known is None:
+            if len(self._tapes) >= _OPEN_FILES:
+                # The longest unused would be better, the first is as good: it opens again when it is needed.
+                next(iter(self._tapes.values())).close()
+            run = self._run
+            head = line(
+                **{MARK: VERSION},
+                run=run.run,
+                at=run.clock(),
+                session=session,
+                client=sender.client,
+                version=sender.version,
+                program=run.program,
+                cwd=run.cwd,
+                tags=list(run.tags),
+                upstreams=dict(run.upstreams),
+            )
+            known = self._tapes[session] = Tape(run.folder / file_name(session), lambda: head)
+        return known
+
+
+def _data(x: str, at: float, data: bytes) -> bytes:
+    told = text_of(data)
+    if "text" in told:
+        return line(x=x, at=at, data=told["text"])
+    return line(x=x, at=at, data=told["base64"], base64=True)
+
+
+def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
+    """`data` up to its last whole character of UTF-8, and the rest."""
+    for n in range(1, min(4, len(data)) + 1):
+        lead = data[-n]
+        if lead & 0xC0 == 0x80:
+            continue
+        wants = 1 if lead < 0x80 else 2 if lead >> 5 == 6 else 3 if lead >> 4 == 14 else 4 if lead >> 3 == 30 else 1
+        return (data[:-n], data[-n:]) if wants > n else (data, b"")
+    return data, b""
+
+
+def _conversation(begun: Begun, body: bytes) -> str:
+    """The session of a request whose client tells none: what a person says first in it, and whom it asks."""
+    asked = value(body)
+    said = asked.get("messages", asked.get("input")) if isinstance(asked, dict) else None
+    host = begun.url.partition("://")[2].partition("/")[0]
+    if said is None:
+        return f"other-{host.replace(':', '-')}"
+    first = next((one for one in objects(said) if one.get("role") == "user"), {"content": said})
+    content = first.get("content")
+    # Cache markers move from request to request: only the words count.
+    words = content if isinstance(content, str) else [word(part.get("text")) for part in objects(content)]
+    return f"talk-{digest(repr((host, words)).encode('utf-8', 'surrogatepass'))[:24]}"
+
+
+def new_run() -> str:
+    """A name for a run that no other has."""
+    return os.urandom(4).hex()

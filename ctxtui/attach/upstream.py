@@ -1,0 +1,67 @@
+"""Whom a relay passes requests on to: fixed when it starts."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from functools import cache
+from urllib.parse import urlsplit
+
+from ctxtui.core.errors import BadConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """`url` is the provider's base URL as a client would be given it. `path` is its path, without an end slash."""
+
+    name: str
+    url: str
+    host: str = field(init=False)
+    port: int = field(init=False)
+    tls: bool = field(init=False)
+    path: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        try:
+            port = parts.port
+        except ValueError:
+            port = 0
+        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.query or parts.fragment:
+            raise BadConfig(
+                f"{self.url!r} is no address of a provider",
+                place=self.name,
+                way_out="give http(s)://HOST[:PORT][/PATH]",
+            )
+        if parts.username is not None:
+            raise BadConfig(
+                "an upstream's address holds no name and password", place=self.name, way_out="the client sends its own"
+            )
+        set_ = object.__setattr__
+        set_(self, "host", parts.hostname)
+        set_(self, "tls", parts.scheme == "https")
+        set_(self, "port", port or (443 if self.tls else 80))
+        set_(self, "path", parts.path.rstrip("/"))
+
+    @property
+    def host_header(self) -> str:
+        """What a client that asks it directly sends as ``Host``."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """Its address without a path."""
+        return f"{'https' if self.tls else 'http'}://{self.host_header}"
+
+    @property
+    def context(self) -> ssl.SSLContext | None:
+        """How it is known to be itself; None without TLS."""
+        return _context() if self.tls else None
+
+
+@cache
+def _context() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context

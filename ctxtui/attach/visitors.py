@@ -1,0 +1,35 @@
+"""Who is let in: programs of this machine. A web page, which any site may have sent, is not.
+
+A browser says in ``Host`` what name it looked up and in ``Origin`` whose page asks (see `offline/http/visitors`, which
+asks the same of another server).
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from ctxtui.attach.http1 import Head
+
+_NO_NAME: Final = frozenset("@/\\?# \t,")
+"""Characters that stand in no host's name: whoever writes them wants to be read two ways."""
+
+
+def stranger(head: Head) -> str:
+    """The header by which a request comes from elsewhere, with its value; "" for none."""
+    for value in head.all("host"):
+        if _NO_NAME.intersection(value) or not _at_home(f"//{value}"):
+            return f"Host: {value}"
+    for value in head.all("origin"):
+        if not _at_home(value):
+            return f"Origin: {value}"
+    return ""
+
+
+def _at_home(address: str) -> bool:
+    try:
+        name = urlsplit(address).hostname or ""
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False

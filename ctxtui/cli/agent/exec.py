@@ -1,0 +1,111 @@
+"""`ctxtui exec`: a program with ctxtui between it and its provider."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import note, shown, write, write_json
+
+if TYPE_CHECKING:
+    from ctxtui.services.attach.around import Around
+
+
+@click.command("exec", context_settings={"allow_interspersed_args": False})
+@click.argument("command", metavar="[--] COMMAND [ARGS]...", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--upstream", "upstreams", metavar="NAME=URL", multiple=True, help="A provider's base URL, as anthropic=https://..."
+)
+@click.option(
+    "--as", "name", metavar="PROGRAM", default="", help="Lead it as this program is led: claude-code, codex ..."
+)
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="A word that goes with what is recorded; repeatable.")
+@click.option("--print-env", is_flag=True, help="Run nothing: print what leads programs here, and serve until ctrl+c.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end, unless something was not recorded.")
+@click.option("--json", "as_json", is_flag=True, help="With --print-env: print JSON (schema_version 1).")
+def exec_(
+    command: tuple[str, ...],
+    upstreams: tuple[str, ...],
+    name: str,
+    tags: tuple[str, ...],
+    print_env: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Run COMMAND and record every request that it makes to a model, byte for byte, while it runs.
+
+    COMMAND is led to a relay on this machine by its own variables or flags (Claude Code, Codex, OpenCode, llm, aider,
+    mini-swe-agent, programs with the Anthropic or OpenAI SDK); a base URL that is set already is where the relay leads.
+    What goes each way is passed on as it is, at once; keys are written nowhere. Each session is on Home while it
+    grows. The terminal is COMMAND's, and so is the exit code; 125 is a fault of ctxtui's own, 127 no such command.
+
+    \b
+    Example: ctxtui exec -- claude
+    """
+    from ctxtui.services.attach.around import Around
+    from ctxtui.services.attach.registry import program_of
+    from ctxtui.services.config.paths import attached_dir
+
+    if not command and not print_env:
+        raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
+    around = Around(
+        command=command,
+        program=program_of(command, name),
+        folder=attached_dir(),
+        env=dict(os.environ),
+        cwd=os.getcwd(),
+        given=dict(_named(one) for one in upstreams),
+        tags=tags,
+        say=note,
+    )
+    if print_env:
+        return asyncio.run(_served(around, as_json))
+    code = asyncio.run(around.go())
+    _tell(around, quiet)
+    return code
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, url = text.partition("=")
+    if not equals or not name:
+        raise WrongUse(f"{text!r} is no NAME=URL", place="--upstream")
+    return name, url
+
+
+def _tell(around: Around, quiet: bool) -> None:
+    """What was recorded, for a person; what was not, for everybody."""
+    for trouble in around.recorder.troubles:
+        note(f"not everything was recorded: {trouble}")
+    if quiet or not sys.stderr.isatty():
+        return
+    for path in around.recorder.files:
+        note(f"recorded: ctxtui open {shlex.quote(Path(path).stem)}")
+
+
+async def _served(around: Around, as_json: bool) -> int:
+    urls = await around.serve()
+    env = around.program.lead(urls, [], around.env, around.cwd)
+    if as_json:
+        write_json({"env": env.env, "arguments": env.arguments, "urls": urls})
+    else:
+        for name, value in env.env.items():
+            write(f"export {name}={shown(shlex.quote(value))}")
+        if env.arguments:
+            write(f"# {around.program.name}: {shown(shlex.join(env.arguments))}")
+    sys.stdout.flush()
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    note(f"serving on this machine, recording into {around.folder}; ctrl+c ends")
+    await stop.wait()
+    await around.close()
+    _tell(around, quiet=False)
+    return 0

@@ -1,0 +1,171 @@
+"""`ctxtui growth`: how a context grew, by category and phase, and where that leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.analysis.call_choice import choose
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.money.preflight import limit_fields, range_fields
+from ctxtui.cli.output import write_json
+from ctxtui.cli.progress import counting
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.services.library.growth import GrowthReport
+
+_ROWS = 40
+_CHART = 12
+
+
+@click.command(
+    "growth",
+    help="How a context grew: each call by category, what grew in each phase, its shape (linear or quadratic) with the "
+    "evidence, what was carried, sent again and never quoted, and whether more phases fit.\n\n"
+    f"NAME is {NAME_HELP}. A range holds what comes in four of five cases; it is the forecast of `ctxtui preflight`."
+    "\n\n\b\nExample: ctxtui growth last --phases 20",
+)
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option(
+    "--phases", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="Do N more phases fit?"
+)
+@click.option(
+    "--phase-rule",
+    "rule",
+    default="",
+    metavar="RULE",
+    help="Phases begin at each turn, epoch or call, or where this regular expression hits (default: the names that you "
+    "gave, else turns).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def growth(context: click.Context, name: str, thread: str, phases: int, rule: str, as_json: bool) -> None:
+    """How a context grew."""
+    from ctxtui.services.counting.accounts import account
+    from ctxtui.services.library.growth import growth_report
+    from ctxtui.services.library.notebook import Notebook
+
+    settings = config_of(context).settings
+    loaded = opened(name, settings)
+    chosen = choose(loaded.session, thread, 0)
+    rule = rule or settings.phases
+    with counting(settings, "measuring growth") as counter:
+        made = account(loaded.session, counter, settings)
+        found = growth_report(made, chosen, Notebook(loaded, settings).read(), rule, phases)
+    if as_json:
+        write_json({"session": loaded.session.about.id or loaded.name, **fields(found)})
+        return
+    from ctxtui.cli.paint import Painter
+
+    painter = Painter(settings.glyphs)
+    for line in _lines(found):
+        painter.line(line)
+
+
+def fields(found: GrowthReport) -> dict[str, Any]:
+    """The members of ``growth --json``."""
+    grown, shape, seen, fits = found.growth, found.growth.shape, found.ahead, found.feasible
+    return {
+        "thread": grown.thread,
+        "calls": [
+            {
+                "call": call.number,
+                "turn": call.turn,
+                "context_tokens": call.tokens,
+                "method": call.method,
+                "categories": dict(call.parts),
+                "cut_before": call.broken,
+            }
+            for call in grown.calls
+        ],
+        "rule": grown.rule or None,
+        "phases": [
+            {
+                "name": row.name or None,
+                "first_call": row.first,
+                "last_call": row.last,
+                "growth": row.growth,
+                "growth_per_call": round(row.growth / row.calls),
+                "end_tokens": row.end,
+                "peak_tokens": row.peak,
+                "input_tokens": row.sent,
+                "cost_usd": row.usd,
+                "grew": {part.name: part.growth for part in parts},
+            }
+            for row, parts in zip(grown.phases, grown.by_phase, strict=True)
+        ],
+        "stretch": {"first_call": grown.stretch[0], "last_call": grown.stretch[1]},
+        "shape": None
+        if shape is None
+        else {
+            "context": shape.kind,
+            "sent": shape.sent,
+            "growth_per_call": shape.per_call,
+            "growth_per_call_first": shape.begins,
+            "growth_per_call_last": shape.ends,
+            "r2_line": shape.r2,
+            "r2_bend": shape.r2_bent,
+            "twice_the_calls_send_times": shape.doubled,
+        },
+        "categories": [
+            {"name": part.name, "begin_tokens": part.begins, "end_tokens": part.ends, "carry": part.carry}
+            for part in grown.parts
+        ],
+        "carry": grown.carry,
+        "sent_again": {
+            "input_tokens": grown.again.sent,
+            "sent_before_tokens": grown.again.before,
+            "share": grown.again.share,
+            "standing_twice_tokens": grown.again.twice,
+        },
+        "never_quoted": {
+            "judged": grown.dead.judged,
+            "not_judged": grown.dead.unjudged,
+            "results": [
+                {"digest": digest, "tokens": one.tokens, "since_call": one.entered, "calls": one.calls}
+                for digest, one in zip(grown.dead_digests, grown.dead.dead, strict=True)
+            ],
+            "carry": grown.dead.carry,
+            "cost_usd": grown.dead_usd,
+        },
+        "ahead": None
+        if seen is None or fits is None
+        else {
+            "unit": fits.unit,
+            "phases": fits.ahead,
+            "after_tokens": range_fields(fits.after),
+            "answer": fits.answer,
+            "usable": limit_fields(fits.usable),
+            "window": limit_fields(fits.window),
+            "compaction": limit_fields(seen.compaction),
+            "context_window": seen.window.as_fields(),
+        },
+        "lacks": list(grown.lacks),
+    }
+
+
+def _lines(found: GrowthReport) -> Iterator[list[Span]]:
+    from ctxtui.cli.paint import rule, width
+    from ctxtui.views.inspector import stacked_chart
+    from ctxtui.views.lists import growth as views
+    from ctxtui.views.lists import phases as phase_view
+    from ctxtui.views.text.span import plain
+
+    room, grown = width(), found.growth
+    chart = stacked_chart.of(grown, found.ahead.window if found.ahead is not None else None)
+    yield rule("growth", plain(stacked_chart.legend(chart, room - 12)))
+    yield from map(list, stacked_chart.lines(chart, room, _CHART))
+    yield from map(list, views.wrapped(found, room))
+    if len(grown.phases) > 1:
+        rows = phase_view.grown(grown.phases, grown.by_phase)
+        table = phase_view.grown_table(rows, len(grown.calls))
+        yield rule("phases", plain(phase_view.summary(grown.phases)))
+        yield table.heads(room - 1)
+        for row in rows[-_ROWS:]:
+            yield table.draw(row, room - 1)
+        if len(rows) > _ROWS:
+            yield [Span(f"   the last {_ROWS} of {len(rows):,}; --json has all", "dim")]

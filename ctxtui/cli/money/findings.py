@@ -1,0 +1,105 @@
+"""`ctxtui findings`: what is the case in a session, what cures it, and what that saves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.analysis.call_choice import choose
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.money.advice_json import HORIZON_HELP
+from ctxtui.cli.output import write_json
+from ctxtui.cli.progress import counting
+from ctxtui.core.edit_json import to_json
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.findings.priced import PricedFinding
+    from ctxtui.services.library.findings import Findings
+
+
+@click.command(
+    "findings",
+    help="What is the case in a session and what cures it, ranked by the money that it saves: tools that were never "
+    "called, results that nobody quoted, files read twice, a prefix that keeps changing.\n\n"
+    f"NAME is {NAME_HELP}. A saving is the price tag of the edits over the next calls; with --call also what they "
+    "would have saved in the recorded calls that followed. Savings overlap: what all edits save together is told, too."
+    "\n\n\b\nExample: ctxtui findings last --call 40",
+)
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option(
+    "--call", "number", type=click.IntRange(min=1), metavar="N", help="As of the thread's Nth call (default: last)."
+)
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def findings(
+    context: click.Context, name: str, number: int | None, thread: str, horizon: int | None, as_json: bool
+) -> None:
+    """What is the case in a session."""
+    from ctxtui.services.counting.accounts import account
+    from ctxtui.services.library.findings import findings_of
+
+    settings = config_of(context).settings
+    settings = replace(settings, horizon=horizon or settings.horizon)
+    loaded = opened(name, settings)
+    chosen = choose(loaded.session, thread, number or 0)
+    with counting(settings, "looking for findings") as counter:
+        found = findings_of(account(loaded.session, counter, settings), counter, chosen, settings)
+    if as_json:
+        write_json({"session": loaded.session.about.id or loaded.name, **fields(found, name)})
+        return
+    from ctxtui.cli.paint import Painter, rule, width
+    from ctxtui.views.lists import findings as views
+
+    painter = Painter(settings.glyphs)
+    painter.line(rule(f"findings up to call {found.number:,} of {found.calls:,}", views.note(found)))
+    for line in views.lines(found, name, width()):
+        painter.line(line)
+
+
+def fields(found: Findings, name: str) -> dict[str, Any]:
+    """The members of ``findings --json`` for the session called `name`."""
+    whole = found.together
+    return {
+        "thread": found.thread,
+        "call": found.number,
+        "calls": found.calls,
+        "horizon": found.horizon,
+        "findings": [_fields(one, found, name) for one in found.found],
+        "together": None
+        if whole is None
+        else {"edits": len(found.edits), "freed_tokens": whole.freed, "saves_usd": found.saves},
+        "lacks": list(found.lacks),
+    }
+
+
+def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
+    from ctxtui.views.lists import findings as views
+
+    about, moment, rest = one.finding, one.moment, one.rest
+    return {
+        "kind": about.kind,
+        "says": views.sentence(about),
+        "cure": about.cure,
+        "setting": about.setting or None,
+        "tokens": about.tokens,
+        "so_far_usd": about.so_far,
+        "calls": about.calls,
+        "count": about.count,
+        "names": list(about.names),
+        "saves_usd": one.saves,
+        "freed_tokens": one.freed,
+        "when": moment.name if moment is not None else None,
+        "once_usd": moment.once if moment is not None else None,
+        "per_call_usd": moment.per_call if moment is not None else None,
+        "risk": one.risk.name.lower() if one.risk is not None else None,
+        "quoted_later": one.quoted,
+        "rest": None
+        if rest is None
+        else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
+        "edits": [to_json(edit) for edit in about.edits],
+        "command": views.command(one, name, found) or None,
+    }

@@ -1,0 +1,185 @@
+"""`ctxtui stats`: where tokens, money and quota windows went over many sessions, and before and after a change."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from ctxtui.cli.all_sessions import known_sessions
+from ctxtui.cli.context import config_of
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.manage.db import Age
+from ctxtui.cli.output import note, write_json
+from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.services.library.spending import TOOL
+from ctxtui.services.library.stats import FIVE_HOURS, TAG, VERSION, WAYS, Change, stats_of
+from ctxtui.views.home.columns import is_empty
+from ctxtui.views.lists import stats as view
+from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.jackknife import Estimate
+    from ctxtui.analysis.money.quota_windows import QuotaWindow
+    from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, Usage
+
+_DEAREST: Final = 5
+"""Tools and windows that are named where they were not asked for."""
+
+
+class ChangeName(click.ParamType[Change]):
+    """What was changed: a date, ``client-version=2.1.300`` or ``tag=NAME``."""
+
+    name = "change"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Change:
+        """The change that a text names."""
+        if isinstance(value, Change):
+            return value
+        words = str(value).strip()
+        kind, equals, named = words.partition("=")
+        if equals and kind in (VERSION, TAG) and named:
+            return Change(words, kind, named)
+        try:
+            when = datetime.fromisoformat(words)
+        except ValueError:
+            self.fail(
+                f"{words!r} is no change: a date such as 2026-11-20, {VERSION}=2.1.300, or {TAG}=NAME", param, ctx
+            )
+        return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
+
+
+@click.command(
+    "stats",
+    help="Say where tokens, money and quota windows went, over all your sessions or those in FOLDER; every call counts "
+    "once. Sessions are read once and remembered.\n\n"
+    "With --change the calls before and after it are held against each other, each figure with the interval in which "
+    "95 of 100 such differences lie: a date, client-version=V (from that version on), or tag=NAME (the sessions that "
+    "you tagged so).\n\n\b\n"
+    "Example: ctxtui stats --since 30d --by project\n"
+    "Example: ctxtui stats --change client-version=2.1.300",
+)
+@click.argument("folder", metavar="[FOLDER]", required=False, type=click.Path(path_type=Path))
+@click.option("--since", type=Age(), metavar="AGE", help="Only calls within an age: 7d, 12h ...")
+@click.option("--by", type=click.Choice(WAYS), help="One row for each.")
+@click.option("--change", "changed", type=ChangeName(), metavar="WHAT", help="Hold before against after.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def stats(
+    context: click.Context,
+    folder: Path | None,
+    since: float | None,
+    by: str | None,
+    changed: Change | None,
+    as_json: bool,
+) -> None:
+    """Say where it all went."""
+    settings = config_of(context).settings
+    if folder is not None and not folder.is_dir():
+        raise WrongUse(f"{folder} is no folder", way_out="ctxtui stats [FOLDER]; ctxtui cost FILE for one session")
+    known = known_sessions(settings, folder)
+    at = time.time()
+    beginning = at - since if since is not None else 0.0
+    found = stats_of(known, at, by=by or "", since=beginning, changed=changed)
+    failed = [one for one in known if one.error and not is_empty(one)]
+    if as_json:
+        errors = [{"file": one.path, "error": one.error} for one in failed]
+        write_json({"since_seconds": since, **as_fields(found, by or "", at), "failed": errors})
+    else:
+        _print(Painter(settings.glyphs), found, by or "", at)
+    for one in failed:
+        note(f"{one.path}: {one.error}")
+
+
+def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
+    room = width()
+    painter.line(rule("stats", "".join(span.text for span in view.told(found, at))))
+    if by != TOOL:
+        table = view.table(by.replace("-", " "), mark=0)
+        painter.line(table.heads(room))
+        for row in [*found.rows, found.total]:
+            painter.line(table.draw(row, room))
+    tools = found.tools if by == TOOL else found.tools[:_DEAREST]
+    if tools:
+        own = view.tools_table(mark=0)
+        painter.line(rule("tools", "" if by == TOOL else "the dearest"))
+        painter.line(own.heads(room))
+        for tool in tools:
+            painter.line(own.draw(tool, room))
+    if found.worst and by != TOOL:
+        painter.line(rule("misses", "the worst"))
+        for miss in found.worst:
+            painter.line(
+                [
+                    Span(f"{numbers.money(miss.lost):>9}", "warn"),
+                    Span(f"  call {miss.call:,} of ", "dim"),
+                    Span(safe_text.one_line(miss.title or miss.key, room - 30), "ink"),
+                ]
+            )
+    if found.windows and by not in (TOOL, FIVE_HOURS):
+        painter.line(rule("windows of 5 hours", "the fullest"))
+        for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
+            painter.line([Span(_when(window.start), "ink"), Span(f"  {view.of_window(window)}", "dim")])
+    if found.comparison is not None:
+        _print_change(painter, found.comparison, room)
+
+
+def _print_change(painter: Painter, found: Comparison, room: int) -> None:
+    sides = " → ".join(f"{one.sessions:,} sessions, {one.calls:,} calls" for one in (found.before, found.after))
+    painter.line(rule(f"before and after {safe_text.one_line(found.what, 60)}", sides))
+    table = view.metrics_table()
+    painter.line(table.heads(room))
+    for metric in view.shown_metrics(found.metrics):
+        painter.line(table.draw(metric, room))
+
+
+def _when(start: float) -> str:
+    return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
+
+
+def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
+    """The fields of ``stats --json``."""
+    return {
+        "by": by or None,
+        "total": _usage(found.total),
+        "rows": [tool._asdict() for tool in found.tools] if by == TOOL else [_usage(row) for row in found.rows],
+        "five_hours": [{**_window(one), "open": one.holds(at)} for one in found.windows],
+        "week": _window(found.week),
+        "worst_misses": [miss._asdict() for miss in found.worst],
+        "tools": [tool._asdict() for tool in found.tools[:_DEAREST]],
+        "comparison": _comparison(found.comparison) if found.comparison is not None else None,
+    }
+
+
+def _usage(row: Usage) -> dict[str, Any]:
+    known = {**asdict(row), "read_share": row.read_share}
+    known["name"] = row.name or None
+    if row.unpriced:
+        known |= {"usd": None, "usd_at_least": row.usd}
+    return known
+
+
+def _window(one: QuotaWindow) -> dict[str, Any]:
+    return asdict(one)
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    return {
+        "what": found.what,
+        "before": _usage(found.before),
+        "after": _usage(found.after),
+        "metrics": [_metric(one) for one in found.metrics],
+    }
+
+
+def _metric(one: Metric) -> dict[str, Any]:
+    def fields(found: Estimate | None) -> dict[str, Any] | None:
+        return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+
+    sides = {"before": fields(one.before), "after": fields(one.after), "difference": fields(one.difference)}
+    return {"name": one.name, "unit": one.unit, **sides, "difference_shown": one.shown}

@@ -1,0 +1,152 @@
+"""Runs a program with a relay around it: the terminal is the program's, its exit code is what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ctxtui.attach.recorder import Recorder, Run, new_run
+from ctxtui.attach.relay import Relay
+from ctxtui.attach.upstream import Upstream
+from ctxtui.core.errors import BadConfig
+from ctxtui.services.attach.program import Program
+
+NOT_FOUND: Final = 127
+"""What a program that is not there ends with, as shells say it."""
+NOT_RUN: Final = 126
+"""What a file that cannot be run ends with."""
+_SIGNALLED: Final = 128
+"""Above it: the number of the signal that ended a program."""
+_SWITCHING: Final = 0.0005
+"""Seconds that a thread may keep the others waiting: a chunk never waits for the recorder."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Around:
+    """A program and what is put around it. `given` are upstreams by name that the user named, `folder` is where
+    recordings go, `say` is told what a person should hear once the program has ended."""
+
+    command: Sequence[str]
+    program: Program
+    folder: Path
+    env: Mapping[str, str]
+    cwd: str
+    given: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    say: Callable[[str], None] = lambda text: None
+    run: str = field(default_factory=new_run)
+    recorder: Recorder = field(init=False)
+    relays: list[Relay] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        closed = self.program.closed(self.env)
+        if closed and not self.given:
+            raise BadConfig(closed, way_out="lead it to `ctxtui proxy` yourself, or name --as any and --upstream")
+        known = {door.name for door in self.program.doors}
+        stray = next((name for name in self.given if name not in known), "")
+        if stray:
+            raise BadConfig(
+                f"{self.program.name} asks no provider called {stray!r}",
+                place="--upstream",
+                way_out=f"it asks {', '.join(sorted(known))}",
+            )
+
+    def upstreams(self) -> list[Upstream]:
+        """Whom the program would ask by itself, or what was named instead. Raises `BadConfig`."""
+        found = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.given)
+        return [Upstream(name, url) for name, url in found.items()]
+
+    async def serve(self) -> dict[str, str]:
+        """Begin to serve; the base URLs that the program is given, by provider."""
+        upstreams = self.upstreams()
+        name = Path(self.command[0]).name if self.command else ""
+        urls = {one.name: one.url for one in upstreams}
+        session = "" if self.program.doors == () else f"run-{self.run}"
+        self.recorder = Recorder(
+            Run(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
+        )
+        sys.setswitchinterval(_SWITCHING)
+        found: dict[str, str] = {}
+        for n, upstream in enumerate(upstreams):
+            relay = Relay([upstream], self.recorder.put, f"{self.run}{chr(97 + n)}")
+            await relay.start()
+            self.relays.append(relay)
+            found[upstream.name] = relay.base_url(upstream)
+        return found
+
+    async def close(self) -> None:
+        """End the relays, and write what waits."""
+        for relay in self.relays:
+            await relay.close()
+        await asyncio.to_thread(self.recorder.close)
+
+    async def go(self) -> int:
+        """Run the program to its end; its exit code. Raises `BadConfig`."""
+        urls = await self.serve()
+        try:
+            started = self.program.lead(urls, list(self.command[1:]), self.env, self.cwd)
+            try:
+                child = subprocess.Popen(
+                    [self.command[0], *started.arguments], env={**self.env, **started.env}, cwd=self.cwd
+                )
+            except FileNotFoundError:
+                self.say(f"{self.command[0]}: no such program")
+                return NOT_FOUND
+            except OSError as error:
+                self.say(f"{self.command[0]}: {error.strerror}")
+                return NOT_RUN
+            return await self._wait(child)
+        finally:
+            await self.close()
+
+    async def _wait(self, child: subprocess.Popen[bytes]) -> int:
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[int] = loop.create_future()
+
+        def done(code: int) -> None:
+            if not ended.done():
+                ended.set_result(code)
+
+        def wait() -> None:
+            code = _waited(child.pid)
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(done, code)
+
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            # The terminal sends them to the program as well, and what becomes of them is its own business.
+            loop.add_signal_handler(number, lambda: None)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, _pass_on, child, number)
+        threading.Thread(target=wait, name="ctxtui waits", daemon=True).start()
+        code = await ended
+        child.returncode = code
+        return code if code >= 0 else _SIGNALLED - code
+
+
+def _pass_on(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(child.pid, number)
+
+
+def _waited(pid: int) -> int:
+    """The exit code of `pid` once it has ended, below zero for a signal. A program that is stopped at a terminal stops
+    ctxtui as well: the shell waits for ctxtui."""
+    flags = os.WUNTRACED if os.isatty(0) else 0
+    while True:
+        _, status = os.waitpid(pid, flags)
+        if os.WIFSTOPPED(status):
+            os.kill(os.getpid(), signal.SIGSTOP)
+            # Whoever wakes ctxtui alone means the program.
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+            continue
+        return os.waitstatus_to_exitcode(status)

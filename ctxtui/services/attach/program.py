@@ -1,0 +1,69 @@
+"""What ctxtui knows of a program that it is put around: how it is led to another address than its provider's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+Env = Mapping[str, str]
+Urls = Mapping[str, str]
+"""Provider's name -> base URL."""
+
+
+class Started(NamedTuple):
+    """How a program is started: its arguments after the command, and variables beside those it has anyway."""
+
+    arguments: list[str]
+    env: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """A provider that a program asks: `name`, `usual` base URL, the `variables` that move it, the first one first."""
+
+    name: str
+    usual: str
+    variables: tuple[str, ...]
+
+    def url(self, env: Env) -> str:
+        """The base URL in force: what is set already is what a relay leads to."""
+        return next((env[name] for name in self.variables if env.get(name)), self.usual)
+
+
+ANTHROPIC: Final = Door(
+    name="anthropic", usual="https://api.anthropic.com", variables=("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
+)
+OPENAI: Final = Door(name="openai", usual="https://api.openai.com/v1", variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"))
+
+
+def _told(env: Env, cwd: str) -> Urls:
+    return {}
+
+
+def _by_variables(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+    found = {name: urls[door.name] for door in (ANTHROPIC, OPENAI) if door.name in urls for name in door.variables}
+    return Started(list(arguments), found)
+
+
+def _nothing(env: Env) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program by the name of its `commands`. `told` gives base URLs that its own files set, which count more than its
+    doors' variables; `lead` starts it so that it asks the given base URLs. `closed` says why it cannot be led
+    anywhere, "" where it can.
+    """
+
+    name: str
+    commands: frozenset[str]
+    doors: tuple[Door, ...] = (ANTHROPIC, OPENAI)
+    told: Callable[[Env, str], Urls] = _told
+    lead: Callable[[Urls, Sequence[str], Env, str], Started] = _by_variables
+    closed: Callable[[Env], str] = _nothing
+
+    def upstreams(self, env: Env, cwd: str) -> Urls:
+        """The base URLs that it would ask by itself in the directory `cwd`."""
+        return {door.name: door.url(env) for door in self.doors} | dict(self.told(env, cwd))

@@ -1,0 +1,42 @@
+"""Codex."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui.services.attach.program import OPENAI, Env, Program, Started, Urls
+
+
+def _config(env: Env) -> dict[str, Any]:
+    home = Path(env.get("CODEX_HOME") or Path(env.get("HOME") or Path.home()) / ".codex")
+    try:
+        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _provider(config: dict[str, Any]) -> tuple[str, str]:
+    """The key that holds the base URL in force, and that URL ("" where the default is)."""
+    name = config.get("model_provider", "openai")
+    own = (config.get("model_providers") or {}).get(name)
+    if isinstance(own, dict) and isinstance(own.get("base_url"), str):
+        return f"model_providers.{name}.base_url", own["base_url"]
+    url = config.get("openai_base_url")
+    return "openai_base_url", url if isinstance(url, str) else ""
+
+
+def _told(env: Env, cwd: str) -> Urls:
+    url = _provider(_config(env))[1]
+    return {OPENAI.name: url} if url else {}
+
+
+def _lead(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+    key = _provider(_config(env))[0]
+    return Started(["-c", f"{key}={json.dumps(urls[OPENAI.name])}", *arguments], {})
+
+
+PROGRAM: Final = Program(name="codex", commands=frozenset({"codex"}), doors=(OPENAI,), told=_told, lead=_lead)

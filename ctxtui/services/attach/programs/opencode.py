@@ -1,0 +1,62 @@
+"""OpenCode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui.services.attach.program import ANTHROPIC, OPENAI, Door, Env, Program, Started, Urls
+
+_CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
+_DOORS: Final = (
+    # Its SDK takes the version as a part of the address.
+    Door(name=ANTHROPIC.name, usual="https://api.anthropic.com/v1", variables=()),
+    Door(name=OPENAI.name, usual=OPENAI.usual, variables=()),
+)
+
+
+def _configs(env: Env, cwd: str) -> list[Any]:
+    """What configures it, from what counts least."""
+    home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME") or Path.home()) / ".config") / "opencode"
+    texts: list[str] = []
+    for path in (home / "opencode.json", Path(env.get("OPENCODE_CONFIG") or "/dev/null"), Path(cwd) / "opencode.json"):
+        try:
+            texts.append(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+    found: list[Any] = []
+    for text in (*texts, env.get(_CONTENT, "")):
+        try:
+            found.append(json.loads(text))
+        except (ValueError, RecursionError):
+            continue
+    return [one for one in found if isinstance(one, dict)]
+
+
+def _told(env: Env, cwd: str) -> Urls:
+    found: dict[str, str] = {}
+    for config in _configs(env, cwd):
+        for door in _DOORS:
+            at: Any = config
+            for step in ("provider", door.name, "options", "baseURL"):
+                at = at.get(step) if isinstance(at, dict) else None
+            if isinstance(at, str) and at:
+                found[door.name] = at
+    return found
+
+
+def _lead(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+    try:
+        own = json.loads(env.get(_CONTENT) or "{}")
+    except (ValueError, RecursionError):
+        own = {}
+    config: dict[str, Any] = own if isinstance(own, dict) else {}
+    for name, url in urls.items():
+        options = config.setdefault("provider", {}).setdefault(name, {}).setdefault("options", {})
+        options["baseURL"] = url
+    return Started(list(arguments), {_CONTENT: json.dumps(config)})
+
+
+PROGRAM: Final = Program(name="opencode", commands=frozenset({"opencode"}), doors=_DOORS, told=_told, lead=_lead)

@@ -1,0 +1,160 @@
+"""Findings of a session: what is the case in a thread, what cures it, and what that saves by the price tag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ctxtui.analysis.cache.losses import SHORTEST_CACHED
+from ctxtui.analysis.cache.marker_trials import placing
+from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.findings.finding import Finding, FindingInputs
+from ctxtui.analysis.findings.priced import PricedFinding, freed_blocks, ranked
+from ctxtui.analysis.findings.registry import findings
+from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.running_totals import RunningTotals
+from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.policies.risk import risk_of
+from ctxtui.curation.price.advice import saved_over
+from ctxtui.curation.price.later_calls import charged_as, later_calls
+from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
+from ctxtui.curation.price.rest_of_session import RestOfSession, rest_of_session
+from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import Account
+from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.curate import Curation, charge_of, curated
+from ctxtui.services.library.preflight import marker_rates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was found in `thread` up to call `number`, of `calls` in all, what saves most first. `together` is the price
+    of all their edits at once (None: there are none); savings overlap, so it is less than their sum. `lacks` says what
+    could not be told, and why."""
+
+    thread: str
+    number: int
+    calls: int
+    horizon: int
+    found: tuple[PricedFinding, ...] = ()
+    together: PriceTag | None = None
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """All edits, those that save most first; the same edit once."""
+        return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
+
+    @property
+    def saves(self) -> float | None:
+        """USD that all edits together save over the horizon."""
+        return saved_over(self.together, self.horizon) if self.together is not None else None
+
+
+def findings_of(
+    account: Account, counter: Counter, chosen: ChosenCall, settings: Settings, edits: Sequence[Edit] = ()
+) -> Findings:
+    """The findings up to the `chosen` call under the `edits` that stand; the account is counted."""
+    session, book, horizon = account.session, account.book, settings.horizon
+    calls = session.thread_calls(chosen.thread)
+    if not chosen.number:
+        lacks = ("no call is recorded: nothing was paid or carried yet",)
+        return Findings(thread=chosen.thread, number=0, calls=0, horizon=horizon, lacks=lacks)
+    share, table = account.usable_share, account.table
+    base = curated(book, counter, chosen, edits=edits, after=True, usable_share=share, prices=table)
+    running = RunningTotals(book, chosen.call.model)
+    running.advance()
+    costs = ThreadCosts(book, chosen.thread, running, account.costs, chosen.number)
+    priced = any(account.costs.get(call.id) is not None for call in costs.calls)
+    given = FindingInputs(
+        book=book,
+        situation=replace(base.situation, known=base.applied),
+        calls=costs.calls,
+        costs=costs,
+        missed=account.misses().found,
+        rates=account.rates,
+        placing=placing(book, cached_by(book), marker_rates(table), chosen.thread) if priced else None,
+        policies=every_policy(),
+        priced=priced,
+        minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
+    )
+    pricing = _Pricing(given, base, chosen, calls[chosen.number :], account, horizon)
+    found = ranked(filter(None, map(pricing.priced, findings(given))))
+    made = Findings(
+        thread=chosen.thread,
+        number=chosen.number,
+        calls=len(calls),
+        horizon=horizon,
+        found=tuple(found),
+        lacks=tuple(_lacking(costs.calls, priced)),
+    )
+    if not made.edits:
+        return made
+    after = given.situation.under(made.edits).applied
+    return replace(made, together=None if after.refused else base.price(after))
+
+
+class _Pricing:
+    """Prices findings on one context."""
+
+    def __init__(
+        self,
+        given: FindingInputs,
+        base: Curation,
+        chosen: ChosenCall,
+        later: Sequence[Call],
+        account: Account,
+        horizon: int,
+    ) -> None:
+        self._given, self._base, self._horizon = given, base, horizon
+        self._later = later if given.situation.context.nodes else ()
+        self._charge = charge_of(chosen.call, account.table)
+
+    def priced(self, finding: Finding) -> PricedFinding | None:
+        """A finding with its price; None where its edits would be refused."""
+        if not finding.edits:
+            return PricedFinding(finding=finding, horizon=self._horizon)
+        after = self._given.situation.under(finding.edits).applied
+        tag = self._base.price(after)
+        if tag.refused or tag.freed <= 0:
+            return None
+        tag = self._base.quoted(after, tag)
+        return PricedFinding(
+            finding=finding,
+            horizon=self._horizon,
+            tag=tag,
+            risk=risk_of(self._given.situation.context, finding.edits),
+            rest=self._rest(after, tag),
+        )
+
+    def _rest(self, after: Applied, tag: PriceTag) -> RestOfSession | None:
+        """What the edits would have saved in the calls that followed; None where none did."""
+        freed = list(freed_blocks(self._given.situation, after)) if self._later else []
+        if not freed:
+            return None
+        first = min(one.before for one in freed)
+        moments = {one.name: one.once for one in tag.moments}
+        context = self._given.situation.context
+        calls = list(later_calls(context.tree, context.nodes[-1], self._later, freed, self._front))
+        scale = charged_as(tag, freed)
+        return rest_of_session(calls, lambda read: moments.get(NOW if read > first else MISS), self._charge, scale)
+
+    def _front(self, head: int, node: int) -> int:
+        """Tokens of a context up to and with a node of it."""
+        running = self._given.costs.running
+        return self._given.situation.hidden + (running.read(head, node) if running.counted(node) else 0)
+
+
+def _lacking(calls: Sequence[Call], priced: bool) -> list[str]:
+    found = []
+    if len(calls) == 1:
+        found.append("one call: what is carried, missed or never used shows from the second on")
+    if not any(call.usage is not None for call in calls):
+        found.append("no call was reported: nothing is told of the cache or of what was paid")
+    elif not priced:
+        found.append("no price is known for the model: findings are ranked by tokens")
+    return found

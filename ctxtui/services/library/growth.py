@@ -1,0 +1,76 @@
+"""How a session's context grew, and where that leads: what `ctxtui growth` and the screen of growth tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
+from ctxtui.analysis.figures import figures
+from ctxtui.analysis.growth.feasible import Feasible, feasible
+from ctxtui.analysis.growth.growth import Growth, growth
+from ctxtui.analysis.growth.phases import TURN, phases
+from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.running_totals import RunningTotals
+from ctxtui.core.call import Call
+from ctxtui.core.note import Note
+from ctxtui.pricing.price import known_usd
+from ctxtui.services.counting.accounts import Account
+from ctxtui.services.library.preflight import Preflight, preflight
+from ctxtui.services.study.phase_rules import begun
+
+NAMED = "named"
+"""What the rule is called where phases are the user's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthReport:
+    """How a thread grew, where `ahead` leads (None: it has no call), and whether the phases asked about fit."""
+
+    growth: Growth
+    ahead: Preflight | None = None
+    feasible: Feasible | None = None
+
+    def with_feasible(self, found: Feasible) -> GrowthReport:
+        """The same with another answer."""
+        return replace(self, feasible=found)
+
+
+def costs_of(account: Account, thread: str) -> ThreadCosts:
+    """What the blocks of one thread cost; its last call's model counts them."""
+    calls = account.session.thread_calls(thread)
+    running = RunningTotals(account.book, calls[-1].model)
+    running.advance()
+    return ThreadCosts(account.book, thread, running, account.costs)
+
+
+def growth_report(
+    account: Account, chosen: ChosenCall, notes: Iterable[Note] = (), rule: str = "", ahead: int = 10
+) -> GrowthReport:
+    """The growth of the thread of `chosen` in a counted `account`, with its phases by `rule` (see `phase_rules.begun`),
+    and whether `ahead` more of them fit. Raises `BadPattern`."""
+    session, book = account.session, account.book
+    calls = session.thread_calls(chosen.thread)
+    if not calls:
+        return GrowthReport(Growth(thread=chosen.thread, lacks=("no call is recorded",)))
+    starts = begun(session, calls, rule, notes)
+    own = any(start.own for start in starts)
+
+    def tokens(call: Call) -> int:
+        return figures(book, call).context_tokens
+
+    def cost(call: Call) -> tuple[float | None, bool]:
+        return (0.0 if call.usage is None else known_usd(call, account.costs.get(call.id))), True
+
+    rows = phases(calls, starts, tokens, cost)
+    costs = costs_of(account, chosen.thread)
+    found = DuplicateFinder(session.tree, book.names, session.about.cwd)
+    last = calls[-1].sent_head
+    found.show(last)
+    twice = sum(costs.running.own(one.node) for one in standing(found.found, session.tree, last))
+    priced = any(account.costs.get(call.id) is not None for call in calls)
+    grown = growth(book, costs, rows, rule or (NAMED if own else TURN), twice, priced=priced)
+    look = preflight(book, ChosenCall(chosen.thread, len(calls), calls[-1]), ahead, account.usable_share, account.table)
+    window = look.window
+    return GrowthReport(grown, look, feasible(look.outlook, rows, window.usable, window.window or window.limit))

@@ -1,0 +1,179 @@
+"""What ctxtui wrote down between a client and its provider (`ctxtui exec`, `ctxtui proxy`, `ctxtui.record`): every
+request and answer as it went, in the order and at the times of their bytes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import CallSeen, Described, Event, Happened, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
+from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, Place
+from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES, MARK, VERSION
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.sender import LABELS, WARM_UP, Sender, sender_of, side_call
+from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
+from ctxtui.transcripts.kit.linewise import lines_reader
+from ctxtui.transcripts.kit.record_pieces import FoundObject
+
+NAME: Final = "attached"
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins such a recording."""
+    first = next(iter(file_head.values(head)), None)
+    if isinstance(first, dict) and MARK in first:
+        return 1.0
+    return 0.9 if head.lstrip().startswith(b'{"' + MARK.encode()) else 0.0
+
+
+@dataclass(slots=True)
+class _Open:
+    """An exchange that has begun."""
+
+    exchange: Exchange
+    sender: Sender
+    thread: str
+    talk: SocketTalk | None = None
+    pieces: list[bytes] = field(default_factory=list)
+
+
+class AttachedTaker:
+    """Takes the lines of one recording."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._talks = Conversations(tree)
+        self._open: dict[str, _Open] = {}
+        self._bodies: dict[str, bytes] = {}
+
+    def record(self, line: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        """The events of one line."""
+        name = word(line.get("x"))
+        if MARK in line:
+            yield from self._begun(line, found.line)
+        elif "lost" in line:
+            yield Skipped(found.line, f"{count(line['lost'])} requests or answers were not recorded: {_said(line)}")
+        elif "asked" in line:
+            yield from self._asked(name, line, found.line)
+        elif name in self._open:
+            yield from self._more(name, self._open[name], line)
+        else:
+            yield Skipped(found.line, f"of an exchange that was not recorded: {name or 'without a name'}")
+
+    def standing(self) -> Iterable[Event]:
+        """How things stand."""
+        yield Described(title=self._talks.title)
+        yield from self._talks.tips()
+
+    def _begun(self, line: dict[str, Json], number: int) -> Iterator[Event]:
+        if count(line[MARK]) != VERSION:
+            yield Skipped(number, f"a recording of another version of ctxtui ({line[MARK]})")
+        yield Described(
+            id=word(line.get("session")),
+            source=NAME,
+            client=word(line.get("client")) or word(line.get("program")),
+            version=word(line.get("version")),
+            cwd=word(line.get("cwd")),
+        )
+
+    def _asked(self, name: str, line: dict[str, Json], number: int) -> Iterator[Event]:
+        told = obj(line.get("asked"))
+        headers = {
+            word(listed(one)[0]).lower(): word(listed(one)[1]) for one in listed(told.get("headers")) if _pair(one)
+        }
+        body = self._body(obj(told.get("body")))
+        if body is None:
+            yield Skipped(number, "a request whose beginning was not recorded")
+            body = b""
+        self._bodies[name] = body
+        while len(self._bodies) > KEPT_BODIES:
+            del self._bodies[next(iter(self._bodies))]
+        exchange = Exchange(
+            body,
+            url=word(told.get("url")),
+            method=word(told.get("method")) or "POST",
+            started=moment(line.get("at")),
+            line=number,
+        )
+        self._open[name] = _Open(exchange, sender_of(headers), word(told.get("thread")))
+
+    def _body(self, told: dict[str, Json]) -> bytes | None:
+        """A body: its own text between the `head` first and the `tail` last bytes of one before; None without that."""
+        own = _bytes(told)
+        like = word(told.get("like"))
+        if not like:
+            return own
+        before = self._bodies.pop(like, None)
+        if before is None:
+            return None
+        return before[: count(told.get("head"))] + own + before[len(before) - count(told.get("tail")) :]
+
+    def _more(self, name: str, one: _Open, line: dict[str, Json]) -> Iterator[Event]:
+        time = moment(line.get("at"))
+        if "answered" in line:
+            status = count(obj(line.get("answered")).get("status"))
+            one.exchange = replace(one.exchange, status=status)
+            if status == 101:
+                one.talk = SocketTalk(one.exchange.url)
+        elif "frame" in line and one.talk is not None:
+            done = one.talk.frame(word(line.get("frame")), line.get("by") == "client", time)
+            if done is not None:
+                yield from self._told(one, done)
+        elif "data" in line:
+            if not one.pieces:
+                one.exchange = replace(one.exchange, first_byte=time)
+            one.pieces.append(_bytes({"text": line["data"]} if not line.get("base64") else {"base64": line["data"]}))
+        elif "ended" in line:
+            del self._open[name]
+            if one.talk is None:
+                whole = replace(one.exchange, response=b"".join(one.pieces), ended=time)
+                yield from self._told(one, whole, word(line.get("error")))
+            elif (rest := one.talk.close(time)) is not None:
+                yield from self._told(one, rest)
+
+    def _told(self, one: _Open, exchange: Exchange, error: str = "") -> Iterator[Event]:
+        exchange = replace(exchange, line=one.exchange.line)
+        if warmed := warm_up(exchange):
+            self._talks.holds(warmed)
+            return
+        place = self._place(one, exchange)
+        for event in self._talks.take(exchange, place):
+            if isinstance(event, CallSeen) and error:
+                yield CallSeen(replace(event.call, error=error))
+            elif not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
+                yield event
+
+    def _place(self, one: _Open, exchange: Exchange) -> Place | None:
+        sender = one.sender
+        aside = side_call(exchange.path, value(exchange.request))
+        if aside and aside != WARM_UP:
+            return Place(aside, LABELS[aside], aside=True)
+        if one.thread or sender.thread:
+            return Place(one.thread or sender.thread, sender.label, sender.parent)
+        return None
+
+
+def _pair(one: Json) -> bool:
+    return isinstance(one, list) and len(one) == 2
+
+
+def _said(line: dict[str, Json]) -> str:
+    return word(line.get("why")) or "no reason given"
+
+
+def _bytes(told: dict[str, Json]) -> bytes:
+    if "base64" in told:
+        try:
+            return base64.b64decode(word(told["base64"]))
+        except (binascii.Error, ValueError):
+            return b""
+    return word(told.get("text")).encode("utf-8", "surrogatepass")
+
+
+reader = lines_reader(AttachedTaker)

@@ -1,0 +1,191 @@
+"""Findings as rows and sentences: what is the case, what cures it, what that saves."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+from ctxtui.analysis.findings.finding import Finding
+from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.core.canonical import Json
+from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.views.lists.advice import STYLE
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Column, Table
+from ctxtui.views.transcript.staged_pane import paid, payback
+
+NAMED: Final = 3
+"""Names that a sentence has; of the others it says how many there are."""
+_WIDE: Final = 110
+
+
+class Found(Protocol):
+    """What was found; see `services.library.findings.Findings`."""
+
+    @property
+    def thread(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def calls(self) -> int: ...
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def found(self) -> Sequence[PricedFinding]: ...
+    @property
+    def together(self) -> PriceTag | None: ...
+    @property
+    def saves(self) -> float | None: ...
+    @property
+    def lacks(self) -> Sequence[str]: ...
+
+
+def sentence(one: Finding) -> str:
+    """What is the case, with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
+    usd = numbers.money(one.so_far) if one.so_far is not None else ""
+    known = one.so_far is not None and not one.says.rstrip().endswith("less") and " less " not in one.says
+    text = one.says.format(
+        tokens=f"{numbers.tokens(one.tokens)} tokens",
+        usd=(f", {usd} so far" if known else usd) if usd else "",
+        calls=f"{one.calls:,} call{'' if one.calls == 1 else 's'}",
+        count=f"{one.count:,}",
+        names=names(one.names),
+    )
+    text = " ".join(text.split())
+    return text[:1].upper() + text[1:]
+
+
+def names(every: Sequence[str]) -> str:
+    """The first names, and how many there are besides."""
+    shown = [_short(name) for name in every[:NAMED]]
+    more = len(every) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def _short(name: str) -> str:
+    """A name in few words; of a path its end."""
+    text = safe_text.one_line(name, 400)
+    return cells.fit(text.rstrip("/").rpartition("/")[2] or text, 40).strip()
+
+
+def cure(one: Finding) -> str:
+    """What to do."""
+    return one.cure
+
+
+def saved(one: PricedFinding) -> str:
+    """What it saves over the calls ahead."""
+    if one.saves is not None:
+        return numbers.money(one.saves)
+    return f"{numbers.tokens(one.freed)} a call" if one.freed else "unknown"
+
+
+def _saves(one: PricedFinding, room: int) -> Span:
+    if one.saves is not None:
+        return Span(numbers.money(one.saves), "ok bold")
+    return Span(numbers.signed(-one.freed) if one.freed else numbers.NOT_YET, "add")
+
+
+def _risk(one: PricedFinding, room: int) -> Span:
+    if one.risk is None:
+        return Span("a setting", "dim")
+    return Span(one.risk.words if room > 20 else one.risk.short, STYLE[one.risk])
+
+
+TABLE: Final[Table[PricedFinding]] = Table(
+    (
+        Column("saves", 8, _saves),
+        Column("finding", 0, lambda one, _: Span(sentence(one.finding), "ink"), "left", gap=2, least=20),
+        Column("frees", 8, lambda one, _: Span(numbers.signed(-one.freed) if one.freed else numbers.NONE, "add"),
+               from_width=_WIDE),
+        Column("risk", 13, _risk, "left", gap=2, wider=((150, 28),)),
+    ),
+    mark=2,
+    tail=0,
+)  # fmt: skip
+
+
+def note(what: Found | None) -> str:
+    """Over how many calls savings are added up, and what all come to."""
+    if what is None or not what.found:
+        return ""
+    whole = f"; all edits together {numbers.money(what.saves)}" if what.saves is not None else ""
+    return f"saved over the next {what.horizon:,} calls{whole}"
+
+
+def none(what: Found) -> str:
+    """The sentence where nothing was found."""
+    return f"Nothing found in {what.number:,} call{'' if what.number == 1 else 's'} that would save anything."
+
+
+def command(one: PricedFinding, name: str, what: Found) -> str:
+    """The command line that makes the same edits, "" where there is none."""
+    if not one.finding.policy:
+        return ""
+    at = f" --call {what.number}" if what.number != what.calls else ""
+    thread = f" --thread {shlex.quote(what.thread)}" if what.thread != "main" else ""
+    words = (f"{key}={_spelled(value)}" for key, value in one.finding.given.items())
+    wanted = "".join(f" --set {shlex.quote(word)}" for word in words)
+    return f"ctxtui curate {shlex.quote(name)}{at}{thread} --after --policy {one.finding.policy}{wanted}"
+
+
+def _spelled(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def detail(one: PricedFinding, what: Found, name: str, room: int) -> list[Spans]:
+    """All that is known of one: the whole sentence, the cure, its price, and what it would have saved."""
+    wrap = max(20, room - 2)
+    out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
+    out += [[Span(" cure: " if n == 0 else "       ", "dim"), Span(text, "ink")]
+            for n, text in enumerate(safe_text.wrap(one.finding.cure, wrap - 7))]  # fmt: skip
+    out += price_lines(one, what)
+    if one.finding.setting and one.finding.setting != one.finding.cure:
+        out.append([Span(f" {one.finding.setting}", "dim")])
+    told = command(one, name, what)
+    out += [[Span(f" {part}", "faint")] for part in safe_text.wrap(told, wrap)] if told else []
+    return out
+
+
+def price_lines(one: PricedFinding, what: Found) -> Iterator[Spans]:
+    """What it saves: by the price tag, and in the calls that followed."""
+    moment, tag = one.moment, one.tag
+    if tag is not None:
+        risk = one.risk.words if one.risk is not None else ""
+        line = [Span(f" {numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}", "ink bold")]
+        if moment is not None and moment.once is not None and moment.per_call is not None:
+            line += [Span(f"; {moment.name} ", "dim"), Span(numbers.signed_money(moment.once), paid(moment.once))]
+            line += [Span(" once, ", "dim"), Span(numbers.signed_money(moment.per_call), paid(moment.per_call))]
+            line += [Span(f" a call, pays back {payback(moment.pays_back, True)}", "dim")]
+        yield line
+        quoted = f"; {one.quoted:,} later block{'s quote' if one.quoted != 1 else ' quotes'} it" if one.quoted else ""
+        yield [Span(f" {risk}", STYLE[one.risk] if one.risk is not None else "dim"), Span(quoted, "warn")]
+    elif one.saves is not None:
+        yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far", "ink")]
+    rest = one.rest
+    if rest is not None and rest.holding:
+        usd = f", {numbers.signed_money(rest.usd)} in all" if rest.usd is not None else ""
+        least = " at least" if rest.partial else ""
+        tokens = f"{numbers.tokens(sum(rest.saved))} tokens less"
+        yield [Span(f" in the {rest.holding:,} recorded calls that followed: {tokens}{usd}{least}", "ok")]
+
+
+def lines(what: Found, name: str, room: int) -> Iterator[Spans]:
+    """Every finding for people, what saves most first."""
+    if not what.found:
+        yield [Span(f" {none(what)}", "dim")]
+    for one in what.found:
+        lead = [Span(f" {saved(one):>9}  ", "ok bold")]
+        for n, text in enumerate(safe_text.wrap(sentence(one.finding), max(20, room - 13))):
+            yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text, "ink")]
+        yield [Span(" " * 12 + "→ ", "dim"), Span(one.finding.cure, "ink")]
+        for line in price_lines(one, what):
+            yield [Span(" " * 11), *line]
+        told = command(one, name, what)
+        if told:
+            yield [Span(" " * 12 + told, "faint")]
+    for lacking in what.lacks:
+        yield [Span(f" not told: {lacking}", "dim")]

@@ -1,0 +1,199 @@
+"""Growth in sentences: its shape with the evidence, what grew, what was carried, sent again, never quoted, and where it
+leads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from ctxtui.analysis.context_window import ContextWindow
+from ctxtui.analysis.growth import feasible as answers
+from ctxtui.analysis.growth import shape as shapes
+from ctxtui.analysis.growth.feasible import Feasible
+from ctxtui.analysis.growth.growth import GrownPart, Growth
+from ctxtui.analysis.growth.projection import Limit, Outlook
+from ctxtui.analysis.growth.shape import Shape
+from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
+from ctxtui.views.lists.preflight import units, when
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.span import Span, Spans, cropped
+
+_NAME: Final = 10
+_NAMED_PARTS: Final = 4
+
+
+class Ahead(Protocol):
+    """Where it leads; see `services.library.preflight.Preflight`."""
+
+    @property
+    def outlook(self) -> Outlook: ...
+    @property
+    def window(self) -> ContextWindow: ...
+    @property
+    def usable(self) -> Limit | None: ...
+    @property
+    def compaction(self) -> Limit | None: ...
+
+
+class Report(Protocol):
+    """What there is to tell; see `services.library.growth.GrowthReport`."""
+
+    @property
+    def growth(self) -> Growth: ...
+    @property
+    def ahead(self) -> Ahead | None: ...
+    @property
+    def feasible(self) -> Feasible | None: ...
+
+
+def shape_words(found: Shape) -> str:
+    """The shape in words, with its evidence."""
+    calls = f"calls {found.first:,}–{found.first + found.calls - 1:,}"
+    fit = f"a line explains {numbers.share(found.r2, 0)} of the differences over {calls}"
+    match found.kind:
+        case shapes.FLAT:
+            return f"flat: {numbers.signed(found.per_call)} a call over {calls}"
+        case shapes.LINEAR:
+            return f"linear: {numbers.signed(found.per_call)} a call; {fit}"
+        case shapes.SHRINKING:
+            return f"shrinking: {numbers.signed(found.per_call)} a call; {fit}"
+        case shapes.UNEVEN:
+            return f"uneven: {numbers.signed(found.per_call)} a call on average; {fit} only"
+    word = "faster than linear (quadratic)" if found.kind == shapes.FASTER else "slowing down"
+    ends = f"{numbers.signed(found.begins)} a call at first, {numbers.signed(found.ends)} at last"
+    return f"{word}: {ends}; a bend explains {numbers.share(found.r2_bent, 0)}, {fit}"
+
+
+def sent_words(what: Growth) -> str:
+    """All that was sent, and how that grows."""
+    told = f"{numbers.tokens(what.carry)} in {len(what.calls):,} call{'' if len(what.calls) == 1 else 's'}"
+    if what.shape is None:
+        return told
+    word = "quadratic" if what.shape.sent == shapes.FASTER else "nearly linear"
+    return f"{told}; in all it grows {word}: twice the calls send {what.shape.doubled:.1f} times as much"
+
+
+class Sentence(NamedTuple):
+    """One sentence with its `name`; the lower its `rank`, the sooner it is said where there is room for few."""
+
+    rank: int
+    name: str
+    spans: Spans
+
+
+def sentences(what: Report) -> Iterator[Sentence]:
+    """Every sentence, in order."""
+    grown = what.growth
+    if grown.shape is not None:
+        yield Sentence(0, "context", [Span(shape_words(grown.shape), "ink bold")])
+    if grown.calls:
+        yield Sentence(4, "sent", [Span(sent_words(grown), "ink")])
+    rising = [part for part in grown.parts if part.growth > 0]
+    if rising and len(grown.calls) > 1:
+        yield Sentence(5, "what grew", _parts(rising, lambda part: numbers.signed(part.growth)))
+    carried = sorted(grown.parts, key=lambda part: -part.carry)
+    if carried and len(grown.calls) > 1:
+        yield Sentence(9, "carry", _parts(carried, lambda part: numbers.tokens(part.carry)))
+    yield from _again(grown)
+    yield from _dead(grown)
+    yield from _ahead(what)
+    for lacking in grown.lacks:
+        yield Sentence(1, "not told", [Span(lacking, "dim")])
+
+
+def wrapped(what: Report, room: int, height: int = 0) -> Iterator[list[Span]]:
+    """The sentences in lines of `room` cells, in at most `height` lines (0: as many as there are)."""
+    made = [(one, list(_wrapped(one, room))) for one in sentences(what)]
+    taken, kept = 0, set[int]()
+    for n in sorted(range(len(made)), key=lambda n: made[n][0].rank):
+        if not height or taken + len(made[n][1]) <= height:
+            taken += len(made[n][1])
+            kept.add(n)
+    for n, (_, lines) in enumerate(made):
+        if n in kept:
+            yield from lines
+
+
+def _wrapped(one: Sentence, room: int) -> Iterator[list[Span]]:
+    if len(one.spans) != 1:
+        yield cropped([_name(one.name), *one.spans], room)
+        return
+    ((text, style),) = one.spans
+    for n, words in enumerate(safe_text.wrap(text, max(20, room - _NAME - 2))):
+        yield [_name(one.name if n == 0 else ""), Span(words, style)]
+
+
+def _name(text: str) -> Span:
+    return Span(" " + cells.left(text, _NAME), "dim")
+
+
+def _parts(every: Sequence[GrownPart], figure: _Figure) -> Spans:
+    out: list[Span] = []
+    for part in every[:_NAMED_PARTS]:
+        sign = sign_of(part.name)
+        out += [sign_span(part.name), Span(f" {sign.name} ", "dim"), Span(f"{figure(part)}   ", "ink")]
+    return out
+
+
+class _Figure(Protocol):
+    def __call__(self, part: GrownPart, /) -> str: ...
+
+
+def _again(grown: Growth) -> Iterator[Sentence]:
+    share = grown.again.share
+    if share is not None and len(grown.calls) > 1:
+        twice = f"; {numbers.tokens(grown.again.twice)} of the last context stand there twice" * bool(grown.again.twice)
+        yield Sentence(7, "again", [Span(f"{numbers.share(share)} of all input had been sent before{twice}", "ink")])
+
+
+def _dead(grown: Growth) -> Iterator[Sentence]:
+    dead = grown.dead
+    if not dead.judged:
+        return
+    if not dead.dead:
+        words = f"none: all {dead.judged:,} results that could be quoted were quoted later"
+        yield Sentence(8, "dead", [Span(words, "ink")])
+        return
+    tokens = sum(one.tokens for one in dead.dead)
+    usd = f", {numbers.money(grown.dead_usd)} so far" if grown.dead_usd is not None else ""
+    told = f"{len(dead.dead):,} of {dead.judged:,} results were never quoted: {numbers.tokens(tokens)}"
+    yield Sentence(6, "dead", [Span(f"{told}, carried {numbers.tokens(dead.carry)}{usd}", "ink")])
+
+
+def _ahead(what: Report) -> Iterator[Sentence]:
+    ahead = what.ahead
+    if ahead is None or ahead.outlook.growth is None:
+        return
+    for name, limit in (("usable", ahead.usable), ("compacts", ahead.compaction)):
+        if limit is not None:
+            words = f"{numbers.tokens(limit.tokens)} {when(limit, ahead.outlook)}"
+            yield Sentence(3, name, [Span(words, "ink")])
+    window = ahead.window
+    if what.feasible is None:
+        return
+    if what.feasible.window is not None and window.window > window.usable:
+        limit = what.feasible.window
+        words = f"{numbers.tokens(limit.tokens)} {when(limit, ahead.outlook, what.feasible.unit)}"
+        yield Sentence(3, "window", [Span(words, "ink")])
+    yield Sentence(2, "feasible", [Span(feasible_words(what.feasible), _STYLES[what.feasible.answer])])
+
+
+_STYLES: Final = {
+    answers.FITS: "ok",
+    answers.LIKELY: "ink",
+    answers.UNLIKELY: "warn",
+    answers.NEVER: "crit",
+    answers.UNKNOWN: "dim",
+}
+
+
+def feasible_words(found: Feasible) -> str:
+    """Whether so many more fit, as a range."""
+    count = units(found.unit, found.ahead)
+    if found.after is None:
+        return f"{count} more: nothing tells yet how the context grows"
+    comes = f"{numbers.tokens(found.after.low)} to {numbers.tokens(found.after.high)}"
+    limit = found.usable or found.window
+    of = f" of {numbers.tokens(limit.tokens)} usable" if found.usable and limit else ""
+    return f"{count} more come to {comes}{of}: {found.answer}"

@@ -1,0 +1,204 @@
+"""Where tokens and money went over many sessions: the table of rows, tools, windows, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, cast
+
+from ctxtui.analysis.jackknife import Estimate
+from ctxtui.analysis.money.quota_windows import QuotaWindow
+from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, Usage
+from ctxtui.views.text import cells, numbers, safe_text, sums
+from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Column, Table
+
+StatRow = Usage | HeavyTool
+
+
+def table(head: str, *, mark: int = 1) -> Table[Usage]:
+    """The table of rows by `head`: a project, a model, a week ..."""
+    return Table(
+        (
+            Column(head, 0, _name, "left", least=14, sort=lambda row: row.name),
+            Column("sessions", 8, _count("sessions"), gap=1, from_width=90, sort=lambda row: row.sessions),
+            Column("calls", 7, _count("calls"), gap=1, sort=lambda row: row.calls),
+            Column("input", 7, _input, gap=1, sum=sum_of_input, sort=lambda row: row.input),
+            Column("read", 5, _read, gap=1, sum=sum_of_read, sort=lambda row: row.read_share or 0.0),
+            Column("output", 7, _output, gap=1, from_width=90, sort=lambda row: row.output),
+            Column("misses", 6, _count("misses", "warn"), gap=1, from_width=66, sort=lambda row: row.misses),
+            Column("lost", 7, _lost, gap=1, sum=sum_of_lost, sort=lambda row: row.lost or 0.0),
+            Column("over", 5, _count("overflows", "warn"), gap=1, from_width=100, sort=lambda row: row.overflows),
+            Column("comp.", 5, _count("compactions"), gap=1, from_width=110, sort=lambda row: row.compactions),
+            Column("cost", 8, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.usd or 0.0),
+        ),
+        mark=mark,
+    )
+
+
+def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
+    """The table of tools."""
+    return Table(
+        (
+            Column("server, tool", 0, _tool, "left", least=16, sort=lambda row: row.name),
+            Column("called", 8, lambda row, _: Span(f"{row.called:,}", "ink"), gap=1, sort=lambda row: row.called),
+            Column("results", 9, _results, gap=1, sort=lambda row: row.results),
+            Column("cost", 9, _tool_cost, gap=1, sort=lambda row: row.usd or 0.0),
+        ),
+        mark=mark,
+    )
+
+
+def table_of(rows: Sequence[StatRow], head: str) -> Table[StatRow]:
+    """The table of such rows, all of one kind; `head` names what they are made by."""
+    found = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
+    return cast(Table[StatRow], found)
+
+
+def sums_of_told(found: Stats) -> dict[str, str]:
+    """The sums behind the figures of `told`, by the glossary's words."""
+    return {"list price": sum_of_cost(found.total)}
+
+
+def _name(row: Usage, room: int) -> Span:
+    words = safe_text.one_line(row.name, 400) or "all"
+    return Span(cells.ends(words, room), "ink" if row.name else "ink bold")
+
+
+def _count(field: str, style: str = "ink") -> Callable[[Usage, int], Span]:
+    def cell(row: Usage, room: int) -> Span:
+        value: int = getattr(row, field)
+        return Span(f"{value:,}", style) if value else Span(numbers.NONE, "faint")
+
+    return cell
+
+
+def _input(row: Usage, room: int) -> Span:
+    return Span(numbers.tokens(row.input) if row.input else numbers.NONE, "ink" if row.input else "faint")
+
+
+def _output(row: Usage, room: int) -> Span:
+    return Span(numbers.tokens(row.output) if row.output else numbers.NONE, "ink" if row.output else "faint")
+
+
+def _read(row: Usage, room: int) -> Span:
+    return Span(numbers.NONE, "faint") if row.read_share is None else Span(numbers.share(row.read_share, 0), "ink")
+
+
+def _lost(row: Usage, room: int) -> Span:
+    return Span(numbers.money(row.lost), "warn") if row.lost else Span(numbers.NONE, "faint")
+
+
+def _cost(row: Usage, room: int) -> Span:
+    return Span(numbers.least(row.usd, row.unpriced > 0), "ink" if row.name else "ink bold")
+
+
+def _tool(row: HeavyTool, room: int) -> list[Span]:
+    server = safe_text.one_line(row.server, 60)
+    return [Span(safe_text.one_line(row.name, 200) or "all tools", "ink"), Span(f"  {server}" if server else "", "dim")]
+
+
+def _results(row: HeavyTool, room: int) -> Span:
+    return Span(numbers.tokens(row.results) if row.results else numbers.NONE, "ink" if row.results else "faint")
+
+
+def _tool_cost(row: HeavyTool, room: int) -> Span:
+    return Span(numbers.money(row.usd), "ink")
+
+
+def sum_of_input(row: Usage) -> str:
+    """Input by how it was paid."""
+    return f"{row.input:,} tokens = {row.read:,} read from the cache + {row.input - row.read:,} others."
+
+
+def sum_of_read(row: Usage) -> str:
+    """The share that the cache had."""
+    return sums.share(row.read, row.input, " of input")
+
+
+def sum_of_lost(row: Usage) -> str:
+    """What misses cost, as a share of it all."""
+    return sums.share_of_money(row.lost, row.usd)
+
+
+def sum_of_cost(row: Usage) -> str:
+    """Money for tokens."""
+    least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
+    return sums.rate(row.usd, row.input + row.output) + least
+
+
+def told(found: Stats, at: float) -> list[Span]:
+    """The whole in a line, at the Unix time `at`: sessions, tokens, money, the window that is open and the week."""
+    total = found.total
+    parts = [
+        _many(total.sessions, "session"),
+        _many(total.calls, "call"),
+        f"{numbers.tokens(total.tokens)} tokens",
+        f"{numbers.least(total.usd, total.unpriced > 0)} list price",
+    ]
+    open_ = [window for window in found.windows if window.holds(at)]
+    parts += [f"5 hours {of_window(window)}" for window in open_]
+    parts += [f"7 days {of_window(found.week)}"] if found.week.calls else []
+    return [Span(" · ".join(parts), "dim")]
+
+
+def of_window(window: QuotaWindow) -> str:
+    """``1.2M, $3.40``."""
+    return f"{numbers.tokens(window.tokens)}, {numbers.least(window.usd, window.unpriced > 0)}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+_UNITS: Final[dict[str, Callable[[float], str]]] = {
+    "usd": numbers.money,
+    "tokens": numbers.tokens,
+    "share": numbers.share,
+    "calls": lambda value: f"{value:,.2f}",
+}
+
+
+def metrics_table() -> Table[Metric]:
+    """What changed: each figure before and after, and the difference with its 95 % interval."""
+    return Table(
+        (
+            Column("figure", 26, lambda row, _: Span(row.name, "ink"), "left"),
+            Column("before", 10, lambda row, _: Span(_value(row, row.before), "ink"), gap=1),
+            Column("after", 10, lambda row, _: Span(_value(row, row.after), "ink"), gap=1),
+            Column("difference", 11, lambda row, _: Span(_signed(row), _tone(row)), gap=1),
+            Column("95 % of it lies in", 0, _range, "left", gap=2, least=16),
+        ),
+        mark=0,
+    )
+
+
+def _value(row: Metric, found: Estimate | None) -> str:
+    return numbers.NONE if found is None else _in_unit(row.unit, found.value)
+
+
+def _in_unit(unit: str, value: float) -> str:
+    return (numbers.MINUS if value < 0 else "") + _UNITS[unit](abs(value))
+
+
+def _signed(row: Metric) -> str:
+    if row.difference is None:
+        return numbers.NONE
+    words = _in_unit(row.unit, row.difference.value)
+    return f"+{words}" if row.difference.value > 0 else words
+
+
+def _tone(row: Metric) -> str:
+    return "accent bold" if row.shown else "dim"
+
+
+def _range(row: Metric, room: int) -> Span:
+    found = row.difference
+    if found is None or found.low is None or found.high is None:
+        return Span("too few sessions to tell", "faint")
+    words = f"{_in_unit(row.unit, found.low)} … {_in_unit(row.unit, found.high)}"
+    return Span(words if row.shown else f"{words}  no difference shown", "ink" if row.shown else "dim")
+
+
+def shown_metrics(metrics: Iterable[Metric]) -> list[Metric]:
+    """Those that either side has."""
+    return [one for one in metrics if one.before is not None or one.after is not None]

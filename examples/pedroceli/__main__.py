@@ -1,0 +1,82 @@
+"""``python -m examples.pedroceli``: one job in a window of 32k and in one of 16k, each in a repository of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from examples.kit import (
+    allow_servers,
+    arguments,
+    asked,
+    is_offline,
+    model_options,
+    offline,
+    printed,
+    started,
+    tell,
+    work_folder,
+)
+from examples.pedroceli import repository
+from examples.pedroceli.figures import Job, figures
+from examples.pedroceli.job import TASK, steps
+
+HERE = Path(__file__).resolve().parent
+WINDOWS = (32_768, 16_384)
+TOOLS = "read_file grep edit_file write_file mcp__go__*"
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    parser = arguments(str(__doc__))
+    parser.add_argument("--windows", nargs="+", type=int, default=WINDOWS, help="tokens of each job's window")
+    parser.add_argument("--entities", type=int, default=10, help="size of the repository: five files each (10)")
+    given = parser.parse_args()
+    return started(lambda: play(given), "pedroceli")
+
+
+def play(given: argparse.Namespace) -> None:
+    """Do the jobs and print what came of them. Raises `Failed`."""
+    folder = work_folder(given, "pedroceli")
+    jobs = [job(given, folder, window) for window in given.windows]
+    sessions = {f"{one.window // 1024}k": one.metadata["session"] for one in jobs}
+    printed(figures(jobs), sessions, given.json)
+
+
+def job(given: argparse.Namespace, folder: Path, window: int) -> Job:
+    """One job: its repository, its budget, its run with the job folder."""
+    root, log = folder / f"bot-{window // 1024}k", folder / f"job-{window // 1024}k"
+    files = repository.write(root, given.entities)
+    (root / "ctxtui.toml").write_text(_project(root, window, given.model), encoding="utf-8")
+    allow_servers(["go"], root)
+    tell(f"a job in {window:,} tokens, {files} files")
+    options = ["--files", "auto", "--policy", str(HERE / "keep_rounds.toml"), "--allow", "*", "--log-dir", str(log)]
+    # A quarter of the window is kept for the answer.
+    options += ["--max-tokens", str(window // 4)]
+    if not is_offline(given):
+        ran = asked("run", TASK, *options, *model_options(given), cwd=root, ok=(0, 7, 8), loud=True)
+    else:
+        with offline(folder, steps(), "--as", "lm-studio", "--window", str(window)) as at:
+            ran = asked("run", TASK, *options, "--base-url", at["openai_url"], cwd=root, ok=(0, 7, 8), loud=True)
+    return Job(
+        window=window,
+        budget=asked("budget", "--model", given.model or "offline", "--task", TASK, cwd=root),
+        metadata=ran["metadata"],
+        turns=[json.loads(path.read_text(encoding="utf-8")) for path in sorted(log.glob("*-turn.json"))],
+        folder=sorted(path.name for path in log.iterdir()),
+    )
+
+
+def _project(root: Path, window: int, model: str) -> str:
+    """The project's ``ctxtui.toml``: a coder's tools, the window of the model, the Go toolchain."""
+    go: dict[str, Any] = {"command": sys.executable, "args": [str(HERE / "toolchain.py"), str(root)]}
+    sizes = f'[models."{model or "offline"}"]\ncontext_size = {window}\nusable_context = {window * 3 // 4}\n'
+    server = "".join(f"{name} = {json.dumps(value)}\n" for name, value in go.items())
+    return f'tools = "{TOOLS}"\n\n{sizes}\n[mcp.go]\n{server}'
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

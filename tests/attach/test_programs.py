@@ -1,0 +1,84 @@
+"""Each known program is led to the relay by its own means, and what is set already is where the relay leads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.services.attach.around import Around
+from ctxtui.services.attach.registry import PROGRAMS, program_of
+
+HERE = {"anthropic": "http://127.0.0.1:9", "openai": "http://127.0.0.1:9/v1"}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["claude", "-p", "x"], "claude-code"),
+        (["/usr/bin/codex"], "codex"),
+        (["npx", "opencode-ai"], "any"),
+        (["npx", "-y", "@anthropic-ai/claude"], "claude-code"),
+        (["env", "A=1", "llm", "hi"], "llm"),
+        (["python", "claude"], "any"),
+        (["mini"], "mini-swe-agent"),
+    ],
+)
+def test_a_program_is_known_by_its_command(command: list[str], name: str) -> None:
+    assert program_of(command).name == name
+
+
+def test_names_are_each_there_once_and_a_strange_one_is_told() -> None:
+    assert len({one.name for one in PROGRAMS}) == len(PROGRAMS)
+    with pytest.raises(NotFound, match="claude-code"):
+        program_of(["x"], "nobody")
+
+
+def test_claude_code_by_variable_and_over_its_settings(tmp_path: Path) -> None:
+    program, env = program_of(["claude"]), {"HOME": str(tmp_path)}
+    assert program.upstreams(env, str(tmp_path)) == {"anthropic": "https://api.anthropic.com"}
+    assert program.upstreams({**env, "ANTHROPIC_BASE_URL": "http://gw/x"}, "/") == {"anthropic": "http://gw/x"}
+    assert program.lead(HERE, ["-p"], env, str(tmp_path)) == (["-p"], {"ANTHROPIC_BASE_URL": HERE["anthropic"]})
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": "http://set"}}))
+    assert program.upstreams({**env, "ANTHROPIC_BASE_URL": "http://gw/x"}, "/") == {"anthropic": "http://set"}
+    started = program.lead(HERE, ["-p"], env, "/")
+    assert started.arguments[0] == "--settings" and HERE["anthropic"] in started.arguments[1]
+
+
+def test_codex_by_its_flag_for_the_provider_in_force(tmp_path: Path) -> None:
+    program, env = program_of(["codex"]), {"HOME": "/nowhere", "CODEX_HOME": str(tmp_path)}
+    assert program.upstreams(env, "/") == {"openai": "https://api.openai.com/v1"}
+    led = program.lead(HERE, ["exec", "x"], env, "/")
+    assert led.arguments == ["-c", 'openai_base_url="http://127.0.0.1:9/v1"', "exec", "x"]
+    own = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "http://mine/v1"\n'
+    (tmp_path / "config.toml").write_text(own)
+    assert program.upstreams(env, "/") == {"openai": "http://mine/v1"}
+    assert program.lead(HERE, [], env, "/").arguments[1].startswith("model_providers.mine.base_url=")
+
+
+def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) -> None:
+    program = program_of(["opencode"])
+    own = {"provider": {"anthropic": {"options": {"baseURL": "http://mine/v1", "apiKey": "k"}}}, "model": "m"}
+    env = {"HOME": str(tmp_path), "OPENCODE_CONFIG_CONTENT": json.dumps(own)}
+    assert program.upstreams(env, str(tmp_path))["anthropic"] == "http://mine/v1"
+    told = json.loads(program.lead(HERE, [], env, str(tmp_path)).env["OPENCODE_CONFIG_CONTENT"])
+    assert told["provider"]["anthropic"]["options"] == {"baseURL": HERE["anthropic"], "apiKey": "k"}
+    assert told["model"] == "m" and told["provider"]["openai"]["options"]["baseURL"] == HERE["openai"]
+
+
+@pytest.mark.parametrize(
+    ("command", "env"), [(["claude"], {"CLAUDE_CODE_USE_BEDROCK": "1"}), (["pi"], {})], ids=["bedrock", "pi"]
+)
+def test_what_cannot_be_led_says_so(tmp_path: Path, command: list[str], env: dict[str, str]) -> None:
+    with pytest.raises(BadConfig, match="ctxtui proxy"):
+        Around(command=command, program=program_of(command), folder=tmp_path, env=env, cwd="/")
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "https://", "https://u:p@x", "http://x:0/", "x"])
+def test_an_upstream_is_an_address_of_http(tmp_path: Path, url: str) -> None:
+    around = Around(command=["x"], program=PROGRAMS[-1], folder=tmp_path, env={}, cwd="/", given={"anthropic": url})
+    with pytest.raises(BadConfig):
+        around.upstreams()

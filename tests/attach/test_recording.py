@@ -1,0 +1,215 @@
+"""What is recorded of requests and answers is what went, and is read back as that."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.attach.like import common_head, common_tail, likest
+from ctxtui.attach.lines import Bodies
+from ctxtui.attach.recorder import Answered, Asked, Begun, Ended, Recorder, Run, Said
+from ctxtui.core.call import Fidelity
+from ctxtui.core.session import MAIN
+from ctxtui.services.recordings.open import load
+from ctxtui.wire.registry import encode
+from ctxtui.wire.request import Request
+from tests.transcripts.reading import law_2, read, survives_cuts
+
+URL = "https://api.anthropic.com/v1/messages"
+STREAM = (
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"%s","type":"message","role":"assistant",'
+    '"model":"claude-sonnet-4-5","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}\n\n'
+    'event: content_block_start\ndata: {"type":"content_block_start","index":0,'
+    '"content_block":{"type":"text","text":""}}\n\n'
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta",'
+    '"text":"grüezi"}}\n\nevent: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n'
+    'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":'
+    '{"output_tokens":3}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n'
+)
+
+
+def body(*said: str, **more: object) -> bytes:
+    messages = [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(said)]
+    return json.dumps({"model": "claude-sonnet-4-5", "max_tokens": 99, "messages": messages, **more}).encode()
+
+
+def exchange(
+    put: Callable[[object], None], x: str, asked: bytes, answer: bytes, headers: dict[str, str] | None = None
+) -> None:
+    fields = [("content-type", "application/json"), *(headers or {}).items()]
+    put(Begun(x=x, at=100.0, method="POST", url=URL, fields=fields))
+    put(Asked(x, asked[:30]))
+    put(Asked(x, asked[30:], last=True))
+    put(Answered(x, 101.0, 200, [("content-type", "text/event-stream")]))
+    for n in range(0, len(answer), 37):
+        put(Said(x, 101.5 + n / 1000, answer[n : n + 37]))
+    put(Ended(x, 103.0))
+
+
+def test_calls_are_read_as_they_went(tmp_path: Path) -> None:
+    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    bodies = [body("hoi"), body("hoi", "grüezi", "und?"), body("hoi", "grüezi", "und?", "ja", "dann ade")]
+    for n, one in enumerate(bodies):
+        exchange(recorder.put, f"r.{n}", one, (STREAM % f"msg_{n}").encode())
+    recorder.close()
+    assert recorder.troubles == []
+    session = load(tmp_path / "talk.jsonl").session
+    calls = session.thread_calls(MAIN)
+    assert [call.id for call in calls] == ["msg_0", "msg_1", "msg_2"]
+    assert {call.fidelity for call in calls} == {Fidelity.WIRE}
+    assert (calls[0].started, calls[0].first_byte, calls[0].ended, calls[0].stop_reason) == (
+        100.0,
+        101.5,
+        103.0,
+        "end_turn",
+    )
+    assert session.tree.holds(calls[2].raw_head, calls[1].raw_head)
+    assert session.about.id == "talk" and session.about.title == "hoi"
+    data = (tmp_path / "talk.jsonl").read_bytes()
+    law_2(data, "talk.jsonl")
+    survives_cuts(data, "talk.jsonl")
+
+
+def test_the_request_is_written_again_byte_for_byte(tmp_path: Path) -> None:
+    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    odd = b'{ "model":"claude-sonnet-4-5","max_tokens":1e2,  "messages":[{"content":"h\\u00f6i","role":"user"}]}'
+    exchange(recorder.put, "r.1", odd, (STREAM % "msg").encode())
+    recorder.close()
+    session = load(tmp_path / "talk.jsonl").session
+    (call,) = session.calls.values()
+    assert call.skeleton is not None
+    assert encode(Request(tuple(session.tree.items(call.sent_head)), call.skeleton)) == odd
+
+
+def test_sessions_and_threads_are_told_apart_by_the_clients_headers(tmp_path: Path) -> None:
+    recorder = Recorder(Run(tmp_path, "r", "run-r"))
+    sent = {"X-Claude-Code-Session-Id": "sess-1", "User-Agent": "claude-cli/2.1.330 (external, cli)"}
+    tools = [{"name": "t", "input_schema": {"type": "object"}}]
+    exchange(recorder.put, "r.1", body("hoi", tools=tools), (STREAM % "msg_1").encode(), sent)
+    agent = {**sent, "x-claude-code-agent-id": "a7"}
+    exchange(recorder.put, "r.2", body("such", tools=tools), (STREAM % "msg_2").encode(), agent)
+    shape = {"format": {"type": "json_schema", "schema": {"properties": {"title": {}}}}}
+    exchange(recorder.put, "r.3", body("hoi", tools=[], output_config=shape), (STREAM % "msg_3").encode(), sent)
+    # A compaction: the same line of context begins with other words.
+    exchange(recorder.put, "r.4", body("summary", tools=tools), (STREAM % "msg_4").encode(), sent)
+    exchange(recorder.put, "r.5", body("anything"), (STREAM % "msg_5").encode())
+    recorder.close()
+    session = load(tmp_path / "sess-1.jsonl").session
+    assert {name: [c.id for c in session.thread_calls(name)] for name in session.order} == {
+        MAIN: ["msg_1", "msg_4"],
+        "a7": ["msg_2"],
+        "title": ["msg_3"],
+    }
+    assert session.threads["a7"].parent == MAIN
+    assert [c.epoch.start for c in session.thread_calls(MAIN)][-1] == "compaction"
+    assert (session.about.client, session.about.version) == ("claude code", "2.1.330")
+    assert load(tmp_path / "run-r.jsonl").session.calls.keys() == {"msg_5"}
+
+
+def test_without_a_session_of_its_own_a_conversation_is_one_by_its_beginning(tmp_path: Path) -> None:
+    recorder = Recorder(Run(tmp_path, "r"))
+    part = {"type": "text", "text": "hoi", "cache_control": {"type": "ephemeral"}}
+    marked = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [part]}]}).encode()
+    plain = marked.replace(b', "cache_control": {"type": "ephemeral"}', b"")
+    for n, one in enumerate((marked, plain, body("other"))):
+        exchange(recorder.put, f"r.{n}", one, (STREAM % f"msg_{n}").encode())
+    recorder.close()
+    assert sorted(len(load(path).session.calls) for path in tmp_path.iterdir()) == [1, 2]
+
+
+def test_a_long_session_takes_what_is_new_in_it(tmp_path: Path) -> None:
+    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    said: list[str] = []
+    whole = 0
+    for n in range(40):
+        said += [f"{n} " + "x" * 1000]
+        whole += len(body(*said, tools=[]))
+        exchange(recorder.put, f"r.{n}", body(*said, tools=[]), (STREAM % f"msg_{n}").encode())
+    recorder.close()
+    path = tmp_path / "talk.jsonl"
+    assert path.stat().st_size < whole / 4
+    assert len(load(path).session.thread_calls(MAIN)) == 40
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@given(st.lists(st.text("abü{", min_size=1, max_size=30).map(str.encode), min_size=1, max_size=12))
+def test_bodies_told_by_others_are_read_as_they_were(given_: list[bytes]) -> None:
+    bodies = Bodies()
+    lines = [b'{"ctxtui_attached":1,"session":"s"}']
+    for n, one in enumerate(given_):
+        data = b'{"model":"m","max_tokens":1,"messages":[{"role":"user","content":%b}]}'
+        full = data % json.dumps(one.decode(), ensure_ascii=False).encode()
+        told = bodies.told(f"x{n}", full, full, "")
+        lines.append(json.dumps({"x": f"x{n}", "at": 1.0, "asked": {"url": URL, "body": told}}).encode())
+        lines.append(json.dumps({"x": f"x{n}", "at": 2.0, "answered": {"status": 200}}).encode())
+        lines.append(json.dumps({"x": f"x{n}", "at": 2.0, "ended": True}).encode())
+    session = read(b"\n".join(lines), "s.jsonl")
+    assert session.skipped == []
+    said = [session.tree[call.raw_head].block.body for call in session.calls.values()]
+    assert [json.loads(one)["text"] for one in said] == [one.decode() for one in given_]
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=40))
+def test_what_two_bodies_share(head: bytes, one: bytes, other: bytes) -> None:
+    a, b = head + one, head + other
+    n = common_head(a, b)
+    assert a[:n] == b[:n] and (n in (len(a), len(b)) or a[n] != b[n])
+    m = common_tail(a, b, 10**9)
+    assert a[len(a) - m :] == b[len(b) - m :]
+    assert m in (len(a), len(b)) or a[len(a) - m - 1] != b[len(b) - m - 1]
+    found = likest(a, [b])
+    assert found is None or found.head + found.tail <= min(len(a), len(b))
+
+
+def test_a_disk_that_refuses_is_told_and_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    real, full = os.write, threading.Event()
+
+    def write(file: int, data: bytes) -> int:
+        if full.is_set():
+            raise OSError(28, "No space left on device")
+        return real(file, data)
+
+    monkeypatch.setattr("ctxtui.attach.tape.os.write", write)
+    exchange(recorder.put, "r.1", body("hoi"), (STREAM % "msg_1").encode())
+    assert recorder.flush()
+    full.set()
+    exchange(recorder.put, "r.2", body("hoi", "ja", "und"), (STREAM % "msg_2").encode())
+    assert recorder.flush()
+    full.clear()
+    exchange(recorder.put, "r.3", body("hoi", "ja", "und", "so", "dann"), (STREAM % "msg_3").encode())
+    recorder.close()
+    assert "No space left on device" in recorder.troubles[0]
+    session = load(tmp_path / "talk.jsonl").session
+    assert list(session.calls) == ["msg_1", "msg_3"]
+    assert "No space left" in session.skipped[0].reason
+    assert len(session.tree.items(session.calls["msg_3"].raw_head)) == 10
+
+
+def test_a_fault_in_the_recorder_reaches_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    with monkeypatch.context() as patched:
+        patched.setattr("ctxtui.attach.recorder.sender_of", lambda headers: 1 / 0)
+        exchange(recorder.put, "r.1", body("hoi"), b"")
+        assert recorder.flush()
+    exchange(recorder.put, "r.2", body("hoi"), (STREAM % "msg").encode())
+    recorder.close()
+    assert any("ZeroDivisionError" in trouble for trouble in recorder.troubles)
+    assert list(load(tmp_path / "talk.jsonl").session.calls) == ["msg"]
+
+
+def test_a_run_goes_on_where_a_killed_one_left_a_cut_line(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_bytes(b'{"ctxtui_attached":1,"session":"talk"}\n{"x":"a.1","at":1,"as')
+    recorder = Recorder(Run(tmp_path, "b", "talk"))
+    exchange(recorder.put, "b.1", body("hoi"), (STREAM % "msg").encode())
+    recorder.close()
+    session = load(path).session
+    assert list(session.calls) == ["msg"] and len(session.skipped) == 1

@@ -1,0 +1,81 @@
+"""The Responses API by WebSocket goes through the relay frame by frame, and its requests are calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import aiohttp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.attach.frames import FrameReader
+from ctxtui.attach.recorder import Recorder, Run
+from ctxtui.attach.relay import Relay
+from ctxtui.attach.upstream import Upstream
+from ctxtui.offline.http.hosting import serving
+from ctxtui.services.recordings.open import load
+
+CREATE = {"type": "response.create", "model": "gpt-5.6", "store": False, "stream": True}
+
+
+@pytest.mark.parametrize("packed", [0, 15])
+async def test_frames_are_passed_on_and_recorded(tmp_path: Path, packed: int) -> None:
+    async with serving() as running:
+        recorder = Recorder(Run(tmp_path, "r", "s"))
+        relay = Relay([Upstream("openai", running.openai_url)], recorder.put, "r")
+        await relay.start()
+        headers = {"authorization": "Bearer sk-secret-0123456789", "openai-beta": "responses_websockets=2026-02-06"}
+        heard: list[dict[str, object]] = []
+        async with (
+            aiohttp.ClientSession() as http,
+            http.ws_connect(
+                f"{relay.base_url(relay.upstreams[0])}/responses", headers=headers, compress=packed
+            ) as socket,
+        ):
+            for said in ([], [{"role": "user", "content": "say grüezi " + "x" * 70_000}]):
+                warm = {"generate": False} if not said else {}
+                await socket.send_str(json.dumps({**CREATE, "input": said, **warm}))
+                while True:
+                    message = json.loads((await asyncio.wait_for(socket.receive(), 30)).data)
+                    heard.append(message)
+                    if message["type"] in ("response.completed", "error"):
+                        break
+        await relay.close()
+        await asyncio.to_thread(recorder.close)
+    assert heard[-1]["type"] == "response.completed", heard[-1]
+    session = load(tmp_path / "s.jsonl").session
+    (call,) = session.calls.values()
+    assert call.provider == "" and call.usage is not None and call.usage.output
+    assert call.started is not None and call.ended is not None and call.started <= call.ended
+    assert [
+        line["by"] for line in map(json.loads, (tmp_path / "s.jsonl").read_text().splitlines()) if "by" in line
+    ].count("client") == 2
+
+
+def frame(data: bytes, first: int, mask: bytes) -> bytes:
+    size = len(data)
+    wide = bytes([size]) if size < 126 else b"\x7e" + size.to_bytes(2, "big")
+    head = bytes([first, wide[0] | (0x80 if mask else 0)]) + wide[1:]
+    return head + mask + (bytes(c ^ mask[n % 4] for n, c in enumerate(data)) if mask else data)
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=200), st.integers(0, 2), st.binary(min_size=4, max_size=4)), max_size=5),
+    st.lists(st.integers(1, 50), max_size=30),
+)
+def test_messages_in_any_pieces(said: list[tuple[str, int, bytes]], cuts: list[int]) -> None:
+    data = b""
+    for text, parts, mask in said:
+        raw = text.encode()
+        pieces = [raw[n * len(raw) // (parts + 1) : (n + 1) * len(raw) // (parts + 1)] for n in range(parts + 1)]
+        for n, piece in enumerate(pieces):
+            data += frame(piece, (0x80 if n == parts else 0) | (1 if n == 0 else 0), mask)
+            data += frame(b"ping", 0x89, b"")
+    reader, heard = FrameReader(), []
+    for cut in [*cuts, len(data) or 1]:
+        heard += list(reader.feed(data[:cut]))
+        data = data[cut:]
+    assert heard == [text for text, _, _ in said]

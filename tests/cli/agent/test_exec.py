@@ -1,0 +1,122 @@
+"""`ctxtui exec`: real SDKs in a program of their own, led to the offline provider through the relay."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.call import Fidelity
+from ctxtui.offline import Provider, RunningProvider, Server, offline
+from ctxtui.services.recordings.open import load
+from tests.cli.conftest import PROGRAM, Run
+
+KEY = "sk-ant-very-secret-0123456789"
+SCRIPT = """\
+import sys, anthropic, openai
+claude, gpt = anthropic.Anthropic(max_retries=0), openai.OpenAI(max_retries=0)
+messages = [{"role": "user", "content": "say hoi"}]
+for n in range(2):
+    with claude.messages.stream(model="claude-sonnet-4-5", max_tokens=500, messages=messages) as stream:
+        answer = stream.get_final_message()
+    messages += [{"role": "assistant", "content": answer.content}, {"role": "user", "content": f"more {n}"}]
+gpt.responses.create(model="gpt-5.6", input="what is this", store=False)
+print("out", file=sys.stdout); print("err", file=sys.stderr)
+sys.exit(7)
+"""
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[RunningProvider]:
+    with offline(Server(Provider())) as running:
+        yield running
+
+
+def env_of(home: Path, provider: RunningProvider) -> dict[str, str]:
+    return {
+        **os.environ,
+        "ANTHROPIC_BASE_URL": provider.url,
+        "OPENAI_BASE_URL": provider.openai_url,
+        "ANTHROPIC_API_KEY": KEY,
+        "OPENAI_API_KEY": KEY,
+    }
+
+
+def test_a_script_runs_as_it_would_and_is_on_record(home: Path, provider: RunningProvider, ctxtui: Run) -> None:
+    Path("agent.py").write_text(SCRIPT)
+    command = [*PROGRAM, "exec", "--tag", "nightly", "--", sys.executable, "agent.py"]
+    ran = subprocess.run(command, env=env_of(home, provider), capture_output=True, text=True, timeout=120, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (7, "out\n", "err\n")
+    (path,) = (Path(os.environ["CTXTUI_HOME"]) / "attached").iterdir()
+    session = load(path).session
+    calls = list(session.calls.values())
+    assert len(calls) == 3 and {one.fidelity for one in calls} == {Fidelity.WIRE}
+    assert [one.raw for one in ()] == [] and KEY not in path.read_text()
+    sent = [one.body for one in provider.server.seen]
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["asked"]["body"]["size"] for line in told if "asked" in line] == [len(one) for one in sent]
+    assert told[0]["tags"] == ["nightly"] and told[0]["cwd"] == os.getcwd()
+    listed = ctxtui("sessions", "--json").json["sessions"]
+    assert [one["id"] for one in listed if one["source"] == "attached"] == [path.stem]
+    assert ctxtui("show", path.stem, "--json").json["session"]["calls"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["exec"], 125, "no command"),
+        (["exec", "--upstream", "x", "--", "true"], 125, "NAME=URL"),
+        (["exec", "--upstream", "google=http://x", "--", "true"], 125, "asks no provider"),
+        (["exec", "--wrong", "--", "true"], 125, "--wrong"),
+        (["exec", "--as", "nobody", "--", "true"], 125, "nobody"),
+        (["exec", "--", "no-such-program-anywhere"], 127, "no such program"),
+    ],
+)
+def test_faults_of_ctxtui_are_told_apart_from_the_programs(
+    ctxtui: Run, arguments: list[str], code: int, words: str
+) -> None:
+    ran = ctxtui(*arguments)
+    assert ran.code == code and words in ran.err and "Traceback" not in ran.err
+
+
+def test_a_signal_reaches_the_program_and_its_end_is_told(home: Path, tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    command = [*PROGRAM, "exec", "--", "sh", "-c", f"echo $$ > {ready}; exec sleep 600"]
+    running = subprocess.Popen(command)
+    try:
+        limit = time.monotonic() + 60
+        while not (ready.exists() and ready.read_text().strip()) and time.monotonic() < limit:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(60) == 128 + signal.SIGTERM
+    finally:
+        running.kill()
+
+
+def test_what_leads_other_programs_is_printed_and_served(home: Path, provider: RunningProvider) -> None:
+    command = [*PROGRAM, "exec", "--print-env", "--json"]
+    running = subprocess.Popen(command, env=env_of(home, provider), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert running.stdout is not None
+        told = json.loads(running.stdout.readline())
+        assert told["env"]["ANTHROPIC_BASE_URL"].startswith("http://127.0.0.1:")
+        assert told["env"]["OPENAI_BASE_URL"].endswith("/v1")
+        import anthropic
+
+        with anthropic.Anthropic(api_key=KEY, base_url=told["env"]["ANTHROPIC_BASE_URL"], max_retries=0) as claude:
+            claude.messages.create(
+                model="claude-sonnet-4-5", max_tokens=300, messages=[{"role": "user", "content": "say hoi"}]
+            )
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 0
+    finally:
+        running.kill()
+    (path,) = (Path(os.environ["CTXTUI_HOME"]) / "attached").iterdir()
+    assert len(load(path).session.calls) == 1

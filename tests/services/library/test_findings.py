@@ -1,0 +1,196 @@
+"""Findings: each is true of the session that it was planted in, and its staged edits carry what was promised over every
+later call of the recording.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.findings.registry import KINDS
+from ctxtui.analysis.request_counts import request_count
+from ctxtui.core import block as blocks
+from ctxtui.core.block import Item, Place
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.provider_rules import rules_for
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.views.lists.findings import sentence
+from tests.cases.sessions import Story, use
+from tests.corpus import corpus_params
+
+
+def found(session: Session, number: int = 0, horizon: int = 20) -> tuple[Findings, Account, Counter]:
+    counter = Counter()
+    wanted = Settings(horizon=horizon)
+    made = account(session, counter, wanted)
+    return findings_of(made, counter, choose(session, "", number), wanted), made, counter
+
+
+def unlike_promise(session: Session, number: int) -> list[tuple[str, int, int, int]]:
+    """(kind, call, promised, carried) of each finding whose staged edits save less in a later call than was promised,
+    or more where that call goes on from the context; blocks are counted in whole tokens, so each may be off by half of
+    one."""
+    told, made, counter = found(session, number)
+    calls, off, tree = session.thread_calls(told.thread), [], session.tree
+    priced = [one for one in told.found if one.rest is not None]
+    for at, call in enumerate(calls[number:], number + 1):
+        context = Context.of_call(tree, call, call.raw_head)
+        card = made.book.card(call.model)
+        rules, measure = rules_for(context.dialect, card), counter(card)
+        plain = request_count(made.book, call, apply(context, (), rules), measure)
+        goes_on = tree.holds(call.raw_head, calls[number - 1].raw_head)
+        for one in priced:
+            assert one.rest is not None and len(one.rest.saved) == len(calls) - number
+            promised = one.rest.saved[at - number - 1]
+            under = request_count(made.book, call, apply(context, one.finding.edits, rules), measure)
+            carried, slack = plain.whole - under.whole, 2 + len(one.finding.edits) / 2
+            less, more = carried < promised - slack, carried > promised + slack
+            if promised and (less or (more and goes_on)):
+                off.append((one.finding.kind, at, promised, carried))
+    return off
+
+
+def define(story: Story, *named: tuple[str, str]) -> Story:
+    """Tools with these names and descriptions, in front of everything."""
+    given = [{"name": name, "description": about, "input_schema": {"type": "object"}} for name, about in named]
+    return story.add(*(Item(blocks.make("tool", one), Place("tools")) for one in given))
+
+
+def planted(rounds: int = 12, pause: float = 10.0) -> Session:
+    """A session with tools that nobody calls, a file that is read twice, and results that nobody quotes."""
+    story = define(
+        Story(hidden_tokens=0), ("Read", "Reads."), *((f"idle_{n}", "Never called. " * 80) for n in range(4))
+    )
+    story.user("look through the shop")
+    for n in range(rounds):
+        story.call(use(f"t{n}", "Read", file_path=f"src/part_{n % (rounds - 3)}.py"), pause=pause)
+        lines = "\n".join(f"/srv/shop/{n % (rounds - 3)}/row_{m}.txt has {m * 7} entries" for m in range(120))
+        story.results((f"t{n}", lines))
+    story.call("All is fine.")
+    for n in range(4):
+        story.user(f"and then {n}?").call("Still fine.")
+    return story.session
+
+
+def test_what_was_planted_is_found_and_told_in_true_sentences() -> None:
+    session = planted()
+    told, _, _ = found(session)
+    kinds = {one.finding.kind: one for one in told.found}
+    assert {"unused tools", "duplicated reads", "dead results"} <= kinds.keys()
+    idle = kinds["unused tools"].finding
+    assert idle.count == 4 and set(idle.names) == {f"idle_{n}" for n in range(4)}
+    calls = len(session.thread_calls())
+    assert idle.calls == calls and idle.so_far is not None and idle.so_far > 0
+    words = sentence(idle)
+    assert words.startswith("Idle_") or "idle_0" in words
+    assert f"never called in {calls} calls" in words and "tokens in every call" in words and "so far" in words
+    saves = [one.saves for one in told.found if one.saves is not None]
+    assert saves == sorted(saves, reverse=True) and min(saves) > 0
+    assert told.saves is not None and told.saves < sum(saves), "savings overlap"
+
+
+def test_a_tool_that_was_called_once_is_not_among_them() -> None:
+    story = define(
+        Story(hidden_tokens=0), ("Read", "Reads."), ("Once", "Was called once. " * 60), ("Idle", "Never called. " * 60)
+    )
+    story.user("go").call(use("o1", "Once")).results(("o1", "done"))
+    for n in range(8):
+        story.call(use(f"t{n}", "Read", file_path="x")).results((f"t{n}", "short"))
+    story.call("done")
+    told, _, _ = found(story.session)
+    idle = next(one.finding for one in told.found if one.finding.kind == "unused tools")
+    assert idle.names == ("tool Idle",) and "Tool Idle was never called" in sentence(idle)
+
+
+def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:
+    near, _, _ = found(planted(), horizon=5)
+    far, _, _ = found(planted(), horizon=50)
+    for one in near.found:
+        other = next(each for each in far.found if each.finding.kind == one.finding.kind)
+        if one.moment is not None and one.moment.once is not None and one.moment.per_call is not None:
+            assert one.saves == pytest.approx(-(one.moment.once + 4 * one.moment.per_call))
+            assert other.saves == pytest.approx(-(one.moment.once + 49 * one.moment.per_call))
+
+
+@pytest.mark.parametrize("number", [5, 9, 13])
+def test_staged_edits_carry_what_was_promised_over_every_later_call(number: int) -> None:
+    session = planted()
+    told, _, _ = found(session, number)
+    assert any(one.rest is not None and one.rest.holding for one in told.found)
+    assert unlike_promise(session, number) == []
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(4, 12), st.integers(3, 12), st.sampled_from([10.0, 400.0]))
+def test_so_do_those_of_any_such_session(rounds: int, number: int, pause: float) -> None:
+    session = planted(rounds, pause)
+    assert unlike_promise(session, min(number, len(session.thread_calls()) - 1)) == []
+
+
+def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ctxtui.services.library.findings as module
+
+    right = module.freed_blocks
+
+    def wrong(here, after):  # type: ignore[no-untyped-def]
+        return [one._replace(tokens=one.tokens * 2) for one in right(here, after)]
+
+    monkeypatch.setattr(module, "freed_blocks", wrong)
+    assert unlike_promise(planted(), 9) != []
+
+
+def test_a_prefix_that_keeps_changing_is_named_with_what_it_cost() -> None:
+    story, said = Story(hidden_tokens=0, model="claude-opus-4-5-20251101"), list[str]()
+    for n in range(8):
+        story.head = ROOT
+        text = f"You are a helper. It is {n + 10}:00 now. " + "Long rules that never change. " * 400
+        story.add(Item(blocks.text(text), Place("system")))
+        for one in said:
+            story.user(one)
+            story.add(Item(blocks.header("assistant"), Place("messages", "assistant")))
+            story.add(Item(blocks.text("answer " * 50), Place("messages", "assistant")))
+        said.append(f"question {n}")
+        story.user(said[-1]).call("answer " * 50, missed=True)
+    told, made, _ = found(story.session)
+    changing = next(one for one in told.found if one.finding.kind == "changing prefix")
+    lost = [one for one in made.misses().found if one.old is not None and one.old.category == "system"]
+    assert changing.finding.count == len(lost) >= 2 and changing.finding.setting
+    assert changing.finding.so_far == pytest.approx(sum(one.usd or 0.0 for one in lost))
+    words = sentence(changing.finding)
+    assert "“16:00” became “17:00”" in words and "written again" in words and "so far" in words
+
+
+def test_one_call_and_none_say_what_they_lack() -> None:
+    one, _, _ = found(Story().user("hi").call("hello").session)
+    assert one.found == () and any("one call" in lacks for lacks in one.lacks)
+    none, _, _ = found(Story().user("hi").tip().session)
+    assert none.number == 0 and none.lacks
+
+
+def test_kinds_have_names_of_their_own() -> None:
+    names = [kind.KIND for kind in KINDS]
+    assert len(set(names)) == len(names) and all(names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", corpus_params("claude_code") + corpus_params("codex"))
+def test_recordings_carry_it_too(path) -> None:  # type: ignore[no-untyped-def]
+    from ctxtui.cli.context import opened
+    from ctxtui.core.errors import NoContext
+
+    try:
+        session = opened(str(path), Settings()).session
+    except NoContext:
+        pytest.skip("no model context in it")
+    calls = len(session.thread_calls())
+    for number in {calls // 3, calls // 2, calls - 2}:
+        if 0 < number < calls:
+            assert unlike_promise(session, number) == []

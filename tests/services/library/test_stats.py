@@ -1,0 +1,121 @@
+"""Stats over sessions: every call once, rows that add up to the whole, and what a change did with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.analysis.money.usage_stats import Usage
+from ctxtui.services.library.spending import TOOL, totals_by
+from ctxtui.services.library.stats import TAG, VERSION, WAYS, Change, stats_of
+from ctxtui.views.lists import stats as view
+from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
+from tests.views.glossary.arithmetic_law import broken
+
+DAY = 86_400
+AT = 400.0 * DAY
+MARKS = st.lists(st.sampled_from([MISSED, COMPACTED, OVER]), unique=True).map("".join)
+CALLS = st.lists(
+    st.builds(
+        CallSpent,
+        id=st.sampled_from("abcdefghijkl"),
+        tokens=st.integers(100, 200),
+        input=st.integers(0, 100),
+        read=st.just(0),
+        cost=st.none() | st.floats(0.0, 5.0),
+        model=st.sampled_from([-1, 0]),
+        started=st.integers(0, 400 * DAY),
+        marks=MARKS,
+        lost=st.none() | st.floats(0.0, 1.0),
+        skill=st.sampled_from(["", "review"]),
+    ),
+    max_size=8,
+    unique_by=lambda call: call.id,
+).map(tuple)
+SESSIONS = st.lists(
+    st.builds(
+        SessionSummary,
+        key=st.sampled_from("xyz"),
+        source=st.sampled_from(["codex", ""]),
+        client_version=st.sampled_from(["", "2.1.9", "2.1.10"]),
+        cwd=st.sampled_from(["", "/w"]),
+        mtime=st.floats(0, AT),
+        known=st.just(True),
+        models=st.just((("m", 1),)),
+        spent=CALLS,
+    ),
+    max_size=6,
+)
+
+
+@given(SESSIONS, st.sampled_from([way for way in WAYS if way != TOOL]))
+def test_rows_add_up_to_the_whole_and_every_call_counts_once(sessions: list[SessionSummary], by: str) -> None:
+    found = stats_of(sessions, AT, by=by)
+    for field in ("calls", "input", "read", "output", "unpriced", "misses", "compactions", "overflows"):
+        assert sum(getattr(row, field) for row in found.rows) == getattr(found.total, field), field
+    for field in ("usd", "lost"):
+        assert sum(getattr(row, field) or 0.0 for row in found.rows) == pytest.approx(getattr(found.total, field) or 0)
+    # As Home and `cost` have it.
+    whole = totals_by(sessions).whole
+    assert (whole.calls, whole.tokens, whole.unpriced) == (found.total.calls, found.total.tokens, found.total.unpriced)
+    assert (whole.usd is None) == (found.total.usd is None)
+    assert (whole.usd or 0.0) == pytest.approx(found.total.usd or 0.0)
+    assert found.total.calls == len({call.id for one in sessions for call in one.spent})
+
+
+def session(
+    key: str, *costs: float, version: str = "2.1.9", day: int = 1, tags: tuple[str, ...] = ()
+) -> SessionSummary:
+    spent = tuple(CallSpent(f"{key}{n}", 110, 100, 90, cost, started=day * DAY + n) for n, cost in enumerate(costs))
+    return SessionSummary(key=key, known=True, spent=spent, client_version=version, tags=tags, mtime=day * DAY)
+
+
+OLD = [session(f"o{n}", 1.0, 1.0 + n / 10) for n in range(5)]
+NEW = [session(f"n{n}", 0.5, 0.5 + n / 10, version="2.1.10", day=9, tags=("small",)) for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Change("2.1.10", VERSION, "2.1.10"),
+        Change("tag=small", TAG, "small"),
+        Change("day 9", "", "", 9.0 * DAY),
+    ],
+    ids=["version", "tag", "date"],
+)
+def test_a_change_is_shown_with_its_interval(changed: Change) -> None:
+    found = stats_of([*OLD, *NEW], AT, changed=changed).comparison
+    assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5)
+    cost, read = (next(one for one in found.metrics if one.name == name) for name in ("cost of a call", "cache read"))
+    assert cost.difference is not None and cost.difference.value == pytest.approx(-0.5)
+    assert cost.shown and cost.difference.high is not None and cost.difference.high < 0
+    assert not read.shown, "it is the same on either side"
+
+
+def test_no_difference_is_claimed_where_chance_explains_it() -> None:
+    mixed = [session(f"m{n}", 0.1 + (n * 7 % 5)) for n in range(12)]
+    later = [replace(one, client_version="3") for one in mixed[::2]]
+    found = stats_of([*mixed[1::2], *later], AT, changed=Change("3", VERSION, "3")).comparison
+    assert found is not None and not any(one.shown for one in found.metrics)
+
+
+def test_only_calls_since_a_time_count() -> None:
+    found = stats_of([*OLD, *NEW], AT, since=5.0 * DAY)
+    assert (found.total.sessions, found.total.calls) == (5, 10)
+
+
+def test_the_worst_misses_are_named_by_session_and_call() -> None:
+    spent = (CallSpent("a", 1, marks=MISSED, lost=0.5), CallSpent("b", 1), CallSpent("c", 1, marks=MISSED, lost=2.0))
+    found = stats_of([SessionSummary(key="one", title="t", known=True, spent=spent)], AT).worst
+    assert [(miss.key, miss.call, miss.lost) for miss in found] == [("one", 3, 2.0), ("one", 1, 0.5)]
+
+
+@given(SESSIONS)
+def test_the_sum_behind_each_figure_holds(sessions: list[SessionSummary]) -> None:
+    found = stats_of(sessions, AT, by="model")
+    shown = [column.sum for column in view.table("model").columns if column.sum is not None]
+    rows: list[Usage] = [*found.rows, found.total]
+    assert [claim for row in rows for tell in shown for claim in broken(tell(row))] == []

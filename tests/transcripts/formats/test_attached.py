@@ -1,0 +1,100 @@
+"""What `ctxtui exec` writes, as docs/formats.md describes it; what it reads of damaged files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.formats.attached import reader
+from ctxtui.transcripts.kit.http_exchange.line_kinds import BODY, KNOWN
+from ctxtui.transcripts.registry import detect, what_is
+from tests.transcripts.reading import as_bytes, calls, law_2, read, survives_cuts, survives_values
+
+TEXT = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+NAME = "s.jsonl"
+ANSWER = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-sonnet-4-5",
+    "stop_reason": "end_turn",
+}
+ANSWER |= {"content": [{"type": "text", "text": "ja"}], "usage": {"input_tokens": 5, "output_tokens": 2}}
+
+
+def lines(status: int = 200, answer: Any = ANSWER, ended: Any = None) -> list[Any]:
+    body = json.dumps({"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hoi"}]})
+    asked = {"method": "POST", "url": "https://api.anthropic.com/v1/messages", "headers": [["user-agent", "x/1.0"]]}
+    return [
+        {"ctxtui_attached": 1, "session": "s", "program": "agent", "cwd": "/work"},
+        {"x": "a", "at": 1.0, "asked": {**asked, "body": {"size": len(body), "text": body}}},
+        {"x": "a", "at": 2.0, "answered": {"status": status, "headers": []}},
+        {"x": "a", "at": 2.5, "data": json.dumps(answer)},
+        ended or {"x": "a", "at": 3.0, "ended": True},
+    ]
+
+
+def dump(told: list[Any]) -> bytes:
+    return b"\n".join(as_bytes(one) for one in told) + b"\n"
+
+
+def test_every_line_and_member_is_described() -> None:
+    section = TEXT.partition("## Attached recordings")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE))
+    assert rows.keys() == KNOWN.keys()
+    for kind, members in KNOWN.items():
+        assert all(f"`{member}`" in rows[kind] for member in members), kind
+    assert all(f"`{member}`" in section for member in BODY)
+
+
+def test_a_call_with_its_answer_and_times() -> None:
+    data = dump(lines())
+    session = read(data, NAME)
+    (call,) = calls(session)
+    assert (call.id, call.provider, call.started, call.first_byte, call.ended) == ("msg_1", "anthropic", 1.0, 2.5, 3.0)
+    assert (session.about.cwd, session.about.client, session.about.title) == ("/work", "agent", "hoi")
+    law_2(data, NAME)
+    survives_cuts(data, NAME)
+
+
+def test_any_value_anywhere() -> None:
+    for n in range(5):
+        for value in (None, 3, "x", [], {}, {"x": "a", "asked": []}):
+            told = lines()
+            told[n] = value
+            reader(Tree()).feed(dump(told))
+
+
+def test_a_refusal_and_an_answer_that_never_came() -> None:
+    refused = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    (call,) = calls(read(dump(lines(529, refused)), NAME))
+    assert "Overloaded" in call.error and call.extra["status"] == 529
+    told = lines(ended={"x": "a", "at": 3.0, "ended": True, "error": "the client went away"})
+    del told[2:4]
+    (call,) = calls(read(dump(told), NAME))
+    assert call.error == "the client went away"
+
+
+def test_a_body_whose_beginning_is_not_there_is_told() -> None:
+    told = lines()
+    told[1]["asked"]["body"] |= {"like": "gone", "head": 3, "tail": 3}
+    assert "beginning was not recorded" in read(dump(told), NAME).skipped[0].reason
+
+
+def test_other_requests_and_the_clients_own_probes() -> None:
+    told = lines(answer={"data": []})
+    told[1]["asked"] |= {"url": "https://api.openai.com/v1/embeddings"}
+    assert [one.kind for one in read(dump(told), NAME).happenings] == ["other request"]
+    told[1]["asked"] |= {"method": "HEAD", "url": "https://api.anthropic.com/api/hello"}
+    assert not read(dump(told), NAME).happenings
+
+
+def test_it_is_known_by_its_first_line() -> None:
+    for cut in (30, 60, 4000):
+        form = detect(dump(lines())[:cut], "x")
+        assert form is not None and form.name == "attached"
+    assert what_is(dump(lines()[:1]), NAME) == "a recording of ctxtui's own without any request to a model"
+    survives_values(lines()[0], NAME)

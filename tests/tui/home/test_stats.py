@@ -1,0 +1,92 @@
+"""Stats on Home: one table at a time, and sessions come in as they are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.app import App
+
+from ctxtui.services.config.config import load
+from ctxtui.services.config.paths import database
+from ctxtui.services.counting.count_cache import Memory
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.stats import WAYS, stats_of
+from ctxtui.services.workers.stats_worker import StatsSoFar, StatsWorker
+from ctxtui.services.workers.summary_worker import make
+from ctxtui.tui.lists import stats as screen_of
+from ctxtui.tui.lists.stats import StatsScreen
+from ctxtui.tui.theme.theme import dress
+from tests.cases.claude_code_requests import parallel
+from tests.services.library.test_stats import NEW, OLD
+from tests.services.library.test_tool_ledger import session
+from tests.tui.home.test_home import text
+from tests.tui.home.test_tool_ledger import until
+
+
+class Made:
+    """Stats of which the half is not read at first."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.closed = False
+
+    def ask(self, by: str) -> StatsSoFar:
+        """The second time they are whole."""
+        self.asked.append(by)
+        known = OLD if len(self.asked) == 1 else [*OLD, *NEW, session("tools", "yz")]
+        return StatsSoFar(stats_of(known, 0.0, by=by), int(len(self.asked) == 1))
+
+    def close(self) -> None:
+        """They are not asked any more."""
+        self.closed = True
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
+    app, source = App[None](), Made()
+    dress(app, {}, "dark", "unicode")
+    async with app.run_test(size=size) as pilot:
+        screen = StatsScreen(source)
+        screen.again = 0.01  # type: ignore[misc]
+        await app.push_screen(screen)
+        await until(pilot, lambda: "11 sessions" in text(app))
+        assert "not read yet" not in text(app) and "$19.00" in text(app)
+        for way in WAYS[1:]:
+            await pilot.press("tab")
+            head = "server, tool" if way == "tool" else way.replace("-", " ")
+            await until(pilot, lambda head=head: head in text(app))  # type: ignore[misc]
+        await pilot.press("tab")
+        await until(pilot, lambda: "project" in text(app))
+        await pilot.press("shift+tab", "s")
+        await until(pilot, lambda: "5 hours" in text(app) and "↓" in text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: source.closed)
+    assert set(WAYS) == set(source.asked)
+
+
+def test_the_screen_has_the_ways_of_the_command() -> None:
+    assert screen_of.WAYS == WAYS
+
+
+def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path / "ctxtui"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    folder = tmp_path / ".claude" / "projects" / "-w"
+    folder.mkdir(parents=True)
+    (folder / "0a1b2c3d-0000-4000-8000-000000000000.jsonl").write_bytes(parallel().dump())
+    settings = load(()).settings
+    worker = StatsWorker(settings, tmp_path)
+    try:
+        before = worker.ask("model")
+        assert before is not None and (before.left, before.found.total.calls) == (1, 0)
+        Memory(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
+        answer = make()
+        figured = [answer((one, settings)) for one in SessionLibrary(settings, tmp_path).glimpses()]
+        after = worker.ask("model")
+        assert after is not None and after.left == 0
+        assert after.found.total.calls == sum(one.calls for one in figured if one.key.startswith(str(folder)))
+    finally:
+        worker.close()
+    assert worker.ask("model") is None

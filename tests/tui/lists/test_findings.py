@@ -1,0 +1,97 @@
+"""Findings on the screen: ranked, staged by one key at the price that was told; a setting is said, not staged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import pytest
+from textual.pilot import Pilot
+
+from ctxtui.core.edit import Edit
+from ctxtui.core.session import Session
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.workers.session_report import Report
+from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.findings import FindingsScreen
+from tests.cases.inspect import HandMade, app_of
+from tests.services.library.test_findings import found, planted
+from tests.tui.inspector.test_inspector import settled, until
+
+T = TypeVar("T")
+
+
+class WithFindings(HandMade):
+    """A source whose findings are worked out here."""
+
+    def report(self, kind: Report[T], loaded: Loaded) -> T:
+        assert kind.name == "findings"
+        thread, number, log = kind.about.split("\n", 2)
+        assert thread == "main" and log == ""
+        return found(self.session, int(number))[0]  # type: ignore[return-value]
+
+
+def source(session: Session) -> WithFindings:
+    made = WithFindings(session)
+    made.settings = Settings(data_dir=made.settings.data_dir)
+    return made
+
+
+def does(edits: Iterable[Edit]) -> list[tuple[str, str, str]]:
+    """What edits do, whatever they are called: those of a user are named when they are staged."""
+    return [(one.kind, str(one.targets), one.payload) for one in edits]
+
+
+async def listed(screen: InspectorScreen, pilot: Pilot[None]) -> FindingsScreen:
+    await settled(screen, pilot)
+    await until(pilot, lambda: screen.edits.desk is not None and screen.edits.ready())
+    await pilot.press("exclamation_mark")
+    await until(pilot, lambda: isinstance(pilot.app.screen, FindingsScreen))
+    shown = pilot.app.screen
+    assert isinstance(shown, FindingsScreen)
+    await until(pilot, lambda: shown.pane.rows is not None)
+    return shown
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_enter_stages_the_cure_and_one_undo_takes_it_back(size: tuple[int, int]) -> None:
+    async with app_of(source(planted())).run_test(size=size) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        shown = await listed(screen, pilot)
+        row = shown.pane.row
+        assert row is not None and row.finding.edits and row is shown.rows[0]
+        await pilot.press("enter")
+        overlay = screen.edits.overlay
+        assert overlay is not None
+        await until(pilot, lambda: bool(overlay.staged))
+        assert does(overlay.staged) == does(row.finding.edits)
+        await pilot.press("u")
+        assert not overlay.staged
+
+
+async def test_all_cures_are_staged_together() -> None:
+    async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        shown = await listed(screen, pilot)
+        assert shown.what is not None
+        wanted = does(shown.what.edits)
+        await pilot.press("a")
+        overlay = screen.edits.overlay
+        assert overlay is not None
+        await until(pilot, lambda: len(overlay.staged) == len(wanted))
+        assert sorted(does(overlay.staged)) == sorted(wanted)
+
+
+async def test_its_command_line_is_copied() -> None:
+    async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        shown = await listed(screen, pilot)
+        at = next(n for n, one in enumerate(shown.rows) if one.finding.policy)
+        shown.pane.move_to(at + 1)
+        await pilot.pause()
+        await pilot.press("y")
+        assert pilot.app.clipboard.startswith("ctxtui curate ")
