@@ -42,12 +42,12 @@ class PasteParser(XTermParser):
                 if mark:
                     self._pasted = []
             else:
-                data = self._take(data)
-                if self._pasted is None:
-                    yield self._whole
+                data, whole = self._take(data)
+                if whole is not None:
+                    yield whole
 
-    def _take(self, data: str) -> str:
-        """Take what belongs to the paste; what stands behind its end is given back."""
+    def _take(self, data: str) -> tuple[str, events.Paste | None]:
+        """Take what belongs to the paste: what stands behind its end, and the paste if that is there."""
         assert self._pasted is not None
         # The mark at its end may be cut in two.
         last = self._pasted.pop() if self._pasted else ""
@@ -56,11 +56,12 @@ class PasteParser(XTermParser):
         self._pasted.append(head)
         inside, mark, rest = text.partition(END)
         self._pasted.append(inside)
-        if mark:
-            # As Textual does.
-            self._whole = events.Paste("".join(self._pasted).replace("\x00", ""))
-            self._pasted = None
-        return rest
+        if not mark:
+            return rest, None
+        # As Textual does.
+        whole = events.Paste("".join(self._pasted).replace("\x00", ""))
+        self._pasted = None
+        return rest, whole
 
 
 class TerminalDriver(LinuxDriver):
@@ -70,10 +71,10 @@ class TerminalDriver(LinuxDriver):
         """Read until the screen ends."""
         parser = PasteParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
+        # Not the quickest selector: it takes any terminal, pipe or file.
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                # None where the terminal is gone.
                 data = decode(os.read(self.fileno, _READ)) if selector.select(0.1) else ""
                 for event in (*(parser.feed(data) if data else ()), *parser.tick()):
                     self.process_message(event)
