@@ -98,6 +98,8 @@ class Runner:
         """What the user said and is not in the context yet."""
         self._plans: dict[str, Planned] = {}
         """What calls that wait for leave would write."""
+        self._stopped: set[asyncio.Task[None]] = set()
+        """Tools that are being ended: what they put in order is waited for at the close."""
 
     def feed(self, event: events.Event) -> None:
         """Something happened; for the event loop's own thread."""
@@ -116,7 +118,7 @@ class Runner:
         tasks = [*([self._task] if self._task else []), *self._calls.values()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, *self._stopped, return_exceptions=True)
         await self.tools.close()
 
     def _do(self, command: events.Command) -> None:
@@ -139,6 +141,8 @@ class Runner:
             case events.StopTools():
                 for task in self._calls.values():
                     task.cancel()
+                    self._stopped.add(task)
+                    task.add_done_callback(self._stopped.discard)
                 self._calls.clear()
                 self._plans.clear()
             case _:

@@ -70,6 +70,15 @@ MEMORY_OPTION: Final = click.option(
     "--memory", metavar="DIR", default="", help="A folder in which the agent keeps memory from chat to chat."
 )
 
+TOOLS_OPTION: Final = click.option(
+    "--tools",
+    "tool_files",
+    metavar="FILE.py",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="Tools of your own, a Python file (docs/plugins.md); repeatable.",
+)
+
 
 def named(name: str, settings: Settings, *, say: bool = True) -> Named:
     """What `name` stands for; says on standard error which of several recordings in a folder was taken."""

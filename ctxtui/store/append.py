@@ -48,18 +48,21 @@ class Appender:
                 self._at.update((node, (run, at)) for at, node in enumerate(nodes, 1))
                 self._pairs[run] = self._pairs_of(nodes)
 
-    def event(self, call: str, at: float, kind: str, data: str | bytes) -> None:
-        """Keep something that is in flight."""
+    def event(self, call: str, at: float, kind: str, data: str | bytes, thread: str = MAIN) -> None:
+        """Keep something that is in flight in `thread`."""
         if kind in SLOTS:
             gone = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
             self._conn.execute(gone, (self.key, self.host, kind))
         name = sql_text(self._names.get(call, call))
-        values = (self.key, self.host, name, at, kind, sql_text(data) if isinstance(data, str) else data)
-        self._conn.execute("INSERT INTO events (session, host, call, at, kind, data) VALUES (?, ?, ?, ?, ?, ?)", values)
+        told = sql_text(data) if isinstance(data, str) else data
+        self._conn.execute(
+            "INSERT INTO events (session, host, thread, call, at, kind, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (self.key, self.host, sql_text(thread), name, at, kind, told),
+        )
 
     def call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
-        """Write a call that ended; the thread's record now ends at `tip`. What was in flight until here is in it, or
-        all that the host `left` had in flight."""
+        """Write a call that ended; the thread's record now ends at `tip`. What was in flight in the thread until here
+        is in it, or all that the host `left` had in flight there."""
         conn = self._conn
         self._names[call.id] = self._free(call)
         call = replace(call, id=self._names[call.id])
@@ -71,9 +74,10 @@ class Appender:
         number = conn.execute("SELECT coalesce(max(number), 0) + 1 FROM calls WHERE thread = ?", (thread,)).fetchone()
         call_rows.add(conn, (self.key, nth, thread, number[0]), call, heads, cost, self._packer)
         if left is None:
-            self.landed()
+            self.landed(call.thread)
         else:
-            conn.execute("DELETE FROM events WHERE session = ? AND host = ?", (self.key, left))
+            gone = "DELETE FROM events WHERE session = ? AND host = ? AND thread = ?"
+            conn.execute(gone, (self.key, left, sql_text(call.thread)))
         conn.execute(call_rows.SUMS, {"session": self.key})
 
     def _free(self, call: Call) -> str:
@@ -86,11 +90,11 @@ class Appender:
             id_ = f"{call.id}.{n}"
         return id_
 
-    def landed(self) -> None:
-        """What this host had in flight is in the record now."""
+    def landed(self, thread: str = MAIN) -> None:
+        """What this host had in flight in `thread` is in the record now."""
         marks = ", ".join("?" * len(SLOTS))
-        gone = f"DELETE FROM events WHERE session = ? AND host = ? AND kind NOT IN ({marks})"
-        self._conn.execute(gone, (self.key, self.host, *SLOTS))
+        gone = f"DELETE FROM events WHERE session = ? AND host = ? AND thread = ? AND kind NOT IN ({marks})"
+        self._conn.execute(gone, (self.key, self.host, sql_text(thread), *SLOTS))
 
     def take_up(self, left: str) -> None:
         """What the host `left` had in flight is this one's now."""

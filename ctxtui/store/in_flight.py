@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from ctxtui.core.session import MAIN
 from ctxtui.store.connect import connect
 from ctxtui.store.errors import explained
 from ctxtui.store.host_process import HostProcess
@@ -18,13 +19,15 @@ from ctxtui.store.rows import py_text
 
 @dataclass(frozen=True, slots=True)
 class InFlightEvent:
-    """One event as the writer took it: text, or the raw bytes of an answer; `host` is the token of who wrote it."""
+    """One event as the writer took it: text, or the raw bytes of an answer; `host` is the token of who wrote it,
+    `thread` the line of context that it is of."""
 
     call: str
     at: float
     kind: str
     data: str | bytes
     host: str = ""
+    thread: str = MAIN
 
 
 def in_flight(path: Path, session_id: str) -> list[InFlightEvent]:
@@ -42,5 +45,6 @@ def left_over(path: Path, session_id: str, host: HostProcess | None = None) -> l
 
 def _events(conn: sqlite3.Connection, key: int, but: Sequence[str]) -> list[InFlightEvent]:
     marks = ", ".join("?" * len(but))
-    query = f"SELECT call, at, kind, data, host FROM events WHERE session = ? AND host NOT IN ({marks}) ORDER BY key"
+    columns = "call, at, kind, data, host, thread"
+    query = f"SELECT {columns} FROM events WHERE session = ? AND host NOT IN ({marks}) ORDER BY key"
     return [InFlightEvent(py_text(call), *rest) for call, *rest in conn.execute(query, (key, *but))]

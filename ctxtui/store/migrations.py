@@ -82,3 +82,9 @@ def m007_leases(db: Database) -> None:
     """Which process hosts a session, and whose what is in flight is."""
     db.executescript(tables.LEASES)
     db.execute("ALTER TABLE events ADD COLUMN host TEXT NOT NULL DEFAULT ''")
+
+
+@LADDER()
+def m008_threads_in_flight(db: Database) -> None:
+    """Of which line of context what is in flight is: sub-agents run beside the main one."""
+    db.execute("ALTER TABLE events ADD COLUMN thread TEXT NOT NULL DEFAULT 'main'")

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Described, Happened, Session, ThreadSeen
+from ctxtui.core.session import MAIN, Described, Happened, Session, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.store import leases
 from ctxtui.store.append import Appender
@@ -51,17 +51,19 @@ class SessionResumed(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """Something that happens within `call`, at Unix time `at`: its `kind` and what it says (text, or raw bytes)."""
+    """Something that happens within `call` of `thread`, at Unix time `at`: its `kind` and what it says (text, or raw
+    bytes)."""
 
     call: str
     at: float
     kind: str
     data: str | bytes
+    thread: str = MAIN
 
 
 class Ended(NamedTuple):
-    """A call ended; the record now ends at the context `tip`. It holds what this host had in flight; where a `left` is
-    named, all that the host with that token left, who is gone."""
+    """A call ended; the record of its thread now ends at the context `tip`. It holds what this host had in flight in
+    the thread; where a `left` is named, all that the host with that token left there, who is gone."""
 
     call: Call
     tip: int
@@ -271,8 +273,8 @@ class Writer:
 
 def _append(to: Appender, work: Work, price: Price) -> None:
     match work:
-        case InFlight(call, at, kind, data):
-            to.event(call, at, kind, data)
+        case InFlight():
+            to.event(work.call, work.at, work.kind, work.data, work.thread)
         case Ended(call, tip, left):
             to.call(call, tip, price(call), left)
         case TakenUp(left):

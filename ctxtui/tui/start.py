@@ -17,6 +17,7 @@ from ctxtui.tui.app import Background, CtxtuiApp
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
+    from ctxtui.services.chat.host import Host
     from ctxtui.services.config.config import Config
     from ctxtui.tui.commands import Command
 
@@ -27,17 +28,32 @@ def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> Ctx
     return _app(name, settings, Path.cwd(), None, tips=tips)
 
 
-def make_chat(wish: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> CtxtuiApp:
-    """The app on a chat as `wish` says; `clock` gives its time in Unix seconds."""
-    return _app(None, config.settings, cwd, lambda: _chat(wish, config, cwd, clock))
+def make_chat(
+    wish: ModelChoice,
+    config: Config,
+    cwd: Path,
+    clock: Callable[[], float] = time.time,
+    *,
+    tools: tuple[Path, ...] = (),
+) -> CtxtuiApp:
+    """The app on a chat as `wish` says, with the user's own tools of these files; `clock` gives its time in Unix
+    seconds."""
+
+    def chat() -> Screen[Any]:
+        from ctxtui.services.chat.host import Host
+
+        host = Host(wish, config, cwd, clock)
+        host.own.files = tools
+        return _chat(host, config)
+
+    return _app(None, config.settings, cwd, chat)
 
 
-def _chat(wish: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float]) -> Screen[Any]:
+def _chat(host: Host, config: Config) -> Screen[Any]:
     from ctxtui.services.chat.chat_source import ChatSource
-    from ctxtui.services.chat.host import Host
     from ctxtui.tui.chat.screen import ChatScreen
 
-    return ChatScreen(ChatSource(Host(wish, config, cwd, clock)), pager=config.settings.pager)
+    return ChatScreen(ChatSource(host), pager=config.settings.pager)
 
 
 def _app(
@@ -62,9 +78,11 @@ def _app(
 
     def chat(target: str, thread: str, number: int) -> Screen[Any]:
         from ctxtui.services.chat.chat_model import ModelChoice
+        from ctxtui.services.chat.host import Host
         from ctxtui.services.config.config import Config
 
-        return _chat(ModelChoice(name=target, thread=thread, call=number), Config(settings, {}), cwd, time.time)
+        config = Config(settings, {})
+        return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
 
     return CtxtuiApp(
         home,

@@ -17,13 +17,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ctxtui.agent import events as ev
+from ctxtui.agent.child import Caller, ChildTask, OwnTool
+from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, ProviderError
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.legality import check
 from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import Endpoint
@@ -34,6 +38,8 @@ from ctxtui.store.append import SLOTS
 from ctxtui.store.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import Ended, InFlight, Work
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Request
 from tests.services.chatting import answer, text, use
 
 MODEL = "claude-opus-4-8"
@@ -52,10 +58,11 @@ class FakeLine:
     async def send(self, body: bytes) -> AsyncIterator[bytes]:
         chance = self._chance
         self._count += 1
+        number = self._count
         await asyncio.sleep(chance.random() * 0.004)
         if chance.random() < 0.08:
             raise ProviderError("529 overloaded", status=529, retry=True, after=0.002)
-        data = answer(f"m{self._count}", *self._blocks())
+        data = answer(f"m{number}", *self._blocks(number))
         cut = chance.randrange(len(data)) if chance.random() < 0.08 else len(data)
         at = 0
         while at < cut:
@@ -64,15 +71,31 @@ class FakeLine:
             at += size
             await asyncio.sleep(chance.random() * 0.002)
 
-    def _blocks(self) -> list[dict[str, Any]]:
-        chance, n = self._chance, self._count
+    def _blocks(self, n: int) -> list[dict[str, Any]]:
+        chance = self._chance
         words = [text(f"answer {n} " + "words and more " * chance.randrange(1, 40))]
-        tools: list[tuple[str, dict[str, Json]]] = [("list_dir", {}), ("find", {"pattern": "a"}), ("no_such_tool", {})]
+        tools: list[tuple[str, dict[str, Json]]] = [
+            ("list_dir", {}),
+            ("find", {"pattern": "a"}),
+            ("no_such_tool", {}),
+            ("spawn", {"count": chance.randrange(1, 4)}),
+        ]
         chosen = [chance.choice(tools) for _ in range(chance.choice([0, 1, 1, 2, 3]))]
         return words + [use(f"t{n}_{i}", name, **given) for i, (name, given) in enumerate(chosen)]
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+async def spawn(given: Mapping[str, Json], caller: Caller) -> str:
+    """So many sub-agents do something at random."""
+    tasks = [ChildTask(prompt=f"part {n}", tools=("list_dir", "find"), rounds=4) for n in range(given["count"])]
+    return " ".join(one.thread for one in await caller.agents.start_all(tasks))
+
+
+SPAWN = OwnTool(
+    name="spawn", description="Start agents.", run=spawn, properties={"count": {"type": "integer"}}, asks=False
+)
 
 
 class FakeHost(Host):
@@ -81,13 +104,14 @@ class FakeHost(Host):
     def __init__(self, wish: ModelChoice, config: Config, cwd: Path, chance: random.Random) -> None:
         super().__init__(wish, config, cwd)
         self._chance = chance
+        self.own.tools = (SPAWN,)
 
     async def _chosen(self) -> ChatModel:
         return ChatModel(Endpoint("anthropic", "anthropic"), MODEL)
 
     async def meet(self, partner: ChatModel) -> None:
         self.partner = partner
-        self._line = FakeLine(self._chance)  # type: ignore[assignment]
+        self.line = FakeLine(self._chance)  # type: ignore[assignment]
 
 
 def settings(folder: Path) -> Config:
@@ -95,13 +119,13 @@ def settings(folder: Path) -> Config:
 
 
 def named(work: Work) -> str:
-    """A line that names a piece of work."""
+    """A line that names a piece of work: its thread first."""
     if isinstance(work, Ended):
-        return f"ended {work.call.id}"
+        return f"{work.call.thread} ended {work.call.id}"
     if isinstance(work, InFlight):
         data = work.data.encode() if isinstance(work.data, str) else work.data
-        return f"flight {work.kind} {hashlib.sha1(data).hexdigest()}"
-    return "other"
+        return f"{work.thread} flight {work.kind} {hashlib.sha1(data).hexdigest()}"
+    return "none other"
 
 
 async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
@@ -121,6 +145,7 @@ async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
         return ticket
 
     host._record._put = told
+    writer.put = told  # type: ignore[method-assign]
 
     def acknowledge() -> None:
         last = 0
@@ -131,8 +156,8 @@ async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
             time.sleep(0.001)
 
     threading.Thread(target=acknowledge, daemon=True).start()
-    last = next(reversed(host.session.calls), "-")
-    os.write(pipe, f"S {host.session.about.id} {last}\n".encode())
+    last = {thread: calls[-1] for thread, calls in host.session.order.items()}
+    os.write(pipe, f"S {host.session.about.id} {json.dumps(last)}\n".encode())
     number = 0
     while True:
         number += 1
@@ -154,20 +179,34 @@ def lost(path: Path, id_: str, lines: list[str]) -> int:
     sure = [put[n] for n in sorted(put) if n <= acked]
     try:
         with Store.open(path) as store:
-            calls = list(store.load(id_).calls)
+            order = store.load(id_).order
     except NotFound:
         return len(sure)
-    ended = [name.split()[1] for name in sure if name.startswith("ended")]
+    before = json.loads(next(line for line in lines if line.startswith("S ")).split(maxsplit=2)[2])
+    threads = {name.split()[0] for name in sure} - {"none"}
+    return sum(
+        _lost_of(path, id_, thread, [name for name in sure if name.startswith(f"{thread} ")], order, before)
+        for thread in sorted(threads)
+    )
+
+
+def _lost_of(
+    path: Path, id_: str, thread: str, sure: list[str], order: dict[str, list[str]], before: dict[str, str]
+) -> int:
+    """How many of the acknowledged events of one thread are not in the file."""
+    calls = order.get(thread, [])
+    ended = [name.split()[2] for name in sure if name.split()[1] == "ended"]
     missing = sum(call not in calls for call in ended)
     if missing:
         print("lost calls", ended, "in", calls, file=sys.stderr)
-    after = sure[max((n for n, name in enumerate(sure) if name.startswith("ended")), default=-1) + 1 :]
-    wanted = [name for name in after if name.startswith("flight") and name.split()[1] not in SLOTS]
-    before = next(line for line in lines if line.startswith("S ")).split()[2]
+    after = sure[max((n for n, name in enumerate(sure) if name.split()[1] == "ended"), default=-1) + 1 :]
+    wanted = [name for name in after if name.split()[1] == "flight" and name.split()[2] not in SLOTS]
     # A call that landed without being acknowledged any more has taken what was in flight with it.
-    if (calls[-1] if calls else "-") == (ended[-1] if ended else before):
+    if (calls[-1] if calls else "-") == (ended[-1] if ended else before.get(thread, "-")):
         left = [
-            named(InFlight("", 0.0, e.kind, e.data)) for e in in_flight(path, id_) if e.kind not in ("queue", "draft")
+            named(InFlight("", 0.0, e.kind, e.data, e.thread))
+            for e in in_flight(path, id_)
+            if e.kind not in ("queue", "draft") and e.thread == thread
         ]
         at = 0
         for name in wanted:
@@ -186,14 +225,24 @@ async def invalid(folder: Path, id_: str) -> tuple[int, bool]:
     session = host.open()
     await host.begin(lambda news: session.fold(news.events) and None, lambda call: None, lambda: None)
     assert host.runner is not None
-    found = host.recovered.partial is not None
+    found = host.recovered.partial is not None or bool(host.recovered.agents)
     host.runner.conversation.say("go on")
     body = host.runner.conversation.draft().body
     wrong = [str(one) for one in check("anthropic", body)] + [r.message for r in validate.refusals(json.loads(body))]
+    wrong += [line for call in session.calls.values() for line in _unreadable(session, call)]
     if wrong:
         print(wrong, file=sys.stderr)
     await host.close()
     return len(wrong), found
+
+
+def _unreadable(session: Session, call: Call) -> list[str]:
+    """What is wrong with the request of a call of a sub-agent as it stands on record."""
+    if call.thread == MAIN or call.skeleton is None:
+        return []
+    items = tuple(session.tree.items(call.sent_head))
+    body = DIALECTS[call.skeleton.dialect].encode_request(Request(items, call.skeleton))
+    return [f"{call.thread}: {one}" for one in check("anthropic", body)]
 
 
 def kill_once(folder: Path, seed: int, id_: str, seconds: float) -> tuple[str, list[str]]:
@@ -223,8 +272,20 @@ def kill_once(folder: Path, seed: int, id_: str, seconds: float) -> tuple[str, l
     return next(line.split()[1] for line in lines if line.startswith("S ")), lines
 
 
+def warm() -> None:
+    """Load what sub-agents' requests are counted with, before children are made: a kill is to hit their answers."""
+    from ctxtui.core import block
+    from ctxtui.services.config.package_data import model_table
+    from ctxtui.services.counting.counting import Counter
+    from ctxtui.services.counting.pricing import price_here, prices_for
+
+    Counter()(model_table().card(MODEL))(block.text("a few words to count"))
+    price_here(prices_for(load([], env={}).settings))([Call("", "", provider="anthropic", model=MODEL, usage=Usage(1))])
+
+
 def main() -> int:
     """Kill, look, kill again."""
+    warm()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("folder", type=Path)
     options.add_argument("--kills", type=int, default=200)

@@ -116,7 +116,7 @@ async def converse(host: FakeHost, chance: random.Random, told: Told, number: in
 
 def _calls(folder: Path, id_: str) -> int:
     with suppress(CtxtuiError), Store.open(folder / "home" / "ctxtui.db") as store:
-        return store.session(id_).calls
+        return len(store.load(id_).thread_calls())
     return 0
 
 

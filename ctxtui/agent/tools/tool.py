@@ -43,7 +43,9 @@ class Tool:
         return {"name": self.name, "description": self.description, "input_schema": schema}
 
 
-_TYPES: Final[dict[str, type | tuple[type, ...]]] = {"string": str, "integer": int, "boolean": bool}
+_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    "string": str, "integer": int, "boolean": bool, "number": (int, float), "array": list, "object": Mapping,
+}  # fmt: skip
 
 
 def checked(tool: Tool, given: Json) -> dict[str, Json]:
@@ -58,8 +60,8 @@ def checked(tool: Tool, given: Json) -> dict[str, Json]:
         schema = tool.properties.get(name)
         if schema is None:
             raise BadInput(f"no such input: {name}", place=tool.name, way_out=f"it takes {', '.join(tool.properties)}")
-        wanted = _TYPES[schema["type"]]
-        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        wanted = _TYPES.get(str(schema.get("type")), object)
+        if not isinstance(value, wanted) or (wanted in (int, _TYPES["number"]) and isinstance(value, bool)):
             raise BadInput(f"{name} must be of type {schema['type']}", place=tool.name)
         found[name] = value
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ctxtui.cli import exit_codes
-from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, config_of, override
+from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, tell, write, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -24,18 +24,23 @@ if TYPE_CHECKING:
 _UNLIMITED: Final = "0: no limit"
 
 
-class TokenLimit(click.ParamType[int]):
-    """A number of tokens, or ``auto``."""
+class NumberOrAuto(click.ParamType[int]):
+    """A number of `what`, from `least` on, or ``auto``, which is `auto`."""
 
-    name = "tokens"
+    name = "number"
+
+    def __init__(self, what: str, *, least: int, auto: int) -> None:
+        self._what = what
+        self._least = least
+        self._auto = auto
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """0 for ``auto``."""
-        if value in ("auto", 0):
-            return 0
-        if isinstance(value, str) and value.isdecimal() and int(value) >= 1:
+        """The number, or what stands for ``auto``."""
+        if value in ("auto", self._auto):
+            return self._auto
+        if isinstance(value, str) and value.isdecimal() and int(value) >= self._least:
             return int(value)
-        self.fail(f"{value!r} is neither a number of tokens nor auto", param, ctx)
+        self.fail(f"{value!r} is neither a number of {self._what} nor auto", param, ctx)
 
 
 @click.command("run")
@@ -48,21 +53,25 @@ class TokenLimit(click.ParamType[int]):
     "--max-rounds", type=click.IntRange(0, 10_000), metavar="N", help=f"Most requests (100; {_UNLIMITED}); then exit 8."
 )
 @click.option(
-    "--max-tokens", type=TokenLimit(), metavar="N|auto", default="auto", help="Most tokens of an answer (auto)."
+    "--max-tokens",
+    type=NumberOrAuto("tokens", least=1, auto=0),
+    metavar="N|auto",
+    default="auto",
+    help="Most tokens of an answer (auto).",
 )
 @click.option(
     "--max-context-messages",
     "messages",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help=f"Send the first message and the last N-1 (10 in windows up to 32k; {_UNLIMITED}).",
+    type=NumberOrAuto("messages", least=0, auto=-1),
+    metavar="N|auto",
+    help=f"Send the first message and the last N-1 (10; {_UNLIMITED}; auto: 10 in windows up to 32k).",
 )
 @click.option(
     "--max-tool-result-length",
     "length",
-    type=click.IntRange(min=0),
-    metavar="CHARS",
-    help=f"Keep so much of a tool result, head and tail (2000 in windows up to 32k; {_UNLIMITED}).",
+    type=NumberOrAuto("characters", least=0, auto=-1),
+    metavar="CHARS|auto",
+    help=f"Keep so much of a tool result, head and tail (2000; {_UNLIMITED}; auto: 2000 in windows up to 32k).",
 )
 @click.option(
     "--budget-usd",
@@ -71,8 +80,13 @@ class TokenLimit(click.ParamType[int]):
     help="Send nothing that would cost more; exit 7.",
 )
 @click.option(
-    "--allow", "allow", metavar="TOOL", multiple=True, help="A tool that needs no leave, or a pattern; repeatable."
+    "--allow",
+    "allow",
+    metavar="TOOL",
+    multiple=True,
+    help="A tool that needs no leave, or a pattern; agent: sub-agents. Repeatable.",
 )
+@TOOLS_OPTION
 @FILES_OPTION
 @MEMORY_OPTION
 @click.option(
@@ -94,6 +108,7 @@ def run(
     length: int | None,
     budget_usd: float | None,
     allow: tuple[str, ...],
+    tool_files: tuple[Path, ...],
     log_dir: Path | None,
     files: str | None,
     memory: str,
@@ -106,8 +121,8 @@ def run(
     other programs obey are refused even then. Everything is on record: `ctxtui open ID` shows the session, also while
     it runs, and `ctxtui chat --continue ID` goes on with it.
 
-    Nothing is taken out of the context in large windows unless you ask for it. --policy replaces the two limits of
-    small ones; every trim is told, and the originals stay on record.
+    A request takes ten messages along and 2,000 characters of a tool result, unless you say otherwise; --policy stands
+    in place of both limits. Every trim is told, and the originals stay on record.
 
     \b
     Exit codes: 0 done; 7 leave was refused, the budget is used up, or the provider refused; 8 the rounds are used up.
@@ -115,6 +130,7 @@ def run(
     \b
     Example: ctxtui run "which module reads Claude Code's files?" --max-rounds 20 --budget-usd 0.50
     """
+    from ctxtui.agent.child import AGENT
     from ctxtui.services.chat.host import Host
     from ctxtui.services.headless.run import HeadlessRun
     from ctxtui.services.headless.run_options import RunOptions
@@ -124,7 +140,8 @@ def run(
         raise WrongUse("the task is empty", place="TASK")
     if messages == 1:
         raise WrongUse("a request of one message has no room for an answer", place="--max-context-messages 1")
-    override(context, answer_tokens=max_tokens or "", files=files, memory=memory)
+    agents = "true" if AGENT in allow else None
+    override(context, answer_tokens=max_tokens or "", files=files, memory=memory, agents=agents)
     config = config_of(context)
     options = RunOptions(
         task=words,
@@ -137,6 +154,7 @@ def run(
         log_dir=log_dir,
     )
     host = Host(ModelChoice(provider or "", model, base_url), config, Path.cwd())
+    host.own.files = tool_files
     found = asyncio.run(HeadlessRun(options, host, tell).go())
     _print(found, as_json)
     return _code(found.outcome)

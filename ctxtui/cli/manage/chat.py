@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, SessionName, config_of, override
+from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, SessionName, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -26,6 +26,7 @@ from ctxtui.services.config.config import Config
     default="",
     help="Go on from a recorded session, at its end or after one of its calls.",
 )
+@TOOLS_OPTION
 @FILES_OPTION
 @MEMORY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print whom it would talk to (schema_version 1), open nothing.")
@@ -37,6 +38,7 @@ def chat(
     provider: str | None,
     base_url: str,
     name: str,
+    tool_files: tuple[Path, ...],
     files: str | None,
     memory: str,
     as_json: bool,
@@ -61,7 +63,7 @@ def chat(
     from ctxtui.tui.start import make_chat
 
     need_terminal(None, config_of(context).settings)
-    return run_app(lambda: make_chat(wish, config_of(context), Path.cwd()))
+    return run_app(lambda: make_chat(wish, config_of(context), Path.cwd(), tools=tool_files))
 
 
 def _told(wish: ModelChoice, config: Config) -> None:

@@ -16,6 +16,7 @@ from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.references import expand_value
 from ctxtui.services.agent_tools.agent_commands import AgentCommands
+from ctxtui.services.agent_tools.own_tools import OwnTools
 from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.paths import data_dir, log_dir
@@ -23,14 +24,17 @@ from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
 
 if TYPE_CHECKING:
+    from ctxtui.agent.child import Caller, OwnTool
     from ctxtui.services.config.config import Config
     from ctxtui.services.editing.overlay import ThreadEdits
 
 
 class AgentTools:
-    """The tools in the folder (`files`), `commands` there, and those of the running `servers`. `offered` are the
-    definitions of all but the servers', `known` gives what stands outside of the conversation: a reference to it in a
-    tool's input is replaced by its content. Only those that `wanted` names are there (the setting ``tools``)."""
+    """The tools in the folder (`files`), `commands` there, the user's `own` ones, and those of the running `servers`.
+    `offered` are the definitions of the first two, `known` gives what stands outside of the conversation: a reference
+    to it in a tool's input is replaced by its content. Only those that `wanted` names are there (the setting
+    ``tools``). With `only` there are no others than these: they are lent to a sub-agent, and the servers are not its
+    own."""
 
     def __init__(
         self,
@@ -39,14 +43,26 @@ class AgentTools:
         servers: ServerPool,
         offered: Sequence[Json],
         known: Known,
+        *,
+        own: OwnTools,
         wanted: str = "",
+        only: frozenset[str] | None = None,
     ) -> None:
         self.servers = servers
+        self.own = own
         self._wanted = wanted
         self._files = files
         self._commands = commands
-        self._own = offered
+        self._offered = offered
         self._known = known
+        self._only = only
+
+    def lent(self, names: frozenset[str], caller: Caller) -> AgentTools:
+        """The tools `names` of these for a sub-agent, which works in a process of its own."""
+        own = OwnTools(tool for tool in self.own.tools.values() if tool.name in names)
+        own.caller = caller
+        files = self._files.another()
+        return AgentTools(files, self._commands, self.servers, self._offered, self._known, own=own, only=names)
 
     @property
     def definitions(self) -> list[Json]:
@@ -56,7 +72,8 @@ class AgentTools:
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
         """The same if the tools of these MCP servers were offered."""
-        return wanted_of([*self._own, *self.servers.definitions_of(servers)], self._wanted)
+        found = [*self._offered, *self.own.definitions, *self.servers.definitions_of(servers)]
+        return [one for one in wanted_of(found, self._wanted) if self._only is None or _name(one) in self._only]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,6 +84,8 @@ class AgentTools:
         """Whether the user is asked before this tool runs."""
         if name == RUN_COMMAND.name:
             return True
+        if name in self.own.tools:
+            return self.own.tools[name].asks
         return self.servers.asks(name) if self.servers.holds(name) else self._files.asks(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
@@ -75,6 +94,8 @@ class AgentTools:
             return self._missing(call)
         if self.servers.holds(call.name):
             return self.servers.plan(self._expanded(call))
+        if call.name in self.own.tools:
+            return self.own.plan(self._expanded(call))
         if call.name == RUN_COMMAND.name:
             return await self._commands.plan(call)
         return await self._files.plan(call)
@@ -83,6 +104,8 @@ class AgentTools:
         """Do `call`, as it was `planned`. What goes wrong is the result."""
         if self._is_left_out(call.name):
             return self._missing(call)
+        if call.name in self.own.tools:
+            return await self.own.run(self._expanded(call))
         if self.servers.holds(call.name):
             # What the user has seen is what the server gets.
             given = planned.given if isinstance(planned, PlannedCall) else self._expanded(call).input
@@ -94,10 +117,12 @@ class AgentTools:
     async def close(self) -> None:
         """Nothing runs any more."""
         await self._files.close()
-        await self.servers.close()
+        if self._only is None:
+            await self.servers.close()
 
     def _is_left_out(self, name: str) -> bool:
-        return not wanted_of([{"name": name}], self._wanted)
+        other = self._only is not None and name not in self._only
+        return other or not wanted_of([{"name": name}], self._wanted)
 
     def _missing(self, call: ToolCall) -> ToolResult:
         return ToolResult(call.id, f"There is no tool {call.name!r}; there are {', '.join(self.names)}.", is_error=True)
@@ -135,9 +160,11 @@ def tools_for(
     outside: Outside,
     offered: Sequence[Json],
     kept: Sequence[Tool] = (),
+    own: Sequence[OwnTool] = (),
 ) -> AgentTools:
-    """The tools of a chat in `cwd`, with those that keep memory; no server is started yet. `offered` are the
-    definitions of all but the servers'. Raises `BadConfig` for a server that is spelled wrongly."""
+    """The tools of a chat in `cwd`, with those that keep memory (`kept`) and the user's `own`; no server is started
+    yet. `offered` are the definitions of all but the last two. Raises `BadConfig` for a server that is spelled
+    wrongly."""
     settings = config.settings
     pool = ServerPool(servers(config, cwd), ServerLeave(data_dir(settings.data_dir)), log_dir() / "mcp")
     commands = AgentCommands(cwd, settings, outside.keep)
@@ -145,4 +172,6 @@ def tools_for(
     def known() -> dict[str, str]:
         return {**outside.known(), **commands.kept}
 
-    return AgentTools(ToolProcess(cwd, known, own=kept), commands, pool, offered, known, settings.tools)
+    return AgentTools(
+        ToolProcess(cwd, known, own=kept), commands, pool, offered, known, own=OwnTools(own), wanted=settings.tools
+    )

@@ -37,8 +37,14 @@ class ToolProcess:
         self._own = {tool.name for tool in own}
         self._child = ChildProcess("ctxtui.services.workers.tool_worker:starter")
         self._deadline = deadline
+        self._kept = tuple(own)
+        self._known = known
         # In order: a write is planned when the writes before it are done.
         self._turn = asyncio.Lock()
+
+    def another(self) -> ToolProcess:
+        """The same tools in a process of their own: who ends those ends none of these."""
+        return ToolProcess(self._box.workspace.root, self._known, own=self._kept, deadline=self._deadline)
 
     def asks(self, name: str) -> bool:
         """Whether the user is asked before this tool runs."""

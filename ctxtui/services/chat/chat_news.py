@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from ctxtui.core.session import Event
+from ctxtui.core.session import MAIN, Event
 
 if TYPE_CHECKING:
     from ctxtui.agent import progress
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class ChatNews:
     """Something happened: a `moment` of the turn (None: something else), and what of it is new in the session. Where it
-    has a `partner`, the chat will talk to that one; the line to it is not open yet."""
+    has a `partner`, the chat will talk to that one; the line to it is not open yet. `thread` is the line of context in
+    which it happened: a sub-agent's, or the main one."""
 
     moment: progress.Moment | None
     events: tuple[Event, ...] = ()
     partner: ChatModel | None = None
+    thread: str = MAIN
 
 
+TOLD: Final = "told"
+"""The kind of what a tool tells the user: it is not put on record."""
 Tell = Callable[[ChatNews], None]
 Judge = Callable[["Draft"], Awaitable[str]]
 """Says why a drafted request is to be held ("": it may go)."""

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.growth.forks import ForkOrigin
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
-from ctxtui.core.errors import InUse
+from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.store import leases
+from ctxtui.store.host_process import HostProcess, ended, hosting
 from ctxtui.wire.translate.client_fields import without_client_fields
 from ctxtui.wire.translate.turns import THINKING, part_of
 
+_PATIENCE: Final = 2.0
+"""Seconds for which a chat of this program that is being left may take to be over."""
 CHAT: str = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""
 
@@ -122,3 +128,21 @@ def _talk(items: Sequence[Item]) -> tuple[Item, ...]:
 def _system(items: Sequence[Item]) -> str:
     texts = [item.block.value() for item in items if item.place.section == "system"]
     return "\n\n".join(str(text.get("text", "")) for text in texts if isinstance(text, dict))
+
+
+def claimed(path: Path, id_: str) -> HostProcess:
+    """Become the host of the session `id_` in the database `path`; for a worker thread. Raises `InUse` where another
+    process is."""
+    process = hosting(time.time())
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            leases.claim(path, id_, process)
+            return process
+        except InUse as error:
+            if error.pid != os.getpid() or time.monotonic() > until:
+                ended(process)
+                raise
+            time.sleep(0.05)
+        except CtxtuiError:
+            return process  # nothing can be written now: the writer says so, and takes the session when it can be

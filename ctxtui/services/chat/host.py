@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui import __version__
 from ctxtui.agent import events, progress
+from ctxtui.agent.child import Caller
 from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
@@ -30,16 +31,17 @@ from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadS
 from ctxtui.core.tree import Tree
 from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
-from ctxtui.services.chat.chat_news import ChatNews, Judge, Tell, no_rule
+from ctxtui.services.chat.chat_news import TOLD, ChatNews, Judge, Tell, no_rule
+from ctxtui.services.chat.children import Children
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.context_window import told_by, windowed
-from ctxtui.services.chat.continue_from import CHAT, Continuation, past_of
+from ctxtui.services.chat.continue_from import CHAT, Continuation, claimed, past_of
 from ctxtui.services.chat.model_choice import choose, params_for, refined
-from ctxtui.services.chat.opening import opening
-from ctxtui.services.chat.recorder import Recording
+from ctxtui.services.chat.opening import OwnParts, opening
+from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited, chat_profile
 from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, put_on_record, take_up
-from ctxtui.services.chat.session_claim import claimed
+from ctxtui.services.chat.waiting_edits import release_due
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
 from ctxtui.store import leases
@@ -47,7 +49,6 @@ from ctxtui.store.host_process import HostProcess, ended
 from ctxtui.store.in_flight import left_over
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
-from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.speech import Attached
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from ctxtui.providers.rate_limits import Headroom
     from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.services.config.config import Config
-    from ctxtui.services.counting.counting import Counter
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.store.rows import Price
 
@@ -71,7 +71,6 @@ class Host:
         self.partner: ChatModel | None = None
         self.runner: Runner | None = None
         self.recovered = Recovered()
-        self.lost: list[str] = []
         self.writer: Writer | None = None
         self.session = Session(Tree())
         self.judge: Judge = no_rule
@@ -91,14 +90,17 @@ class Host:
         self._record: Recording | None = None
         self._queue: tuple[str, ...] = ()
         """What waits for the next request, as it is on record."""
-        self._line: SdkLine | None = None
-        self._tell: Tell = lambda news: None
+        self.line: SdkLine | None = None
+        """The way to the provider, once it is open."""
+        self.tell: Tell = lambda news: None
+        self.price: Price = lambda call: None
         self._epoch = Epoch()
-        self._counter: Counter | None = None
         self._learned: ChatModel | None = None
         """The partner as its refusal tells of it, for the next turn."""
         self._close_partner: Callable[[], Awaitable[None]] | None = None
         self.files = ContextFiles(config, cwd)
+        self.own = OwnParts()
+        self.children = Children(self)
 
     # Opening
 
@@ -106,6 +108,7 @@ class Host:
         """The session to show: that which goes on, or a new one. Raises what opening a recording raises, and `InUse`
         where another process hosts the session that is to go on."""
         wish = self.wish
+        self.own.find(self.config.settings)
         if wish.name:
             self._past = past_of(wish.name, wish.thread, wish.call, self.config.settings, self.cwd, self._hold)
         past = self._past
@@ -126,10 +129,11 @@ class Host:
 
     async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
         """Find the partner, make the conversation, begin to record. Raises what `choose` raises."""
-        self._tell = tell
+        self.tell, self.price = tell, price
         outside = Outside(self._outside, lambda: self.overlay())
-        own = self.files.tools
-        tools = self.tools = tools_for(self.config, self.cwd, outside, opening(own).tools, own)
+        kept = self.files.tools
+        tools = self.tools = tools_for(self.config, self.cwd, outside, opening(kept).tools, kept, self.own.tools)
+        tools.own.caller = Caller(self.cwd, self.children, self.say)
         partner, _ = await asyncio.gather(self._introduced(), tools.servers.start())
         await self.meet(partner)
         assert self.partner is not None
@@ -140,15 +144,15 @@ class Host:
             judge=self._judged,
             exchange=self._exchange,
             clock=self._clock,
-            recorded=self._recorded,
+            recorded=self.recorded,
             before=self._before_request,
             attached=self._attached,
         )
-        assert self._line is not None
-        self.runner = Runner(conversation, tools, self._line, around)
+        assert self.line is not None
+        self.runner = Runner(conversation, tools, self.line, around)
         self._queue = self.recovered.queue
         self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self._queue)
-        self._tell(ChatNews(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
+        self.tell(ChatNews(None, (Described(window=self.partner.window), TipMoved(MAIN, conversation.head))))
 
     async def meet(self, partner: ChatModel) -> None:
         """Open the line to `partner`; the embedded provider is started."""
@@ -158,16 +162,16 @@ class Host:
             from ctxtui.services.chat.offline_provider import start
 
             partner, self._close_partner = await start(partner)
-        self._line = SdkLine(partner.endpoint, self._clock)
-        await self._line.open()
+        self.line = SdkLine(partner.endpoint, self._clock)
+        await self.line.open()
         if not partner.endpoint.local:
-            partner = await refined(partner, self._line, self.config)
+            partner = await refined(partner, self.line, self.config)
         self.partner = partner
         self.files.meet(partner)
 
     async def _introduced(self) -> ChatModel:
         partner = await self._chosen()
-        self._tell(ChatNews(None, (), partner))
+        self.tell(ChatNews(None, (), partner))
         return partner
 
     async def _chosen(self) -> ChatModel:
@@ -189,13 +193,11 @@ class Host:
             number = max((call.epoch.number for call in session.calls.values()), default=0)
             self._epoch = Epoch(number + 1, EpochStart.RESUME)
             if spoken == dialect:
-                return talk
+                return self.own.offered_in(talk, self.tools) if self.tools is not None else talk
             before = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
         tools = self.tools.definitions if self.tools is not None else []
-        system = (past.system if past is not None else "") or opening().system
-        made = begin(session.tree, ConversationStart(dialect, params, tools, system, before))
-        self.lost = made.lost
-        return made
+        system = (past.system if past is not None else "") or self.own.system or opening().system
+        return begin(session.tree, ConversationStart(dialect, params, tools, system, before))
 
     def _shape(self, acts: bool = True) -> Edited:
         window, model = (self.partner.window, self.partner.model) if self.partner is not None else (0, "")
@@ -220,13 +222,18 @@ class Host:
             writer.put(SessionBegun(Session(self.session.tree).fold(first)))
             if self._past is not None and self._past.origin is not None:
                 noted = self._record.take(progress.Noted(CONTINUED, self._past.origin.text))
-                self._tell(ChatNews(None, tuple(noted)))
+                self.tell(ChatNews(None, tuple(noted)))
             self._record.slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
         found = self.recovered
         if seen := put_on_record(found, writer.put, self._clock):
-            self._tell(ChatNews(None, seen))
+            self.tell(ChatNews(None, seen))
         if found.stopped:
             self._record.take(progress.ResultsCame(found.stopped, talk.head))
+
+    @property
+    def lost(self) -> list[str]:
+        """What of an earlier context the chat's dialect could not say."""
+        return self.runner.conversation.lost if self.runner is not None else []
 
     @property
     def tool_names(self) -> tuple[str, ...]:
@@ -243,7 +250,11 @@ class Host:
         if self.runner is not None:
             self.runner.conversation = self.shaped(talk)
             self._moment(progress.Noted(TOOLS_CHANGED, told))
-            self._tell(ChatNews(None, (TipMoved(MAIN, talk.head),)))
+            self.tell(ChatNews(None, (TipMoved(MAIN, talk.head),)))
+
+    def say(self, text: str) -> None:
+        """Tell the user a line, which is not put on record."""
+        self.tell(ChatNews(progress.Noted(TOLD, text)))
 
     # A turn
 
@@ -265,14 +276,14 @@ class Host:
     @property
     def headroom(self) -> tuple[Headroom, ...]:
         """What the provider's rate limits left at the last answer, the tightest first."""
-        return self._line.headroom if self._line is not None else ()
+        return self.line.headroom if self.line is not None else ()
 
     async def counted(self, draft: Draft) -> int | None:
         """The input tokens of `draft` as the provider counts them; None where it does not say. Raises
         `ProviderError`."""
         from ctxtui.providers.token_counting import counted
 
-        return await counted(self._line, draft.body) if self._line is not None else None
+        return await counted(self.line, draft.body) if self.line is not None else None
 
     def change_model(self, model: str) -> None:
         """Go on with another model of the same provider, from the next request on. Raises `BadConfig` where a window
@@ -292,7 +303,7 @@ class Host:
         self.files.meet(partner)
         params = params_for(partner, self.config.settings.answer_tokens)
         self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
-        self._tell(ChatNews(None, (Described(window=partner.window),)))
+        self.tell(ChatNews(None, (Described(window=partner.window),)))
 
     def keep_draft(self, text: str) -> None:
         """Keep what stands in the prompt."""
@@ -304,7 +315,7 @@ class Host:
         if self.runner is not None and self._record is not None and not self.runner.state.running:
             self.runner.conversation.back_to(head)
             noted = self._record.moved(head, self.session.tree[head].depth)
-            self._tell(ChatNews(None, tuple(noted)))
+            self.tell(ChatNews(None, tuple(noted)))
 
     def _moment(self, moment: progress.Moment) -> None:
         if isinstance(moment, progress.Noted) and moment.kind == "error" and self.partner is not None:
@@ -316,7 +327,7 @@ class Host:
             self._learned = None
         noted = self._record.take(moment) if self._record is not None else []
         self._keep_queue()
-        self._tell(ChatNews(moment, tuple(noted)))
+        self.tell(ChatNews(moment, tuple(noted)))
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -325,16 +336,7 @@ class Host:
 
     async def _before_request(self) -> None:
         """Edits that waited leave with the request that comes now, where it comes after what they waited for."""
-        overlay, partner = self.overlay(), self.partner
-        if overlay is None or partner is None or not overlay.waiting:
-            return
-        from ctxtui.services.chat.waiting_edits import due, released
-        from ctxtui.services.counting.counting import Counter
-
-        settings, now = self.config.settings, self._clock()
-        self._counter = self._counter or Counter()
-        come = await asyncio.to_thread(due, self.session, overlay, settings, self._counter, partner.model, now)
-        told = released(overlay, come)
+        told = await release_due(self)
         if told:
             self.released()
             self._moment(progress.Noted("edits", told))
@@ -351,7 +353,7 @@ class Host:
     async def _judged(self, draft: Draft) -> str:
         return await self.judge(draft)
 
-    async def _recorded(self, seconds: float) -> bool:
+    async def recorded(self, seconds: float) -> bool:
         """Wait at most so long until everything up to now is in the file; whether it is."""
         writer = self.writer
         if writer is None or not writer.pending:
@@ -362,20 +364,9 @@ class Host:
         return f"{self.session.about.id}.{len(self.session.calls) + 1}"
 
     def _exchange(self, draft: Draft, attempt: int) -> AnswerReader:
-        partner = self.partner
-        assert partner is not None
-        return AnswerReader(
-            draft,
-            DIALECTS[partner.endpoint.dialect].stream_reader(),
-            thread=MAIN,
-            provider=partner.endpoint.name,
-            model=partner.model,
-            own_id=self._own_id(),
-            started=self._clock(),
-            epoch=self._epoch,
-            attempt=attempt,
-            known=frozenset(self.session.calls),
-        )
+        assert self.partner is not None
+        made = self.partner, draft, self._own_id(), attempt
+        return reader_for(self.session, *made, at=self._clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
         """End the turn (its partial answer is kept), the line and the record; whether everything got into the file."""
@@ -383,8 +374,8 @@ class Host:
             await self.runner.close()
         elif self.tools is not None:
             await self.tools.close()
-        if self._line is not None:
-            await self._line.close()
+        if self.line is not None:
+            await self.line.close()
         if self._close_partner is not None:
             await self._close_partner()
         if self.writer is not None:

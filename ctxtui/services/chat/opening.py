@@ -1,15 +1,24 @@
-"""What a chat begins with: its system prompt and its tools."""
+"""What a chat begins with: its system prompt and its tools, ours and the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ctxtui.agent.conversation import Conversation, with_tools
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
 from ctxtui.agent.tools.recall_tool import recall
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import Tool
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
+
+if TYPE_CHECKING:
+    from ctxtui.agent.child import OwnTool
+    from ctxtui.services.agent_tools.agent_tools import AgentTools
+    from ctxtui.services.config.settings import Settings
 
 SYSTEM: Final = (
     "You are an assistant in a terminal. Your tools read, search and write files in the workspace, whose paths are "
@@ -27,3 +36,28 @@ class Opening(NamedTuple):
 def opening(own: Sequence[Tool] = ()) -> Opening:
     """What a new chat begins with; `own` are tools of this chat besides."""
     return Opening(SYSTEM, tuple(tool.definition() for tool in (*TOOLS, *own, recall(dict), RUN_COMMAND)))
+
+
+@dataclass(slots=True)
+class OwnParts:
+    """The `system` prompt ("": the usual one), the Python `files` that bring tools, and the `tools` of whoever runs the
+    chat from Python. After `find` the tools are all there are."""
+
+    system: str = ""
+    files: tuple[Path, ...] = ()
+    tools: tuple[OwnTool, ...] = ()
+
+    def find(self, settings: Settings) -> None:
+        """Load the tools, with the one that starts sub-agents where the user wants it; for a worker thread. Raises
+        `BadConfig`."""
+        from ctxtui.agent.child import START_AGENT
+        from ctxtui.services.agent_tools.own_tools import own_tools
+
+        agents = (START_AGENT,) if settings.agents else ()
+        self.tools = own_tools(self.files, (*self.tools, *agents))
+
+    def offered_in(self, talk: Conversation, every: AgentTools) -> Conversation:
+        """`talk`, which began earlier, with the tools among `every` that it does not offer yet."""
+        named = {tool.name for tool in self.tools}
+        offered = {read(one.block).name for one in talk.tree.items(talk.head) if one.place.section == "tools"}
+        return with_tools(talk, every.definitions) if named - offered else talk

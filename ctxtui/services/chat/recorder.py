@@ -7,26 +7,61 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.agent import progress
+from ctxtui.agent.exchange import AnswerReader
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
+from ctxtui.core.call import Epoch
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.store.writer import Ended, InFlight, Work
+from ctxtui.wire.registry import DIALECTS
 
 if TYPE_CHECKING:
+    from ctxtui.agent.conversation import Draft
     from ctxtui.agent.events import ToolResult
     from ctxtui.core.call import Call
+    from ctxtui.services.chat.chat_model import ChatModel
 
 _TITLE = 80
 
 
-class Recording:
-    """What the moments of a chat come to. `put` hands work to the writer; `clock` gives Unix seconds."""
+def reader_for(
+    session: Session,
+    partner: ChatModel,
+    draft: Draft,
+    own_id: str,
+    attempt: int,
+    *,
+    at: float,
+    epoch: Epoch | None = None,
+    thread: str = MAIN,
+) -> AnswerReader:
+    """What reads the answer of `partner` to `draft`, sent at Unix time `at`, and makes the call of it."""
+    return AnswerReader(
+        draft,
+        DIALECTS[partner.endpoint.dialect].stream_reader(),
+        thread=thread,
+        provider=partner.endpoint.name,
+        model=partner.model,
+        own_id=own_id,
+        started=at,
+        epoch=epoch or Epoch(),
+        attempt=attempt,
+        known=frozenset(session.calls),
+    )
 
-    def __init__(self, session: Session, put: Callable[[Work], object], clock: Callable[[], float]) -> None:
+
+class Recording:
+    """What the moments of a chat come to, of its main line or of the sub-agent `thread`. `put` hands work to the
+    writer; `clock` gives Unix seconds."""
+
+    def __init__(
+        self, session: Session, put: Callable[[Work], object], clock: Callable[[], float], thread: str = MAIN
+    ) -> None:
         self._session = session
         self._put = put
         self._clock = clock
-        self._last = next(reversed(session.calls), "")
+        self._thread = thread
+        self._last = next(reversed(session.order.get(thread, ())), "")
 
     def take(self, moment: progress.Moment) -> list[Event]:
         """Record `moment`; the events that the session is to take in."""
@@ -34,10 +69,10 @@ class Recording:
             case progress.UserSaid(text, head, before):
                 plain = self._plain(text, head, before)
                 self._flight("said" if plain else "context", text if plain else self._context(text, head, before))
-                return [*self._titled(text), TipMoved(MAIN, head)]
+                return [*self._titled(text), TipMoved(self._thread, head)]
             case progress.ResultsCame(results, head):
                 self._flight("results", results_json(results))
-                return [TipMoved(MAIN, head)]
+                return [TipMoved(self._thread, head)]
             case progress.RequestSent(draft, at, attempt):
                 self._flight("sent", json.dumps({"at": at, "attempt": attempt, "dialect": draft.skeleton.dialect}))
             case progress.CallBegan(call):
@@ -47,11 +82,11 @@ class Recording:
             case progress.CallEnded(call, head, _):
                 self._last = call.id
                 self._put(Ended(call, head))
-                return [CallSeen(call), TipMoved(MAIN, head)]
+                return [CallSeen(call), TipMoved(self._thread, head)]
             case progress.CallFailed(message, call):
                 return self._failed(message, call)
             case progress.Noted(kind, text):
-                happened = Happened(kind, text, MAIN, self._clock(), self._last)
+                happened = Happened(kind, text, self._thread, self._clock(), self._last)
                 self._put(happened)
                 return [happened]
         return []
@@ -77,13 +112,13 @@ class Recording:
     def moved(self, head: int, blocks: int) -> list[Event]:
         """The context was taken back to `head`, which is its first `blocks` blocks."""
         self._flight("back", str(blocks))
-        return [TipMoved(MAIN, head)]
+        return [TipMoved(self._thread, head)]
 
     def _flight(self, kind: str, data: str | bytes) -> None:
-        self._put(InFlight(self._last, self._clock(), kind, data))
+        self._put(InFlight(self._last, self._clock(), kind, data, self._thread))
 
     def _titled(self, text: str) -> list[Event]:
-        if self._session.about.title:
+        if self._session.about.title or self._thread != MAIN:
             return []
         title = " ".join(text.split())[:_TITLE]
         self._put(Described(title=title))
@@ -96,7 +131,7 @@ class Recording:
         self._last = call.id
         # What came is on the call, beside the context, which stays where it was.
         self._put(Ended(call, call.raw_head))
-        return [CallSeen(call), TipMoved(MAIN, call.raw_head)]
+        return [CallSeen(call), TipMoved(self._thread, call.raw_head)]
 
 
 def results_json(results: tuple[ToolResult, ...]) -> str:

@@ -12,6 +12,7 @@ from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
+from ctxtui.core.session import MAIN
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.weights import tokens
@@ -54,15 +55,18 @@ class Foreteller:
         self._summed = Summed(self._prefixes.tree, self._count)
         self._simulator = Simulator()
         self._lock = threading.Lock()
-        self._last: tuple[Draft, CacheOutcome] | None = None
-        self._before = 0
+        self._last: dict[str, tuple[Draft, CacheOutcome]] = {}
+        """The request of each thread that was foretold last and has no answer yet."""
+        self._before: dict[str, int] = {}
+        """Tokens of the request of each thread before it."""
 
     def _count(self, block: Block) -> int:
         card, weights = self._book.card(self.partner.model), self._book.weights(self.partner.model)
         return round(tokens(self._counter(card)(block), weights))
 
-    def foretell(self, draft: Draft, at: float) -> RequestForecast | None:
-        """What `draft` will come to if it is sent at Unix time `at`; None where the provider would refuse it."""
+    def foretell(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
+        """What `draft` of `thread` will come to if it is sent at Unix time `at`; None where the provider would refuse
+        it."""
         partner = self.partner
         request = Request(tuple(self._book.session.tree.items(draft.sent_head)), draft.skeleton)
         self._counter.prefetch(self._book.card(partner.model), [item.block for item in request.items])
@@ -73,10 +77,15 @@ class Foreteller:
             if refused:
                 return None
             outcome = self._simulator.ask(made, at)
-            self._last = draft, outcome
+            self._last[thread] = draft, outcome
             usage = outcome.usage()
             return RequestForecast(
-                outcome.total, outcome.read, outcome.written, outcome.fresh, self._usd(usage, at), self._miss(outcome)
+                outcome.total,
+                outcome.read,
+                outcome.written,
+                outcome.fresh,
+                self._usd(usage, at),
+                self._miss(outcome, self._before.get(thread, 0)),
             )
 
     def _usd(self, usage: Usage, at: float) -> float | None:
@@ -84,19 +93,20 @@ class Foreteller:
         cost = self._price([asked])[0][0]
         return cost.usd if cost is not None else None
 
-    def _miss(self, outcome: CacheOutcome) -> str:
-        if not self._before or outcome.read * 2 > self._before:
+    def _miss(self, outcome: CacheOutcome, before: int) -> str:
+        if not before or outcome.read * 2 > before:
             return ""
         reason = next(iter(outcome.reasons), None)
         return reason.kind if reason is not None else "nothing of it is cached"
 
-    def began(self, draft: Draft, at: float) -> None:
-        """The answer to `draft` began at Unix time `at`."""
+    def began(self, draft: Draft, at: float, thread: str = MAIN) -> None:
+        """The answer to `draft` of `thread` began at Unix time `at`."""
         with self._lock:
-            if self._last is not None and self._last[0] is draft:
-                self._simulator.take(self._last[1], began=at)
-                self._before = self._last[1].total
-                self._last = None
+            last = self._last.get(thread)
+            if last is not None and last[0] is draft:
+                self._simulator.take(last[1], began=at)
+                self._before[thread] = last[1].total
+                del self._last[thread]
 
 
 def held_because(found: RequestForecast | None, settings: Settings) -> str:

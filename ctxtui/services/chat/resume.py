@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from ctxtui.agent.conversation import Conversation, Draft, go_on
+from ctxtui.agent.conversation import Conversation, Draft, go_on, skeleton_for
 from ctxtui.agent.events import ToolResult
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.core import block, canonical
@@ -43,7 +43,8 @@ class Recovered:
     many events were `replayed`, and the token of the host that `left` them (None: nobody did).
 
     Where several hosts left something (none could say that it is there), the one that wrote last goes on, from the
-    context `begun`; what the `others` said and heard is in a call of each, which begins where they did.
+    context `begun`; what the `others` said and heard is in a call of each, which begins where they did. So is what each
+    of the sub-agents (`agents`) that ended with their host had said and heard.
     """
 
     partial: Call | None = None
@@ -55,9 +56,10 @@ class Recovered:
     left: str | None = None
     begun: int = 0
     others: tuple[tuple[str, Call], ...] = ()
+    agents: tuple[tuple[str, Call], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.partial or self.stopped or self.queue or self.draft or self.replayed)
+        return bool(self.partial or self.stopped or self.queue or self.draft or self.replayed or self.agents)
 
 
 class _Replay:
@@ -171,7 +173,7 @@ def take_up(
     """The conversation of the stored `session` as it goes on, in `dialect`, with what hosts that are gone left
     `pending`."""
     tip, known = session.threads[MAIN].tip, len(session.calls)
-    lines = by_host(pending)
+    lines = by_host([event for event in pending if event.thread == MAIN])
     # A host of which an empty queue or draft is left alone left nothing.
     *others, last = [line for line in lines if any(map(_says, line))] or lines[-1:] or [[]]
     calls: list[tuple[str, Call]] = []
@@ -189,7 +191,27 @@ def take_up(
     found = recover(talk, last, provider, seen, f"{session.about.id}.{known + len(calls) + 1}")
     left = last[0].host if last else None
     draft = next(filter(None, (found.draft, *drafts)), "")
-    return talk, replace(found, queue=(*queue, *found.queue), draft=draft, left=left, begun=begun, others=tuple(calls))
+    agents = _agents_left(session, [event for event in pending if event.thread != MAIN], dialect, params, provider)
+    found = replace(found, queue=(*queue, *found.queue), draft=draft, left=left, begun=begun)
+    return talk, replace(found, others=tuple(calls), agents=agents)
+
+
+def _agents_left(
+    session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
+) -> tuple[tuple[str, Call], ...]:
+    """What sub-agents had in flight when their hosts ended, a call of each: nobody goes on with them."""
+    calls: list[tuple[str, Call]] = []
+    for thread in dict.fromkeys(event.thread for event in pending):
+        for line in by_host([event for event in pending if event.thread == thread]):
+            begun = session.threads[thread].tip if thread in session.threads else ROOT
+            talk = go_on(session.tree, begun, dialect, params)
+            own_id = f"{session.about.id}.{thread}.{len(session.order.get(thread, ())) + 1}"
+            found = recover(talk, line, provider, frozenset(session.calls), own_id)
+            call = found.partial or _unanswered(talk, found.head, line[-1].at, provider, own_id)
+            # Its system prompt and tools may have been in flight, too.
+            spelled = skeleton_for(dialect, params, session.tree.items(call.raw_head))
+            calls.append((line[0].host, replace(call, thread=thread, skeleton=spelled)))
+    return tuple(calls)
 
 
 def _says(event: InFlightEvent) -> bool:
@@ -227,6 +249,8 @@ def _unanswered(talk: Conversation, head: int, at: float, provider: str, own_id:
 
 def put_on_record(found: Recovered, put: Callable[[Work], object], clock: Callable[[], float]) -> tuple[CallSeen, ...]:
     """Hand to the writer what was recovered; the calls that the session is to take in."""
+    for host, call in found.agents:
+        put(Ended(call, call.response_head, host))
     for host, call in found.others:
         put(Ended(call, found.begun, host))
     if found.left is not None:
@@ -236,7 +260,8 @@ def put_on_record(found: Recovered, put: Callable[[Work], object], clock: Callab
         put(InFlight("", clock(), "draft", found.draft))
     if found.partial is not None:
         put(Ended(found.partial, found.head))
-    seen = [call for _, call in found.others] + ([found.partial] if found.partial is not None else [])
+    seen = [call for _, call in (*found.agents, *found.others)]
+    seen += [found.partial] if found.partial is not None else []
     return tuple(map(CallSeen, seen))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from ctxtui.core.session import MAIN
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
+    from ctxtui.services.chat.host import Host
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.editing.overlay import ThreadEdits
@@ -52,3 +54,17 @@ def released(overlay: ThreadEdits, come: Collection[str]) -> str:
     why = "the cache has expired" if EXPIRY in come else "the cache would be missed anyway"
     told = "1 edit that waited leaves" if len(ids) == 1 else f"{len(ids):,} edits that waited leave"
     return f"{told} with this request: {why}"
+
+
+async def release_due(host: Host) -> str:
+    """The edits of `host`'s chat that waited are applied where what they waited for has come with the next request;
+    says how many, and why."""
+    overlay, partner = host.overlay(), host.partner
+    if overlay is None or partner is None or not overlay.waiting:
+        return ""
+    from ctxtui.services.counting.counting import Counter
+
+    settings, now = host.config.settings, host.clock()
+    counter = host.files.counter = host.files.counter or Counter()
+    come = await asyncio.to_thread(due, host.session, overlay, settings, counter, partner.model, now)
+    return released(overlay, come)

@@ -1,4 +1,4 @@
-"""What third parties add: readers, policies, label rules, from entry points and from the user's own folder.
+"""What third parties add: readers, policies, label rules, tools, from entry points and from the user's own folder.
 
 A group's parts are the entry points ``ctxtui.GROUP`` of installed packages and the Python files in the folder ``GROUP``
 beside the user's configuration. Nothing in a project's folder is ever run. A part that cannot be loaded is left out,
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 READERS: Final = "readers"
 POLICIES: Final = "policies"
 LABELS: Final = "labels"
-GROUPS: Final = (READERS, POLICIES, LABELS)
+TOOLS: Final = "tools"
+GROUPS: Final = (READERS, POLICIES, LABELS, TOOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,12 @@ def _parts(group: str, folder: Path) -> list[tuple[str, str, Callable[[], Any]]]
     files = sorted(folder.glob("*.py")) if folder.is_dir() else []
     own = [(path.stem, str(path), lambda path=path: _module(group, path)) for path in files]
     return own + [(one.name, f"{_owner(one)} ({one.value})", one.load) for one in _entry_points(group)]
+
+
+def from_file(group: str, path: Path) -> Plugin:
+    """The part of `group` in the file `path`, which the user named; loaded anew each time."""
+    place = path.absolute()
+    return _attempt(Plugin(group, path.stem, str(place)), lambda: _module(group, place))
 
 
 def _entry_points(group: str) -> list[EntryPoint]:

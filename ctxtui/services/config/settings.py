@@ -223,6 +223,7 @@ _MCP: Final = _about(_mcp, "MCP servers by name: command and args, or url (docs/
 _ROUNDS: Final = _about(
     _whole(0, 100_000), "requests of one turn after which a chat is held; 0: no limit", tighter=_lower
 )
+_AGENTS: Final = _about(_flag, "whether a chat's agent may start sub-agents, each time with leave", user_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +279,7 @@ class Settings:
     command_unconfined: bool = field(default=False, metadata=_UNCONFINED)
     mcp: dict[str, Any] = field(default_factory=dict, metadata=_MCP)
     max_rounds: int = field(default=100, metadata=_ROUNDS)
+    agents: bool = field(default=False, metadata=_AGENTS)
 
     @property
     def context_sizes(self) -> dict[str, int]:

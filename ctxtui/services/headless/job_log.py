@@ -15,6 +15,7 @@ from ctxtui.analysis.figures import figures
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.errors import BadConfig
+from ctxtui.core.session import MAIN
 from ctxtui.curation.context import is_result
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.exporting import write_private
@@ -41,10 +42,12 @@ class JobLog:
         self._book = book
         self._counter = counter
         self._calls: list[Call] = []
+        self.trims: list[str] = []
+        """What policies did since the last call."""
 
-    def take(self, call: Call, usd: float | None, trims: Sequence[str]) -> None:
-        """`call` has ended: its round, and what tools brought to the round before. `usd` is what it cost, `trims` what
-        policies did before it. Raises `CtxtuiError` where a file cannot be written."""
+    def take(self, call: Call, usd: float | None) -> None:
+        """`call` has ended: its round, and what tools brought to the round before. `usd` is what it cost. Raises
+        `CtxtuiError` where a file cannot be written."""
         tree = self._book.session.tree
         if self._calls:
             between = tree.items(call.raw_head, self._calls[-1].response_head) if self._follows(call) else []
@@ -60,12 +63,8 @@ class JobLog:
             if part.what == CALL
         ]
         self._json("tool-calls.json", calls)
-        self._json("turn.json", self._turn(call, usd, trims))
-
-    def close(self) -> None:
-        """The run is over: the whole session. Raises `CtxtuiError` where it cannot be written."""
-        if self._calls:
-            write_private(self._folder / SESSION, write(self._book.session), replace=True)
+        self._json("turn.json", self._turn(call, usd))
+        self.trims = []
 
     def _follows(self, call: Call) -> bool:
         return self._book.session.tree.holds(call.raw_head, self._calls[-1].response_head)
@@ -79,7 +78,7 @@ class JobLog:
         if found:
             self._json("tool-results.json", found)
 
-    def _turn(self, call: Call, usd: float | None, trims: Sequence[str]) -> dict[str, Any]:
+    def _turn(self, call: Call, usd: float | None) -> dict[str, Any]:
         count_all(self._book, self._counter)
         made, used = figures(self._book, call), call.usage
         usage = None
@@ -101,7 +100,7 @@ class JobLog:
             "cost_usd": usd,
             "composition": made.categories,
             "context_tokens": made.context_tokens,
-            "trims": list(trims),
+            "trims": self.trims,
         }
 
     def _json(self, name: str, value: Any) -> None:
@@ -110,6 +109,35 @@ class JobLog:
     def _write(self, name: str, text: str) -> None:
         path = self._folder / f"{len(self._calls):03}-{name}"
         write_private(path, text.encode("utf-8", "replace"), replace=True)
+
+
+class JobLogs:
+    """Writes the run that `book` is about into `folder`: the main line there, each sub-agent in a folder of its own,
+    and at the end the whole session."""
+
+    def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
+        self._folder = folder
+        self._book = book
+        self._counter = counter
+        self._logs = {MAIN: JobLog(folder, book, counter)}
+
+    def trimmed(self, thread: str, line: str) -> None:
+        """A policy did what `line` says before the next call of `thread`."""
+        self._of(thread).trims.append(line)
+
+    def take(self, call: Call, usd: float | None) -> None:
+        """`call` has ended, see `JobLog`."""
+        self._of(call.thread).take(call, usd)
+
+    def close(self) -> None:
+        """The run is over. Raises `CtxtuiError` where the session cannot be written."""
+        if self._book.session.calls:
+            write_private(self._folder / SESSION, write(self._book.session), replace=True)
+
+    def _of(self, thread: str) -> JobLog:
+        if thread not in self._logs:
+            self._logs[thread] = JobLog(self._folder / thread, self._book, self._counter)
+        return self._logs[thread]
 
 
 def _as_text(items: Sequence[Item]) -> str:

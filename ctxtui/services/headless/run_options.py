@@ -14,19 +14,22 @@ from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.sliding_window import NAME as SLIDING
 from ctxtui.curation.policies.truncate_results import NAME as TRUNCATING
 
-SMALL_WINDOW: Final = 32_768
-"""Tokens: a model with such a window, or a smaller one, is kept from overflowing where nothing else is asked for."""
 CONTEXT_MESSAGES: Final = 10
-"""Messages of a request then: the first one and the last nine."""
+"""Messages of a request where nothing else is asked for: the first one and the last nine."""
 RESULT_LENGTH: Final = 2000
 """Characters that are kept of a tool result then."""
+AUTO: Final = -1
+"""In place of either: these in windows up to `SMALL_WINDOW`, no limit in larger ones."""
+SMALL_WINDOW: Final = 32_768
+"""Tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """What is asked for: the `task`, the most `rounds` (0: no limit), the policies that were `named`, the most
-    `messages` of a request and characters of a tool result (`length`; 0: no limit, None: as the window asks for), the
-    USD that may be spent (None: no limit), and the tools that need no leave (names, or patterns)."""
+    `messages` of a request and characters of a tool result (`length`; 0: no limit, None: the usual one where no policy
+    is named, `AUTO`: that where the window is small), the USD that may be spent (None: no limit), and the tools that
+    need no leave (names, or patterns)."""
 
     task: str
     rounds: int = 100
@@ -40,10 +43,14 @@ class RunOptions:
 
     def steps(self, window: int) -> tuple[Step, ...]:
         """The policies for a model with this `window` (tokens, 0: unknown): those that were named, then the two that
-        the limits stand for. Without a word on them the limits hold in small windows, where no policy is named."""
-        small = 0 < window <= SMALL_WINDOW and not self.named
-        messages = CONTEXT_MESSAGES * small if self.messages is None else self.messages
-        length = RESULT_LENGTH * small if self.length is None else self.length
+        the limits stand for."""
+        small = 0 < window <= SMALL_WINDOW
+
+        def limit(given: int | None, usual: int) -> int:
+            held = small if given == AUTO else not self.named
+            return usual * held if given in (None, AUTO) else given or 0
+
+        messages, length = limit(self.messages, CONTEXT_MESSAGES), limit(self.length, RESULT_LENGTH)
         found = [*self.named]
         if length:
             found.append(single(TRUNCATING, POLICIES, {"limit": length}))
@@ -76,8 +83,8 @@ class Outcome(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """What came of a run. `messages` are those of the last request and its answer, `estimated` their tokens: what the
-    request was foretold to be, and the answer as reported. `edits` are those that each policy made, by name. `cost`
-    is None where a call has no known price."""
+    request was foretold to be, and the answer as reported. `edits` are those that each policy made, by name. `usage`
+    and `cost` (None where a call has no known price) are of all calls, those of its sub-agents (`agents`) included."""
 
     text: str
     outcome: Outcome
@@ -90,6 +97,7 @@ class RunResult:
     edits: dict[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage.nothing)
     cost: float | None = None
+    agents: int = 0
     session: str = ""
 
     def as_fields(self) -> dict[str, Any]:
@@ -112,6 +120,7 @@ class RunResult:
                     "fresh": used.fresh,
                 },
                 "cost_usd": self.cost,
+                "agents": self.agents,
                 "session": self.session,
                 "outcome": self.outcome.value,
                 "why": self.why,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from ctxtui.core.errors import ProviderError
+from ctxtui.core.session import MAIN
 from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import RESTING, RUNNING
@@ -65,7 +66,8 @@ class TurnController(ChatController):
             self.state.hear(RecordingNews(list(news.events)))
         if news.partner is not None:
             self.state.tells.partner.emit(news.partner)
-        if news.moment is not None:
+        # What a sub-agent does is read in its own thread.
+        if news.moment is not None and news.thread == MAIN:
             handler = self._handlers().get(type(news.moment))
             if handler is not None:
                 handler(news.moment)

@@ -18,6 +18,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.inspector.stacked_chart import StackedChart
 from ctxtui.views.lists import growth as views
@@ -187,6 +188,10 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
     def sums_of_rule(self) -> Mapping[str, str]:
         """What a phase typically adds, and what all sent."""
         return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """Of the chart: what all calls of it sent, by phase."""
+        return self.sums_of_rule()
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""

@@ -29,7 +29,8 @@ def where(server: RunningProvider, home: Path) -> tuple[str, ...]:
 
 
 def test_a_task_is_done_told_and_on_record(ctxtui: Run, where: tuple[str, ...]) -> None:
-    ran = ctxtui("run", TASK, *where, "--allow", "write*", "--json")
+    limits = ("--max-context-messages", "0", "--max-tool-result-length", "auto")
+    ran = ctxtui("run", TASK, *where, "--allow", "write*", "--json", *limits)
     # The Makefile is refused whatever is allowed.
     assert ran.code == 7 and Path("b.txt").read_text() == "hello" and not Path("Makefile").exists()
     assert "refused: write_file: this is asked for each time, and no user is there" in ran.err
@@ -112,6 +113,58 @@ def test_the_projects_files_and_memory_go_along(ctxtui: Run, where: tuple[str, .
     assert body.index(b"water the plants") < body.index(b"def main() -> int") < body.index(b'"text":"read core.py"')
     shown = ctxtui("show", ran.json["metadata"]["session"], "--json").json["categories"]
     assert shown["memory"] > 0 and shown["document"] > 0
+
+
+TOOLS = """
+from ctxtui.agent.child import ChildTask, OwnTool
+
+async def spawn(given, caller):
+    caller.say(f"starting {len(given['tasks'])}")
+    done = await caller.agents.start_all([ChildTask(prompt=one, tools=("read*",)) for one in given["tasks"]])
+    return "\\n".join(f"{one.thread}: {one.text}" for one in done)
+
+TOOLS = [OwnTool(name="spawn", description="Start agents.", run=spawn,
+                 properties={"tasks": {"type": "array", "items": {"type": "string"}}}, required=("tasks",))]
+"""
+
+
+def test_an_agent_starts_agents_whose_cost_is_the_runs(ctxtui: Run, where: tuple[str, ...]) -> None:
+    task = "call agent `read a.txt`"
+    ran = ctxtui("run", task, *where, "--allow", "agent", "--log-dir", "job", "--json")
+    told = ran.json["metadata"]
+    assert ran.code == 0 and told["agents"] == 1 and told["rounds_used"] == 2 and "xyzzy" in ran.json["result"]
+    lines = ran.err.splitlines()
+    assert "tool agent" in lines and "agent-1: tool read_file" in lines
+    assert sum(line.startswith("agent-1: Tokens: prompt=") for line in lines) == 2
+    main, child = ctxtui("show", told["session"], "--threads", "--json").json["threads"]
+    assert (child["id"], child["label"], child["calls"]) == ("agent-1", "read a.txt", 2)
+    # What is told of the run is what all of its calls were charged for.
+    totals = ctxtui("cost", told["session"], "--json").json["totals"]
+    assert (totals["calls"], totals["subagents"]["calls"], main["calls"]) == (4, 2, 2)
+    assert told["tokens"]["input"] + told["tokens"]["output"] == totals["tokens"]
+    assert sorted(one.name for one in Path("job/agent-1").iterdir())[:2] == ["001-prompt.txt", "001-response.txt"]
+    alone = ctxtui("run", "read a.txt", *where, "--json")
+    assert not alone.json["metadata"]["agents"]
+    # Ten messages and 2,000 characters of a result are the defaults, whatever the window.
+    assert [one["name"] for one in alone.json["metadata"]["policies"]] == ["truncate_results", "sliding_window"]
+    assert "policies: truncate_results limit=2000, sliding_window n=9 keep_first=1 slack=0" in alone.err
+    other = ctxtui("run", "read a.txt", *where, "--policy", "strip_thinking", "--json")
+    assert [one["name"] for one in other.json["metadata"]["policies"]] == ["strip_thinking"]
+
+
+def test_tools_of_ones_own_come_from_a_file(ctxtui: Run, where: tuple[str, ...]) -> None:
+    Path("mine.py").write_text(TOOLS)
+    task = 'call spawn `{"tasks": ["read a.txt", "read b.txt"]}`'
+    refused = ctxtui("run", task, *where, "--tools", "mine.py")
+    assert refused.code == 7 and "refused: spawn: this asks first" in refused.err
+    ran = ctxtui("run", task, *where, "--tools", "mine.py", "--allow", "spawn", "--json")
+    assert ran.code == 0 and "starting" in ran.err and ran.json["metadata"]["agents"] >= 1, ran.err
+    Path("none.py").write_text("TOOLS = []\n")
+    ran = ctxtui("run", task, *where, "--tools", "none.py")
+    assert ran.code == 2 and "it has no TOOLS" in ran.err and "none.py" in ran.err
+    Path("wrong.py").write_text("TOOLS = [\n")
+    ran = ctxtui("run", task, *where, "--tools", "wrong.py")
+    assert ran.code == 2 and "line 1: SyntaxError" in ran.err
 
 
 def test_only_the_tools_that_are_wanted_are_offered_and_done(

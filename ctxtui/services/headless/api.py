@@ -1,0 +1,115 @@
+"""An agent run from Python: what `ctxtui run` does, turn by turn, with tools, policies and observers of your own.
+
+async with agent_run(provider="anthropic", tools=[MY_TOOL], allow=["my_tool"]) as run:
+    first = await run.tell("Look at the failing test")
+    children = await run.agents.start_all([ChildTask(prompt="read a.py"), ChildTask(prompt="read b.py")])
+    second = await run.tell("Now mend it")
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxtui.agent.child import Agents, Caller, ChildResult, ChildTask, OwnTool
+from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.chat_news import ChatNews
+from ctxtui.services.chat.host import Host
+from ctxtui.services.config.config import load
+from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
+from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
+
+if TYPE_CHECKING:
+    from ctxtui.curation.policies.policy import Policy, Step
+
+__all__ = [
+    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "HeadlessRun", "Outcome", "OwnTool", "RunResult",
+    "agent_run", "run_task",
+]  # fmt: skip
+
+
+def silent(_: str) -> None:
+    """Says nothing to anybody."""
+
+
+def agent_run(
+    *,
+    provider: str = "",
+    model: str = "",
+    base_url: str = "",
+    session: str = "",
+    cwd: Path | str = ".",
+    system: str = "",
+    tools: Sequence[OwnTool] = (),
+    policies: Iterable[str | tuple[str, Mapping[str, Any]]] = (),
+    own_policies: Iterable[Policy] = (),
+    allow: Sequence[str] = (),
+    rounds: int | None = None,
+    messages: int | None = None,
+    length: int | None = None,
+    budget_usd: float | None = None,
+    log_dir: Path | str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    say: Say = silent,
+    observe: Observe = unobserved,
+) -> HeadlessRun:
+    """An agent that waits to be told what to do. `provider`, `model`, `base_url`, `allow`, `rounds`, `messages`,
+    `length`, `budget_usd` and `log_dir` mean what the options of `ctxtui run` do, and are chosen as it chooses them
+    where they are left out; `session` is one to go on with; the agent works in the folder `cwd`.
+
+    `tools` are offered beside ctxtui's. `policies` are names, with their settings or without, or files of profiles;
+    `own_policies` are known by their names, too. `settings` stand over those of the user's files. `say` hears lines for
+    people, `observe` everything that happens, of sub-agents too, after `HeadlessRun.session` has taken it in.
+
+    Raises `BadConfig`, `NotFound` for what is spelled wrongly."""
+    flags = [f"{name}={_spelled(value)}" for name, value in (settings or {}).items()]
+    folder = Path(cwd).resolve()
+    config = load(flags, cwd=folder)
+    known = dict(every_policy()) | {policy.name: policy for policy in own_policies}
+    options = RunOptions(
+        task="",
+        rounds=config.settings.max_rounds if rounds is None else rounds,
+        named=tuple(step for policy in policies for step in _steps(policy, known)),
+        messages=messages,
+        length=length,
+        budget_usd=budget_usd,
+        allow=tuple(allow),
+        log_dir=Path(log_dir) if log_dir is not None else None,
+    )
+    host = Host(ModelChoice(provider, model, base_url, session), config, folder)
+    host.own.system, host.own.tools = system, tuple(tools)
+    return HeadlessRun(options, host, say, observe)
+
+
+def run_task(task: str, **given: Any) -> RunResult:
+    """Let an agent do `task` and wait for it; the rest is as in `agent_run`. Raises `CtxtuiError`."""
+
+    async def go() -> RunResult:
+        async with agent_run(**given) as run:
+            return await run.tell(task)
+
+    return asyncio.run(go())
+
+
+def _steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Policy]) -> tuple[Step, ...]:
+    from ctxtui.curation.policies.profile import single
+
+    if not isinstance(policy, str):
+        return (single(policy[0], known, dict(policy[1])),)
+    file = Path(policy).expanduser()
+    text = file.read_text(encoding="utf-8", errors="replace") if policy not in known and file.is_file() else None
+    return named_steps(policy, text, dict(known))
+
+
+def _spelled(value: Any) -> str:
+    """A setting's value as ``--set`` takes it."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f'"{name}" = {_spelled_in(inner)}' for name, inner in value.items()) + "}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _spelled_in(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else _spelled(value)

@@ -1,0 +1,89 @@
+"""An agent run from Python: several turns, tools of one's own, sub-agents between turns, policies, an observer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.offline import offline
+from ctxtui.offline.http.hosting import RunningProvider
+from ctxtui.services.headless.api import Caller, ChatNews, ChildTask, OwnTool, agent_run, run_task
+
+
+@pytest.fixture
+def server() -> Iterator[RunningProvider]:
+    with offline() as running:
+        yield running
+
+
+@pytest.fixture
+def given(server: RunningProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path / "config"))
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("the magic word is xyzzy\n")
+    settings = {"data_dir": tmp_path / "home", "index": False, "windows": {"offline": 100_000}}
+    return {
+        "provider": "anthropic", "model": "offline", "base_url": server.url, "cwd": work, "settings": settings,
+    }  # fmt: skip
+
+
+def weather(given: Any, caller: Caller) -> str:
+    return f"rain in {given['city']}, {caller.folder.name}"
+
+
+WEATHER = OwnTool(
+    name="weather", description="Tells the weather.", run=weather, asks=False,
+    properties={"city": {"type": "string"}}, required=("city",),
+)  # fmt: skip
+
+
+async def test_turns_tools_agents_and_an_observer(given: dict[str, Any], server: RunningProvider) -> None:
+    heard: list[ChatNews] = []
+    lines: list[str] = []
+    more = {"tools": [WEATHER], "system": "You are terse.", "observe": heard.append, "say": lines.append, "messages": 0}
+    async with agent_run(**given, **more) as run:
+        first = await run.tell("call weather city=Rome")
+        assert "rain in Rome, work" in first.text and first.rounds == 2
+        tasks = [
+            ChildTask(prompt="read a.txt", tools=("read_file",)),
+            ChildTask(prompt="say hello", system="Be brief."),
+        ]
+        one, two = await run.agents.start_all(tasks)
+        assert "xyzzy" in one.text and two.text == "hello" and one.rounds == 2 and two.cost_usd == 0.0
+        second = await run.tell("say bye")
+        # Figures are of all so far, those of sub-agents included.
+        assert second.text == "bye" and second.rounds == 3 and second.agents == 2
+        reported = [call.usage for call in run.session.calls.values() if call.usage is not None]
+        assert second.usage.input == sum(usage.input for usage in reported) and len(reported) == 6
+    assert {news.thread for news in heard} == {"main", "agent-1", "agent-2"}
+    bodies = [one.body for one in server.server.seen if one.path == "/v1/messages"]
+    assert b"You are terse." in bodies[0] and b"Be brief." in next(b for b in bodies if b"say hello" in b)
+    assert sum(line.startswith("context budget: ") for line in lines) == 1 and "100,000" in "".join(lines)
+    # Sub-agents alone make a session, too, and it goes on.
+    async with agent_run(**given, session=second.session) as run:
+        third = await run.tell("say three")
+    assert third.session == second.session and third.rounds == 1
+
+
+def test_one_task(given: dict[str, Any]) -> None:
+    seen: list[int] = []
+
+    def propose(situation: Any, settings: Any) -> Iterator[Any]:
+        seen.append(len(situation.context.items))
+        return iter(())
+
+    own = Policy("look_on", "Looks on.", propose, {})
+    done = run_task(
+        "read a.txt", **given, policies=["look_on", ("truncate_results", {"limit": 500})], own_policies=[own]
+    )
+    assert "xyzzy" in done.text and list(done.edits) == ["look_on", "truncate_results"] and len(seen) == 2
+    with pytest.raises(NotFound, match="no policy 'look_onn'"):
+        run_task("x", **given, policies=["look_onn"])
+    with pytest.raises(BadConfig, match="moodd"):
+        run_task("x", **{**given, "settings": {"moodd": 1}})
