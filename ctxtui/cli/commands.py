@@ -131,6 +131,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "share", "ctxtui.cli.edit.share:share", "Write one call as a page to give away, secrets masked."
             ),
+            CommandEntry(
+                "report",
+                "ctxtui.cli.edit.report:report",
+                "Say what sessions came to: text, or --html: a page with charts.",
+            ),
             CommandEntry("rename", "ctxtui.cli.manage.sessions_edit:rename", "Give a stored session another title."),
             CommandEntry("tag", "ctxtui.cli.manage.sessions_edit:tag", "Add or remove tags of a stored session."),
             CommandEntry(

@@ -1,1 +1,1 @@
-"""Commands that write a context or a page: curate, repair, export, share, scrub, pins."""
+"""Commands that write a context or a page: curate, repair, export, share, report, scrub, pins."""

@@ -1,1 +1,1 @@
-"""Commands that show what is in a session: show, diff, audit, cache, search, notes."""
+"""Commands that show what is in a session: show, growth, diff, audit, cache, search, notes."""

@@ -66,7 +66,7 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
         painter.line(line)
 
 
-def fields(found: GrowthReport) -> dict[str, Any]:
+def fields(found: Any) -> dict[str, Any]:
     """The members of ``growth --json``."""
     grown, shape, seen, fits = found.growth, found.growth.shape, found.ahead, found.feasible
     return {

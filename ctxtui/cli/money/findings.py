@@ -60,7 +60,7 @@ def findings(
         painter.line(line)
 
 
-def fields(found: Findings, name: str) -> dict[str, Any]:
+def fields(found: Any, name: str) -> dict[str, Any]:
     """The members of ``findings --json`` for the session called `name`."""
     whole = found.together
     return {

@@ -36,7 +36,7 @@ def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: st
     number = f"call {chosen.number} of {len(session.thread_calls(chosen.thread))}" if chosen.number else "not sent yet"
     facts = (session.about.source or source, call.model or session.model, number, chosen.thread, str(call.fidelity))
     page = SharedCall(
-        title=_title(session.about.title or name, rows, masked, masker),
+        title=masked_title(session.about.title or name, rows, masked, masker),
         facts=tuple(fact for fact in facts if fact and fact != "main"),
         total=got.context_tokens,
         method=got.method,
@@ -51,7 +51,7 @@ def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: st
     return page
 
 
-def _title(title: str, rows: Sequence[BlockFigure], masked: Sequence[Block], masker: Masker) -> str:
+def masked_title(title: str, rows: Sequence[BlockFigure], masked: Sequence[Block], masker: Masker) -> str:
     """`title` masked. A title is mostly the beginning of what was said first; a secret cut in half is known no more,
     so it is cut anew from the masked text."""
     begins = title.rstrip("…").rstrip()

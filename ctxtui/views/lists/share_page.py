@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import Final
 
 from ctxtui.core.category import INDEX
+from ctxtui.views.html.document import foot, head, safe
 from ctxtui.views.text import numbers
-from ctxtui.views.text.signs import CATEGORY, DARK, LIGHT, NOT_RECORDED, Sign
+from ctxtui.views.text.signs import CATEGORY, NOT_RECORDED, Sign
 
 LONGEST: Final = 200
 """Characters of a block's text that stand in its row."""
@@ -59,19 +59,14 @@ def page(what: SharedCall) -> str:
 
 
 def _head(what: SharedCall) -> Iterator[str]:
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-    yield "<!doctype html>"
-    yield '<html lang="en"><head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{_safe(what.title)}</title><style>{_style()}</style></head><body>"
-    yield f"<header><h1>{_safe(what.title)}</h1><p>{' · '.join(map(_safe, what.facts))}</p>"
-    masked = "; ".join(map(_safe, what.masked)) or "nothing was found to mask"
-    yield f'<p class="masked">Masked ({_safe(what.level)}): {masked}</p></header><main>'
+    yield from head(what.title, _RULES)
+    yield f"<header><h1>{safe(what.title)}</h1><p>{' · '.join(map(safe, what.facts))}</p>"
+    masked = "; ".join(map(safe, what.masked)) or "nothing was found to mask"
+    yield f'<p class="masked">Masked ({safe(what.level)}): {masked}</p></header><main>'
 
 
 def _composition(what: SharedCall) -> Iterator[str]:
-    yield f"<h2>Context <b>{numbers.exact(what.total)}</b> tokens <small>{_safe(what.method)}</small></h2>"
+    yield f"<h2>Context <b>{numbers.exact(what.total)}</b> tokens <small>{safe(what.method)}</small></h2>"
     sums: dict[int, int] = {}
     for block in what.blocks:
         sums[block.category] = sums.get(block.category, 0) + (block.tokens if block.read else 0)
@@ -97,11 +92,11 @@ def _blocks(blocks: Iterable[SharedBlock]) -> Iterator[str]:
         state = "" if block.read else ' class="unread"'
         yield f'<details{state}><summary><span class="g t{n}">{sign.glyph}</span>'
         if first.startswith(block.label):
-            yield f'<span class="w t{n}">{_safe(first)}</span>'
+            yield f'<span class="w t{n}">{safe(first)}</span>'
         else:
-            yield f'<span class="l t{n}">{_safe(block.label)}</span><span class="w dim">{_safe(first)}</span>'
-        yield f'<span class="n" title="{_safe(block.method)}">{tokens}</span></summary>'
-        yield f"<pre>{_safe(block.text)}</pre>{''.join(_images(block))}</details>"
+            yield f'<span class="l t{n}">{safe(block.label)}</span><span class="w dim">{safe(first)}</span>'
+        yield f'<span class="n" title="{safe(block.method)}">{tokens}</span></summary>'
+        yield f"<pre>{safe(block.text)}</pre>{''.join(_images(block))}</details>"
 
 
 def _images(block: SharedBlock) -> Iterator[str]:
@@ -112,9 +107,9 @@ def _images(block: SharedBlock) -> Iterator[str]:
 
 def _body(what: SharedCall) -> Iterator[str]:
     if what.body:
-        lost = "".join(f'<p class="dim">not in the body: {_safe(one)}</p>' for one in what.lost)
-        yield f"<h2>Request body</h2>{lost}<details><summary>JSON</summary><pre>{_safe(what.body)}</pre></details>"
-    yield "</main><footer>Made by ctxtui: what the model read, block by block.</footer></body></html>"
+        lost = "".join(f'<p class="dim">not in the body: {safe(one)}</p>' for one in what.lost)
+        yield f"<h2>Request body</h2>{lost}<details><summary>JSON</summary><pre>{safe(what.body)}</pre></details>"
+    yield foot("Made by ctxtui: what the model read, block by block.")
 
 
 def _sign(category: int) -> Sign:
@@ -126,28 +121,9 @@ def index_of(category: str) -> int:
     return INDEX.get(category, NOT_RECORDED)
 
 
-_DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-def _safe(text: str) -> str:
-    """`text` as HTML: what turns the direction of writing is shown, controls and lone surrogates are ``·``."""
-    shown = _DIRECTION.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
-    return escape(_CONTROL.sub("·", shown))
-
-
 _RULES: Final = """
-body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
-header{background:var(--panel);padding:1rem 1.5rem}
-h1{font-size:1.3rem;margin:0}
-header p{margin:.3rem 0;color:var(--dim)}
-header .masked{color:var(--warn)}
-main{max-width:70rem;margin:0 auto;padding:0 1.5rem 3rem}
-h2{font-size:1.05rem;margin:2rem 0 .5rem}
-h2 small,.dim,footer{color:var(--dim);font-weight:400}
 .bar{display:flex;height:1rem}
 .bar i{display:block}
-table{border-collapse:collapse;margin:.7rem 0;font-variant-numeric:tabular-nums}
 td{padding:0 1.2rem 0 0}
 td+td{text-align:right}
 details{border-top:1px solid var(--hair)}
@@ -161,18 +137,4 @@ summary:hover{background:var(--cur)}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--panel);padding:.8rem}
 pre{font:13px/1.45 ui-monospace,monospace}
 img{max-width:100%;border:1px solid var(--hair)}
-footer{padding:1rem 1.5rem}
 """
-
-
-def _style() -> str:
-    """The page's own style, with the look book's colours for dark and light screens."""
-    classes = "".join(
-        f".c{n}{{background:var(--{sign.style})}}.t{n}{{color:var(--{sign.style})}}" for n, sign in enumerate(CATEGORY)
-    )
-    light = f"@media (prefers-color-scheme:light){{:root{{{_variables(LIGHT)}}}}}"
-    return f":root{{color-scheme:light dark;{_variables(DARK)}}}{light}{_RULES}{classes}"
-
-
-def _variables(colours: dict[str, str]) -> str:
-    return "".join(f"--{name}:{colour};" for name, colour in colours.items())

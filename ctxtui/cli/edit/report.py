@@ -1,0 +1,190 @@
+"""`ctxtui report`: what sessions came to, as text or as one document with charts that can be given away."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.exit_codes import WrongUse, code_for
+from ctxtui.cli.output import note, report_error, write, write_json
+from ctxtui.cli.progress import counting
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.editing.exporting import write_private
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.curation.masking import Masker
+    from ctxtui.services.config.settings import Settings
+    from ctxtui.views.lists.report_page import ReportedSession, ReportPage
+
+_LEVELS = ("secrets", "personal", "text")
+_STDOUT = "-"
+
+
+@click.command(
+    "report",
+    help="Say what a session came to, or each one of a folder, or one call: how its context grew, findings with their "
+    "cures, what the cache did, what it cost, its heaviest blocks.\n\n"
+    "PATH is a file, a folder (every recording in it), a session's id, or `last`. With --html it is one document that "
+    "loads nothing from anywhere, with charts, for light and dark screens and for paper; secrets are masked as `share` "
+    "masks them, and patterns find much and not everything: read it before you give it away. Without a FILE it goes to "
+    "standard output.\n\n\b\n"
+    "Example: ctxtui report session.jsonl --html report.html",
+)
+@click.argument("names", metavar="PATH...", nargs=-1, required=True, type=SessionName())
+@click.option("--html", is_flag=False, flag_value=_STDOUT, metavar="[FILE]", help="Write the document (into FILE).")
+@click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="About the thread's Nth call.")
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Of several sessions the N dearest are told in full.",
+)
+@click.option(
+    "--mask",
+    type=click.Choice(_LEVELS),
+    default="personal",
+    show_default=True,
+    help="secrets: keys, tokens, passwords; personal: also addresses, user names; text: every letter.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1), masked like the document.")
+@click.pass_context
+def report(
+    context: click.Context,
+    names: tuple[str, ...],
+    html: str | None,
+    number: int | None,
+    thread: str,
+    most: int,
+    mask: str,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Say what sessions came to."""
+    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.services.config.package_data import mask_rules
+    from ctxtui.services.recordings.folder_scan import expanded
+
+    settings = config_of(context).settings
+    masker = Masker(mask_rules(), Level(mask))
+    every = expanded(names, settings.clients)
+    if html is not None and as_json:
+        raise WrongUse("--html and --json are two forms", way_out="choose one")
+    if number and len(every) > 1:
+        raise WrongUse("--call is about one session", way_out="name one recording")
+    if html not in (None, _STDOUT) and Path(html).exists() and not force:
+        raise WrongUse(f"--html {html}: there is a file", way_out="write PATH before --html; --force replaces FILE")
+    found, failed = _read(every, settings, masker, thread, number or 0)
+    if not found:
+        worst = failed[0][1]
+        return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
+    if as_json:
+        names_of = every if len(every) == len(found) else [one.title for one in found]
+        write_json({"sessions": [_fields(one, masker.text(name)) for one, name in zip(found, names_of, strict=True)]})
+    elif html is None:
+        _print(found, settings, every)
+    else:
+        _write(_page(found, failed, masker, most, mask), html, masker, mask, force=force)
+    for name, trouble in failed:
+        note(f"{name}: {trouble}")
+    return code_for(failed[0][1]).number if failed else 0
+
+
+def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
+    from ctxtui.cli.inspect.growth import fields as growth_fields
+    from ctxtui.cli.money.findings import fields as finding_fields
+
+    found = finding_fields(one.found, name)
+    # Edits hold words of the session (paths, headings): `ctxtui findings` has them.
+    found["findings"] = [{key: value for key, value in each.items() if key != "edits"} for each in found["findings"]]
+    return {
+        "title": one.title,
+        "facts": list(one.facts),
+        "call": one.number or None,
+        "cost_usd": None if one.partial else one.usd,
+        "cost_usd_at_least": one.usd,
+        "parts": [{"name": part, "usd": usd, "tokens": tokens} for part, usd, tokens in one.parts],
+        "growth": growth_fields(one.growth),
+        "findings": found,
+        "heaviest": [asdict(block) for block in one.blocks],
+    }
+
+
+def _read(
+    names: list[str], settings: Settings, masker: Masker, thread: str, number: int
+) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
+    from ctxtui.services.library.report import reported
+
+    found: list[ReportedSession] = []
+    failed: list[tuple[str, CtxtuiError]] = []
+    with counting(settings, "working out the report") as counter:
+        for name in names:
+            try:
+                found.append(reported(opened(name, settings), counter, settings, masker, thread, number))
+            except CtxtuiError as error:
+                failed.append((name, error))
+    return found, failed
+
+
+def _page(
+    found: list[ReportedSession], failed: list[tuple[str, CtxtuiError]], masker: Masker, most: int, level: str
+) -> ReportPage:
+    from ctxtui.curation.masking import said
+    from ctxtui.views.lists.report_page import ReportPage
+
+    ordered = sorted(found, key=lambda one: (-(one.usd or 0.0), -one.growth.growth.carry))
+    one = len(ordered) == 1
+    title = ordered[0].title if one else f"{len(ordered):,} sessions"
+    if one and ordered[0].number:
+        title = f"{title}: call {ordered[0].number:,}"
+    told = tuple((masker.text(name), masker.text(str(trouble))) for name, trouble in failed)
+    return ReportPage(
+        title=title,
+        sessions=tuple(ordered),
+        rest=max(0, len(ordered) - most),
+        level=level,
+        masked=tuple(said(masker.report)),
+        failed=told,
+    )
+
+
+def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bool) -> None:
+    from ctxtui.views.lists.report_page import page
+
+    data = page(what).encode("utf-8", "replace")
+    if html == _STDOUT:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        write_private(Path(html), data, replace=force)
+        write(f"{len(data):,} bytes written to {html}")
+    found = ", ".join(f"{n:,} x {kind}" for kind, n in masker.report.items()) or "nothing was found to mask"
+    note(f"masked ({level}): {found}")
+
+
+def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -> None:
+    from ctxtui.cli.paint import Painter, rule, width
+    from ctxtui.views.lists import findings as finding_view
+    from ctxtui.views.lists import growth as growth_view
+    from ctxtui.views.text import numbers
+
+    painter, room = Painter(settings.glyphs), width()
+    for one, name in zip(found, names if len(names) == len(found) else [""] * len(found), strict=True):
+        usd = numbers.least(one.usd, one.partial) if one.usd is not None else "unknown cost"
+        painter.line(rule(one.title[: room - 24], usd))
+        painter.line([Span(" " + " · ".join(one.facts), "dim")])
+        for line in growth_view.wrapped(one.growth, room):
+            painter.line(line)
+        painter.line([Span(f" findings, {finding_view.note(one.found)}:" if one.found.found else "", "bold")])
+        for finding in finding_view.lines(one.found, name or one.title, room):
+            painter.line(finding)
+        painter.line([])

@@ -1,0 +1,275 @@
+"""Charts as SVG: stacked columns, curves, bars. They take their colours from the document, and say in words what they
+show to who cannot see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Final
+
+from ctxtui.views.html.document import safe
+from ctxtui.views.text import scale
+from ctxtui.views.text.numbers import tokens
+from ctxtui.views.text.scale import short
+
+WIDTH: Final = 960
+"""Units across; a chart takes the width that it is given."""
+_LEFT: Final = 52
+_BOTTOM: Final = 22
+_TOP: Final = 10
+_RIGHT: Final = 10
+COLUMNS: Final = 420
+"""Columns at most: more calls share one, which then shows the largest of them."""
+
+Figure = Callable[[float], str]
+"""Writes a figure of an axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of each column: its `name`, the class that fills it, and its value in every column."""
+
+    name: str
+    fill: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A line across the chart at `value`, with its `name`."""
+
+    value: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A sign under the column `at` (from 0), and what it means."""
+
+    at: int
+    sign: str
+    says: str
+    _: KW_ONLY
+    style: str = "mark"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One curve: its `name`, the `letter` that names it on the chart, the class of its line, its values from left to
+    right (None: a gap)."""
+
+    name: str
+    letter: str
+    line: str
+    values: Sequence[float | None]
+
+
+def stacked(
+    says: str,
+    parts: Sequence[Part],
+    *,
+    height: int = 240,
+    limits: Sequence[Limit] = (),
+    marks: Sequence[Mark] = (),
+    figure: Figure = tokens,
+    axis: Figure = short,
+    column: str = "call",
+) -> str:
+    """Columns of `parts` on top of one another; `says` tells what they show. `figure` writes single figures, `axis`
+    those at the left."""
+    count = max((len(part.values) for part in parts), default=0)
+    if not count:
+        return ""
+    groups = _groups(count)
+    sums = [sum(max(0.0, part.values[n]) for part in parts) for n in range(count)]
+    shown = [max(group, key=sums.__getitem__) for group in groups]
+    most = max(sums)
+    near = [one for one in limits if one.value > 0 and most > one.value / 3]
+    area = _Area(height, scale.ceiling(max([most, *(one.value * 1.02 for one in near)])), len(groups))
+    out = [area.begin(says), *area.grid(axis)]
+    floor = [0.0] * len(shown)
+    for part in parts:
+        path = []
+        for at, n in enumerate(shown):
+            value = max(0.0, part.values[n])
+            if value > 0:
+                path.append(area.rect(at, floor[at], floor[at] + value))
+                floor[at] += value
+        if path:
+            out.append(f'<path class="{part.fill}" d="{"".join(path)}"/>')
+    out += [area.across(one, figure) for one in near]
+    for at, (group, n) in enumerate(zip(groups, shown, strict=True)):
+        of = [f"{part.name} {figure(part.values[n])}" for part in parts if part.values[n] > 0]
+        title = f"{column} {_numbers(group)}: {figure(sums[n])} = {' + '.join(of)}"
+        out.append(f'<rect class="hit" {area.box(at)}><title>{safe(title)}</title></rect>')
+    by_column: dict[int, Mark] = {}
+    for mark in marks:
+        by_column.setdefault(next((at for at, group in enumerate(groups) if mark.at in group), -1), mark)
+    out += [area.below(at, mark) for at, mark in by_column.items() if at >= 0]
+    return "".join([*out, *area.numbered(groups), "</svg>"])
+
+
+def curves(
+    says: str,
+    every: Sequence[Curve],
+    *,
+    height: int = 240,
+    limits: Sequence[Limit] = (),
+    figure: Figure = short,
+) -> str:
+    """Curves over one another, each with its letter at its right end."""
+    count = max((len(one.values) for one in every), default=0)
+    known = [value for one in every for value in one.values if value is not None]
+    if not count or not known:
+        return ""
+    most = max(known)
+    near = [one for one in limits if one.value > 0 and most > one.value / 3]
+    area = _Area(height, scale.ceiling(max([most, *(one.value * 1.02 for one in near)])), count)
+    out = [area.begin(says), *area.grid(figure)]
+    for one in every:
+        points, last = [], None
+        for at, value in enumerate(one.values):
+            if value is None:
+                last = None
+                continue
+            points.append(f"{'L' if last is not None else 'M'}{area.middle(at):.1f},{area.y(value):.1f}")
+            last = value
+        out.append(f'<path class="{one.line}" d="{"".join(points)}"><title>{safe(one.name)}</title></path>')
+        ends = [(at, value) for at, value in enumerate(one.values) if value is not None]
+        if ends and one.letter:
+            at, value = ends[-1]
+            place = f'x="{min(WIDTH - 8.0, area.middle(at)):.1f}" y="{area.y(value) - 4:.1f}"'
+            out.append(f'<text class="letter" text-anchor="end" {place}>{safe(one.letter)}</text>')
+    out += [area.across(one, figure) for one in near]
+    return "".join([*out, *area.numbered([range(n, n + 1) for n in range(count)]), "</svg>"])
+
+
+def spark(values: Sequence[float], says: str) -> str:
+    """A small chart for a row of a table."""
+    if not values:
+        return ""
+    groups = _groups(len(values), 60)
+    tall = [max(values[n] for n in group) for group in groups]
+    top = max(tall) or 1.0
+    path = "".join(f"M{n * 2},{20 - 19 * v / top:.1f}h2V20h-2z" for n, v in enumerate(tall) if v > 0)
+    return (
+        f'<svg class="spark" viewBox="0 0 120 20" role="img" aria-label="{safe(says)}"><title>{safe(says)}</title>'
+        f'<path class="spark-area" d="{path}"/></svg>'
+    )
+
+
+def bar(value: float, most: float, fill: str) -> str:
+    """A bar beside a figure."""
+    wide = 100 * max(0.0, value) / most if most > 0 else 0.0
+    return f'<span class="track"><i class="{fill}" style="width:{wide:.1f}%"></i></span>'
+
+
+def legend(parts: Sequence[tuple[str, str, str]]) -> str:
+    """(class of the swatch, glyph, name) of each part, as a line of words."""
+    made = (f'<span><i class="{fill}"></i>{safe(f"{glyph} {name}".strip())}</span>' for fill, glyph, name in parts)
+    return f'<p class="legend">{"".join(made)}</p>'
+
+
+def _groups(count: int, most: int = COLUMNS) -> list[range]:
+    if count <= most:
+        return [range(n, n + 1) for n in range(count)]
+    return [range(n * count // most, (n + 1) * count // most) for n in range(most)]
+
+
+def _numbers(group: range) -> str:
+    return f"{group.start + 1:,}" if len(group) == 1 else f"{group.start + 1:,}–{group.stop:,}"
+
+
+class _Area:
+    """Where things stand in a chart of `height` units whose top is `top`, with so many columns."""
+
+    def __init__(self, height: int, top: float, columns: int) -> None:
+        self._height, self._top, self._columns = height, top, columns
+        self._wide = (WIDTH - _LEFT - _RIGHT) / columns
+        self._floor = height - _BOTTOM
+
+    def begin(self, says: str) -> str:
+        return (
+            f'<svg class="chart" viewBox="0 0 {WIDTH} {self._height}" role="img" aria-label="{safe(says)}">'
+            f"<desc>{safe(says)}</desc>"
+        )
+
+    def x(self, at: float) -> float:
+        return _LEFT + at * self._wide
+
+    def middle(self, at: float) -> float:
+        return self.x(at + 0.5)
+
+    def y(self, value: float) -> float:
+        return self._floor - (self._floor - _TOP) * value / self._top
+
+    def rect(self, at: int, low: float, high: float) -> str:
+        wide = max(0.6, self._wide - (0.8 if self._wide > 3 else 0.0))
+        y = self.y(high)
+        return f"M{self.x(at):.1f},{y:.1f}h{wide:.1f}v{self.y(low) - y:.1f}h-{wide:.1f}z"
+
+    def box(self, at: int) -> str:
+        return f'x="{self.x(at):.1f}" y="{_TOP}" width="{self._wide:.2f}" height="{self._floor - _TOP}"'
+
+    def grid(self, figure: Figure) -> list[str]:
+        step = scale.step(self._top, 4)
+        out, value = [], 0.0
+        while value <= self._top * 1.0001:
+            y = self.y(value)
+            out.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            out.append(f'<text class="axis" text-anchor="end" x="{_LEFT - 6}" y="{y + 4:.1f}">{figure(value)}</text>')
+            value += step
+        return out
+
+    def across(self, one: Limit, figure: Figure) -> str:
+        y = self.y(one.value)
+        return (
+            f'<line class="limit" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text class="limit-name" x="{_LEFT + 4}" y="{y - 4:.1f}">{safe(one.name)} {figure(one.value)}</text>'
+        )
+
+    def below(self, at: int, mark: Mark) -> str:
+        place = f'x="{self.middle(at):.1f}" y="{self._floor + 9}"'
+        says = f"<title>{safe(mark.says)}</title>"
+        return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{says}</text>'
+
+    def numbered(self, groups: Sequence[range]) -> list[str]:
+        every = max(1, round(scale.step(len(groups), 8)))
+        found = [at for at, group in enumerate(groups) if at == 0 or (group.start + 1) % every == 0]
+        found = found if len(found) <= 14 else list(range(0, len(groups), -(-len(groups) // 8)))
+        return [
+            f'<text class="axis" text-anchor="middle" x="{self.middle(at):.1f}" y="{self._height - 3}">'
+            f"{groups[at].start + 1:,}</text>"
+            for at in found
+        ]
+
+
+RULES: Final = """
+figure{margin:1rem 0}
+figcaption{color:var(--dim);margin-bottom:.2rem}
+svg.chart{width:100%;height:auto;display:block}
+svg.spark{width:120px;height:20px;display:block}
+.spark-area{fill:var(--cat-result)}
+.grid{stroke:var(--hair);stroke-width:1}
+.axis{fill:var(--dim);font:11px system-ui,sans-serif}
+.limit{stroke:var(--warn);stroke-width:1.2;stroke-dasharray:5 4}
+.limit-name{fill:var(--warn);font:11px system-ui,sans-serif}
+.hit{fill:transparent}.hit:hover{fill:var(--ink);fill-opacity:.14}
+.mark{fill:var(--cat-summary);font:11px system-ui,sans-serif}
+.mark-miss{fill:var(--crit);font:9px system-ui,sans-serif}
+.mark-here{fill:var(--accent);font:11px system-ui,sans-serif}
+.letter{fill:var(--ink);font:bold 12px system-ui,sans-serif;paint-order:stroke;stroke:var(--bg);stroke-width:3px}
+.line0,.line1,.line2,.line3,.line4,.line5{fill:none;stroke-width:1.8;stroke-linejoin:round}
+.line0{stroke:var(--ink)}.line1{stroke:var(--accent)}.line2{stroke:var(--cat-user)}
+.line3{stroke:var(--cat-image)}.line4{stroke:var(--ok)}.line5{stroke:var(--cat-document)}
+.f-read{fill:var(--cache-read)}.f-write{fill:var(--cache-write)}.f-fresh{fill:var(--cache-fresh)}
+.b-read{background:var(--cache-read)}.b-write{background:var(--cache-write)}.b-fresh{background:var(--cache-fresh)}
+.f-rest{fill:var(--faint)}.b-rest{background:var(--faint)}.f-residual{fill:var(--hair)}.b-residual{background:var(--hair)}
+.b-money{background:var(--accent)}
+.legend{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;margin:.3rem 0;color:var(--dim);font-size:13px}
+.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.4em;vertical-align:-.05em}
+.track{display:inline-block;width:9rem;max-width:100%;height:.6rem;background:var(--panel)}
+.track i{display:block;height:100%}
+"""
+"""Rules of style for charts, for `document.head`."""

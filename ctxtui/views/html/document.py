@@ -1,0 +1,88 @@
+"""The frame of a document: its head with the style, text that is safe in HTML, tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import Final
+
+from ctxtui.views.text.signs import CATEGORY, DARK, LIGHT
+
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""What a browser may load for the document: nothing from elsewhere, no script at all."""
+_DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def safe(text: str) -> str:
+    """`text` as HTML: what turns the direction of writing is shown, controls and lone surrogates are ``·``."""
+    shown = _DIRECTION.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
+    return escape(_CONTROL.sub("·", shown))
+
+
+def head(title: str, rules: str = "") -> Iterator[str]:
+    """Everything up to the body; `rules` are further rules of style."""
+    yield "<!doctype html>"
+    yield '<html lang="en"><head><meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{safe(title)}</title><style>{style(rules)}</style></head><body>"
+
+
+def foot(text: str) -> str:
+    """The last lines."""
+    return f"</main><footer>{safe(text)}</footer></body></html>"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,)) -> Iterator[str]:
+    """A table; cells are HTML already. Columns but those in `left` are figures, at the right."""
+    yield '<div class="wide"><table><thead><tr>'
+    yield "".join(f"<th{_side(n, left)}>{safe(name)}</th>" for n, name in enumerate(heads))
+    yield "</tr></thead><tbody>"
+    for row in rows:
+        yield "<tr>" + "".join(f"<td{_side(n, left)}>{cell}</td>" for n, cell in enumerate(row)) + "</tr>"
+    yield "</tbody></table></div>"
+
+
+def _side(column: int, left: Sequence[int]) -> str:
+    return ' class="left"' if column in left else ""
+
+
+def style(rules: str = "") -> str:
+    """The style of a document, with the look book's colours for dark and light screens; paper is always light."""
+    classes = "".join(
+        f".c{n}{{background:var(--{sign.style})}}.t{n}{{color:var(--{sign.style})}}.f{n}{{fill:var(--{sign.style})}}"
+        for n, sign in enumerate(CATEGORY)
+    )
+    light = f":root{{{_variables(LIGHT)}}}"
+    return (
+        f":root{{color-scheme:light dark;{_variables(DARK)}}}@media (prefers-color-scheme:light){{{light}}}"
+        f"{_RULES}{rules}{classes}@media print{{{light}{_PRINT}}}"
+    )
+
+
+def _variables(colours: dict[str, str]) -> str:
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+
+_RULES: Final = """
+body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
+header{background:var(--panel);padding:1rem 1.5rem}
+h1{font-size:1.3rem;margin:0}
+header p{margin:.3rem 0;color:var(--dim)}
+header .masked{color:var(--warn)}
+main{max-width:70rem;margin:0 auto;padding:0 1.5rem 3rem}
+h2{font-size:1.05rem;margin:2rem 0 .5rem}
+h2 small,.dim,footer{color:var(--dim);font-weight:400}
+table{border-collapse:collapse;margin:.7rem 0;font-variant-numeric:tabular-nums}
+footer{padding:1rem 1.5rem}
+"""
+_PRINT: Final = """
+body{font-size:11px;background:#fff}
+header{padding:.5rem 0;background:none}
+main{max-width:none;padding:0}
+figure,tr,.cards,.sentences{break-inside:avoid}
+h2,h3{break-after:avoid}
+*{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+"""
