@@ -1,3 +1,48 @@
 """ctxtui: a debugger for the LLM context window."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Not imported when it runs: `typing` alone would take longer than all of this.
+    from collections.abc import Sequence
+    from os import PathLike
+    from typing import Any
+
 __version__ = "0.1.0"
+
+
+def record(
+    function: Any = None,
+    *,
+    session: str = "",
+    thread: str = "",
+    tags: Sequence[str] = (),
+    folder: str | PathLike[str] | None = None,
+) -> Any:
+    """Record what this program asks models, byte for byte, from now on: every request that goes by httpx (the SDKs of
+    Anthropic and OpenAI, sync, async or streamed, and what is built on them), with its answer and times.
+
+        import ctxtui
+        ctxtui.record(session="nightly")            # to the program's end, or to .stop()
+
+        with ctxtui.record(session="a run") as run:  # here only
+            ...
+        print(run.path)
+
+        @ctxtui.record(session="my agent")          # while the function runs
+        def agent(): ...
+
+    `session` names it (default: one of its own; inside another recording: that one's), and goes on where a recording
+    of that name is there; `thread` is the line of context (default: told by how a conversation begins), `tags` go with
+    it, `folder` is where its file goes (default: where ctxtui looks). ``ctxtui open SESSION`` shows it, also while it
+    grows. Nothing is changed, nobody waits, keys are written nowhere, and a fault of ctxtui's raises nothing.
+    """
+    return _in_process("record")(function, session=session, thread=thread, tags=tags, folder=folder)
+
+
+def _in_process(name: str) -> Any:
+    # Imported here, and by its name: whoever only wants the version loads nothing.
+    from importlib import import_module
+
+    return getattr(import_module("ctxtui.services.attach.in_process"), name)

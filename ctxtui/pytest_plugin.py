@@ -1,15 +1,17 @@
-"""The pytest fixture `ctxtui_check`: an agent's test holds the recording of its run against limits.
+"""The pytest fixtures `ctxtui_record` and `ctxtui_check`: an agent's test records its run, and holds it against limits.
 
-    def test_the_agent_stays_small(ctxtui_check):
-        figures = ctxtui_check("run.jsonl", max_context="100k", min_cache_read="30%", max_rewrites=2, max_cost=1)
+    def test_the_agent_stays_small(ctxtui_record, ctxtui_check):
+        run_the_agent()
+        figures = ctxtui_check(ctxtui_record.path, max_context="100k", min_cache_read="30%", max_rewrites=2, max_cost=1)
         assert figures.calls < 40
 
-pytest finds it by its entry point once ctxtui is installed. Nothing of ctxtui is imported before the fixture is used.
+pytest finds them by their entry point once ctxtui is installed. Nothing of ctxtui is imported before one is used.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +19,7 @@ import pytest
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.limits import Figures
+    from ctxtui.services.attach.in_process import Recording
 
 
 class ContextCheck(Protocol):
@@ -38,6 +41,15 @@ class ContextCheck(Protocol):
 
         Amounts may be written as on the command line (``"100k"``, ``"30%"``). Returns the recording's figures.
         """
+
+
+@pytest.fixture
+def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recording]:
+    """Records what the test asks models, into its own folder; `path` is the recording (see `ctxtui.record`)."""
+    import ctxtui
+
+    with ctxtui.record(session=request.node.name, folder=tmp_path) as recording:
+        yield recording
 
 
 @pytest.fixture

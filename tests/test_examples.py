@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 
+from ctxtui.offline import Provider, Server, offline
+from ctxtui.offline.local.servers import Local, LocalModel
+from ctxtui.offline.script import parse_script
 from examples.bridge.figures import SCHEMAS
 from examples.bridge.rounds import rounds
 from examples.bridge.server import Files, stub
+from examples.musume import game, screens
+from examples.musume.agent import marked
+from examples.musume.sample import written
 from examples.pedroceli import repository
 from examples.pedroceli.job import steps
 from examples.pedroceli.toolchain import Repository
+from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import environment
+
+__all__ = ["ctxtui", "home"]
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
+Quick = Callable[..., dict[str, Any]]
 
 
 def ran(home: Path, name: str, *arguments: str, code: int = 0) -> dict[str, Any]:
@@ -30,6 +43,38 @@ def ran(home: Path, name: str, *arguments: str, code: int = 0) -> dict[str, Any]
     done = subprocess.run(told, cwd=ROOT, capture_output=True, text=True, env=environment(home), timeout=300)
     assert done.returncode == code, done.stderr[-3000:]
     return json.loads(done.stdout) if done.stdout else {"error": done.stderr}
+
+
+@pytest.fixture
+def quick(ctxtui: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Quick:
+    """Runs an example in this process: `ctxtui` without a new interpreter, the offline provider in a thread."""
+
+    def told(*arguments: str, cwd: Path, ok: Iterable[int] = (0,), loud: bool = False) -> str:
+        monkeypatch.chdir(cwd)
+        monkeypatch.setenv("PWD", str(cwd))
+        found = ctxtui(*arguments)
+        assert found.code in set(ok), found.err[-3000:]
+        return found.out
+
+    @contextmanager
+    def served(folder: Path, lines: Sequence[Any], *options: str) -> Iterator[dict[str, str]]:
+        window = int(options[-1]) if options else 0
+        local = Local("lm studio", (LocalModel(window=window),)) if window else None
+        script = parse_script("\n".join(map(json.dumps, lines)))
+        with offline(Server(Provider(playback=script), local=local)) as running:
+            yield {"url": running.url, "openai_url": running.openai_url}
+
+    def run(name: str, *arguments: str) -> dict[str, Any]:
+        example = importlib.import_module(f"examples.{name}.__main__")
+        monkeypatch.setattr("examples.kit.ctxtui", told)
+        monkeypatch.setattr(example, "offline", served)
+        folder = str(tmp_path / f"work-{name}")
+        monkeypatch.setattr(sys, "argv", [name, "--folder", folder, "--json", *arguments])
+        assert example.main() == 0
+        found: dict[str, Any] = json.loads(capfd.readouterr().out)
+        return found
+
+    return run
 
 
 def ours(found: dict[str, Any], claim: str) -> str:
@@ -92,8 +137,8 @@ def test_a_hundred_rounds_are_scripted() -> None:
     assert len(set(names)) == 10 and names.count("get_file_contents") == 12
 
 
-def test_a_bridge_of_a_few_rounds(tmp_path: Path) -> None:
-    found = ran(tmp_path, "bridge", "--rounds", "7", "--servers", "memory", "--under", "hybrid")
+def test_a_bridge_of_a_few_rounds(quick: Quick, tmp_path: Path) -> None:
+    found = quick("bridge", "--rounds", "7", "--servers", "memory", "--under", "hybrid")
     assert ours(found, "metadata, hybrid").startswith("7 7 11 True ")
     assert ours(found, "schemas of memory").startswith("9 tools, ") and "less" not in ours(found, "last prompt, hybrid")
     assert len(json.loads((tmp_path / "work-bridge" / "hybrid" / "memory.json").read_text())["entities"]) == 3
@@ -136,8 +181,8 @@ def test_the_toolchain_tells_of_the_repository_as_it_is(tmp_path: Path) -> None:
     assert told == ["ok", "2 files changed", "FAIL", "ok", "1 files changed"]
 
 
-def test_a_job_in_a_small_window(tmp_path: Path) -> None:
-    found = ran(tmp_path, "pedroceli", "--windows", "16384", "--entities", "4")
+def test_a_job_in_a_small_window(quick: Quick, tmp_path: Path) -> None:
+    found = quick("pedroceli", "--windows", "16384", "--entities", "4")
     assert ours(found, "16k: how it ended") == "done, 11 rounds"
     assert ours(found, "16k: usable, 75 %") == "12,288"
     assert ours(found, "16k: their worked example") == "10,296 too many"
@@ -165,3 +210,97 @@ def test_jobs_in_both_windows(tmp_path: Path) -> None:
         assert ours(found, f"{name}: strategy") == "by task"
         share = int(ours(found, f"{name}: largest call, of the window").split()[0])
         assert 40 < share < 75, window
+
+
+# Musume
+
+
+def test_a_screen_is_compacted_and_a_turn_becomes_the_lines_of_the_document(tmp_path: Path) -> None:
+    texts = {
+        name: path.read_text() for name, path in written(tmp_path / "texts", EXAMPLES / "musume/cures.toml").items()
+    }
+    assert texts["small_turn"] == (
+        "Turn turn_000004 (2025-11-01T18:14:22)\n"
+        "Buttons: Archive, Profile, Titles, Trophy Room, Friends, Options, Comics, Secrets, Jukebox, Gallery, Mission, "
+        "Notices, Presents, Support, Serial Code, Info button, Back button, Story menu button, Home menu button, "
+        "Race menu button, Scout menu button\n"
+        "Menu: tab=Menu, available=[Jukebox, Menu, Training, Race]\nScrollbar: none"
+    )
+    assert texts["small_button"] == '{"name":"Archive","meta":"hint=RECOMMENDED","region":"primary"}'
+    small = json.loads(texts["small_screen"])
+    assert small["menu_state"] == {"tab": "Menu", "available": ["Jukebox", "Menu", "Training", "Race"]}
+    assert len(texts["small_turn"]) < 0.03 * len(texts["turn"]), "98 %, counted in tokens"
+
+
+def test_a_button_is_found_by_name_and_memory_keeps_its_budget(tmp_path: Path) -> None:
+    (tmp_path / "todo.md").write_text("x" * 400)
+    memory = game.Memory(tmp_path, 150, lambda text: len(text) // 4)
+    play = game.Game(memory)
+    play.seen = screens.screen(4)
+    assert play.do("pressButton", {"name": "Archive"}) == "pressed Archive"
+    assert play.pressed == [("Archive", [40 + 193 // 2, 180 + 49 // 2])], "by bounds that the agent never read"
+    assert play.do("pressButton", {"name": "Shop"}) == "Error: no button 'Shop' on this screen."
+    refused = play.do("createMemoryFile", {"path": "run.yaml", "content": "y" * 300})
+    assert refused == (
+        "Error: run.yaml would take 75 tokens and all memory 175; the budget is 150. "
+        "Shorten todo.md (100 tokens) by 25, or delete a file."
+    )
+    assert [*memory.texts()] == ["todo.md"]
+    assert play.do("writeMemoryFile", {"path": "run.yaml", "content": ""}).startswith("Error: there is no run.yaml")
+    assert (
+        play.do("writeMemoryFile", {"path": "todo.md", "content": "y" * 200})
+        == "todo.md: 50 tokens, all memory 50 of 150"
+    )
+    assert play.do("deleteMemoryFile", {"path": "todo.md"}) == "todo.md is deleted" and not memory.texts()
+    assert play.do("createMemoryFile", {"path": "../x", "content": ""}).startswith("Error: ../x is no name")
+
+
+@pytest.mark.parametrize(
+    ("manner", "places"), [("", []), ("written", ["s0", "m3", "m8"]), ("layout", ["s0", "s1", "m7"])]
+)
+def test_where_the_breakpoints_stand(manner: str, places: list[str]) -> None:
+    def text(words: str) -> dict[str, Any]:
+        return {"type": "text", "text": words}
+
+    history = [
+        {"role": "user", "content": [text(str(n)), {"type": "thinking", "thinking": "", "signature": ""}]}
+        for n in range(9)
+    ]
+    request: dict[str, Any] = {"system": [text("a"), text("b")], "messages": history}
+    marked(request, manner)
+    found = [f"s{n}" for n, block in enumerate(request["system"]) if "cache_control" in block]
+    found += [f"m{n}" for n, one in enumerate(request["messages"]) if any("cache_control" in b for b in one["content"])]
+    assert found == places
+    assert "cache_control" not in json.dumps(history), "what is remembered has no breakpoints"
+
+
+def test_turns_of_the_authors_agent(quick: Quick, ctxtui: Run, tmp_path: Path) -> None:
+    found = quick("musume", "--turns", "4", "--under", "breakpoints", "--summarize-at", "18000")
+    logs = sorted((tmp_path / "work-musume" / "breakpoints" / "logs").iterdir())
+    told = [json.loads(path.read_text()) for path in logs]
+    assert [path.name for path in logs] == [f"turn_{n:06}.json" for n in range(1, 5)]
+    assert [one["composition"]["history_messages"] for one in told] == [0, 2, 4, 2], "summed up before the fourth turn"
+    assert told[3]["summarizations"][0]["tokens_before"] > 18_000 > told[3]["summarizations"][0]["tokens_after"]
+    assert told[2]["usage"]["cache_creation_input_tokens"] > 0 and "%" in ours(
+        found, "read from the cache, breakpoints"
+    )
+    session = ctxtui("show", found["sessions"]["breakpoints"], "--json").json["session"]
+    assert {"button", "menu", "memory text"} <= {row["label"] for row in session["labels"]} and session["calls"] == 5
+
+
+@pytest.mark.slow
+def test_what_cures_and_breakpoints_come_to(tmp_path: Path) -> None:
+    found = ran(tmp_path, "musume")
+    assert ours(found, "a turn that is over (priority 2)").endswith("98 % less")
+    less = {
+        name: int(ours(found, f"a turn costs, {name}").split(", ")[1].split()[0])
+        for name in ("breakpoints", "cures", "cures and breakpoints", "layout")
+    }
+    assert less["breakpoints"] < 20 and less["cures and breakpoints"] < less["cures"] < less["layout"]
+    read = {
+        name: int(ours(found, f"read from the cache, {name}").split()[0])
+        for name in ("cures and breakpoints", "layout")
+    }
+    assert read["cures and breakpoints"] < 10 and 40 <= read["layout"] <= 60, "what the authors expected"
+    for name, path in found["sessions"].items():
+        assert shown(tmp_path, path)["session"]["threads"] == 1, name

@@ -61,3 +61,22 @@ def test_a_baseline_is_what_the_command_line_wrote(
 def test_pytest_finds_the_plug_in_by_its_entry_point() -> None:
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
     assert project["project"]["entry-points"]["pytest11"] == {"ctxtui": "ctxtui.pytest_plugin"}
+
+
+def test_a_test_records_what_it_asks_and_holds_it_against_limits(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import httpx2
+
+        ANSWER = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
+                  "stop_reason": "end_turn", "usage": {"input_tokens": 500, "output_tokens": 5}}
+
+        def test_it(ctxtui_record, ctxtui_check):
+            transport = httpx2.MockTransport(lambda request: httpx2.Response(200, json=ANSWER))
+            with httpx2.Client(transport=transport) as client:
+                asked = {"model": "claude-sonnet-4-5", "messages": [{"role": "user", "content": "hoi"}]}
+                client.post("https://api.anthropic.com/v1/messages", json=asked)
+            assert ctxtui_check(ctxtui_record.path, max_context=1000).calls == 1
+        """
+    )
+    project.runpytest("-p", "ctxtui.pytest_plugin").assert_outcomes(passed=1)

@@ -40,7 +40,7 @@ def latencies(calls: Iterable[Call]) -> list[Latency]:
 def _row(index: int, calls: list[Call]) -> Latency:
     took = [seconds for call in calls if (seconds := _took(call)) is not None]
     first = [seconds for call in calls if (seconds := _first(call)) is not None]
-    output = [call.usage.output for call in calls if call.usage is not None]
+    output = [call.output for call in calls if call.usage is not None]
     return Latency(
         STEPS[index],
         STEPS[index + 1] if index + 1 < len(STEPS) else None,

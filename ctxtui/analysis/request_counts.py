@@ -5,6 +5,7 @@ from __future__ import annotations
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import NextRequest, Weigh
 from ctxtui.analysis.figures import lacking
+from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
@@ -37,7 +38,14 @@ def _left_out(context: Context) -> list[int]:
     calls that nothing answers, and in Anthropic's dialect thinking without a signature."""
     found = context.unanswered
     if context.dialect == ANTHROPIC:
-        found += [p for p in context.thinking if not is_signed(context.items[p].block.value())]
+        found += [p for p in context.thinking if not _is_signed(context, context.items[p].block)]
+    return found
+
+
+def _is_signed(context: Context, block: Block) -> bool:
+    found = context.said.signed.get(block.digest)
+    if found is None:
+        found = context.said.signed[block.digest] = is_signed(block.value())
     return found
 
 

@@ -6,6 +6,7 @@ session and writes lines. A fault of it is told when the run ends and never reac
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.attach.decoding import Unpacker, unpacker
-from ctxtui.attach.lines import digest, line, text_of
+from ctxtui.attach.lines import Bodies, digest, line, text_of
 from ctxtui.attach.masks import Fields, mask_for, shown, shown_url
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
@@ -140,10 +141,32 @@ class Recorder:
         self._open: dict[str, _Recorded] = {}
         self._tapes: dict[str, Tape] = {}
         self._faults: list[str] = []
+        self._prefix = run.run
+        self._numbers = itertools.count(1)
         self.exchanges = 0
         """Exchanges that were written down so far."""
+        self.closed = False
+        """Whether it was told to close."""
+        self._begin()
+
+    def _begin(self) -> None:
         self._thread = threading.Thread(target=self._work, name="ctxtui recorder", daemon=True)
         self._thread.start()
+
+    def next_name(self) -> str:
+        """A name for an exchange that no other one has."""
+        return f"{self._prefix}.{next(self._numbers)}"
+
+    def begin_anew(self) -> None:
+        """In a child process after a fork: what waited is the parent's to write; the thread is only there."""
+        self._queue.clear()
+        self._wake, self._waiting = threading.Event(), 0
+        self._prefix = new_run()
+        self._open.clear()
+        for tape in self._tapes.values():
+            # The parent goes on from them.
+            tape.bodies = Bodies()
+        self._begin()
 
     def put(self, news: News) -> None:
         """Something happened. Never raises, never waits."""
@@ -158,7 +181,7 @@ class Recorder:
 
     def close(self, seconds: float = 5.0) -> None:
         """Write what waits, for at most so many seconds."""
-        self._stop = True
+        self._stop = self.closed = True
         self._wake.set()
         self._thread.join(seconds)
         if self._thread.is_alive():

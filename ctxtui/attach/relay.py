@@ -8,7 +8,6 @@ that came.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -89,18 +88,17 @@ class _Side:
 
 @dataclass(slots=True)
 class Relay:
-    """Serves on loopback. `tell` hears of everything that goes by (it must not wait or raise); `run` begins the names
-    of exchanges. With `named` the first step of a path names the provider, else there is one."""
+    """Serves on loopback. `tell` hears of everything that goes by (it must not wait or raise), each exchange under a
+    `name` of its own. With `named` the first step of a path names the provider, else there is one."""
 
     upstreams: Sequence[Upstream]
     tell: Callable[[News], None]
-    run: str
+    name: Callable[[], str]
     _: KW_ONLY
     named: bool = False
     clock: Callable[[], float] = time.time
     port: int = 0
     _server: asyncio.Server | None = None
-    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self, port: int = 0) -> None:
@@ -134,10 +132,6 @@ class Relay:
             writer.transport.abort()
         finally:
             self._tasks.discard(task)
-
-    def next_name(self) -> str:
-        """A name for an exchange."""
-        return f"{self.run}.{next(self._numbers)}"
 
 
 class _Connection:
@@ -278,7 +272,7 @@ class _Exchange:
 
     def begin(self, method: str) -> None:
         """Tell of the request's head."""
-        self.x, self.method = self.relay.next_name(), method
+        self.x, self.method = self.relay.name(), method
         url = f"{self.upstream.origin}{self.target}"
         self.relay.tell(Begun(x=self.x, at=self.relay.clock(), method=method, url=url, fields=self.head.fields))
 

@@ -104,6 +104,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
             ),
+            CommandEntry("proxy", "ctxtui.cli.agent.proxy:proxy", "Stand between programs and providers: off ends it."),
             CommandEntry(
                 "offline",
                 "ctxtui.cli.manage.offline:offline",

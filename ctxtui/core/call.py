@@ -25,6 +25,10 @@ TOOL_USE_INPUT: Final = "tool_use_input"
 """In `Call.extra`: tokens of input that a report gives apart as brought by the provider's own tools (Gemini)."""
 
 
+ANSWER_LEAST: Final = "answer_least"
+"""In `Call.extra`: tokens that the recorded answer comes to at least, where the report is one of its beginning."""
+
+
 class Fidelity(StrEnum):
     """How completely a call is known."""
 
@@ -116,3 +120,18 @@ class Call:
         """Tokens of input as whoever wrote the recording worked them out; None where it gives no such figure."""
         found = self.extra.get(ESTIMATED_INPUT)
         return found if isinstance(found, int) and found > 0 and self.usage is None else None
+
+    @property
+    def answered_in_part(self) -> bool:
+        """Whether the report was made before the answer was whole: `output` is then the least that it can be."""
+        return self.usage is not None and not self.usage.output_final
+
+    @property
+    def output(self) -> int:
+        """Tokens of the answer: those reported, 0 without a report; where the report is one of its beginning, what is
+        on record of the answer counts, if that is more."""
+        if self.usage is None:
+            return 0
+        least = self.extra.get(ANSWER_LEAST)
+        known = least if isinstance(least, int) and not self.usage.output_final else 0
+        return max(self.usage.output, known)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, TOOL, Block, Item
@@ -64,11 +65,13 @@ def lifetimes(request: Request) -> dict[int, str]:
     return {item: str(value.get("ttl") or "") if isinstance(value, dict) else "" for item, value in named}
 
 
+@lru_cache(maxsize=256)
 def is_call(kind: str) -> bool:
     """Whether a block of `kind` asks for something that another block answers."""
     return (kind.endswith(_CALLS) or kind in _ODD_CALLS) and kind not in _ALONE
 
 
+@lru_cache(maxsize=256)
 def is_result(kind: str) -> bool:
     """Whether a block of `kind` answers a call."""
     return kind.endswith(_RESULTS) or kind in _ODD_RESULTS
@@ -76,11 +79,14 @@ def is_result(kind: str) -> bool:
 
 class SaidOnce:
     """What was read out of blocks already, by their digests: their content; the lines about tests and errors in a
-    result; and how often each text stands among the first `counted` blocks of the context."""
+    result; whether thinking is signed; and how often each text stands among the first `counted` blocks of the context.
+    `summaries` are the facts of stretches, by what they are called and the positions."""
 
     def __init__(self) -> None:
         self.readings: dict[str, BlockContent] = {}
         self.outcomes: dict[str, tuple[list[str], list[str]]] = {}
+        self.signed: dict[str, bool] = {}
+        self.summaries: dict[tuple[str, tuple[int, ...]], str] = {}
         self.texts = Counter[str]()
         self.counted = 0
 
@@ -125,6 +131,7 @@ class Context:
         """Repairs that were made of it: the same one is asked for again with every further edit."""
         self._places: dict[str, list[int]] = {}
         self._occurrence: list[int] = []
+        self._targets: dict[int, Target] = {}
         self._ids: dict[str, list[int]] = {}
         self._open: dict[str, int] = {}
         self.said = SaidOnce()
@@ -171,11 +178,13 @@ class Context:
 
     def target(self, position: int) -> Target:
         """What an edit of the block at `position` is about."""
-        digest = self.items[position].block.digest
-        block = self.items[position].block
-        side = CALL if is_call(block.kind) else ANSWER if is_result(block.kind) else ""
-        id_ = f"{side} {self._id(block)}" if side else ""
-        return Target(digest, self._occurrence[position], id_)
+        found = self._targets.get(position)
+        if found is None:
+            block = self.items[position].block
+            side = CALL if is_call(block.kind) else ANSWER if is_result(block.kind) else ""
+            id_ = f"{side} {self._id(block)}" if side else ""
+            found = self._targets[position] = Target(block.digest, self._occurrence[position], id_)
+        return found
 
     def stands_twice(self, position: int) -> bool:
         """Whether another block says the same as the one at `position`."""

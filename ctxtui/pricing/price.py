@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final
 
-from ctxtui.core.call import Call
+from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.rates import Rates, rates
@@ -34,7 +34,7 @@ COUNTED: Final = "count_tokens"
 """Stop reason of a request that only counts: it costs nothing (facts §1)."""
 
 _PRICED_BY: Final = (
-    "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations",
+    "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations", ANSWER_LEAST,
 )  # fmt: skip
 """What of `Call.extra` decides a price."""
 
@@ -82,13 +82,13 @@ def _cost(usage: Usage, by: Rates, other: float = 0.0) -> Cost:
 
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """What `call` costs by list price at its own time and on the terms that its record names; None where it has no
-    report or its model no price."""
+    report or its model no price. An answer that is reported in part costs at least what is known of it."""
     usage = call.usage
     if usage is None:
         return None
     if call.stop_reason == COUNTED:
         return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
-    billed = _billed_units(usage, call.extra)
+    billed = _billed_units(replace(usage, output=call.output), call.extra)
     found = call_rates(call, table)
     if found is None:
         return None
@@ -124,7 +124,8 @@ def uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """What `call` would have cost had nothing been read from the cache or written to it; None as for `price_call`."""
     if call.usage is None:
         return None
-    plain = Usage(fresh=call.usage.input, output=call.usage.output, has_cache=False)
+    used = call.usage
+    plain = Usage(fresh=used.input, output=used.output, output_final=used.output_final, has_cache=False)
     return price_call(replace(call, usage=plain), table)
 
 

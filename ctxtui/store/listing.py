@@ -89,7 +89,10 @@ def spending(conn: sqlite3.Connection, ids: Iterable[str]) -> dict[str, list[Sto
     for id_ in ids:
         rows = conn.execute(
             "SELECT c.id, t.id, coalesce(c.fresh + c.cache_read + c.write_5m + c.write_1h + c.write_30m + c.write_12h,"
-            " 0), coalesce(c.cache_read, 0), coalesce(c.output, 0), coalesce(c.cost, nullif(c.reported_cost, 0)),"
+            " 0), coalesce(c.cache_read, 0),"
+            " max(coalesce(c.output, 0), CASE WHEN c.output_final = 0 AND json_valid(c.extra)"
+            " THEN coalesce(json_extract(c.extra, '$.answer_least'), 0) ELSE 0 END),"
+            " coalesce(c.cost, nullif(c.reported_cost, 0)), coalesce(c.output_final, 1) = 0,"
             " c.fidelity = 'totals only'"
             " OR CASE WHEN json_valid(c.extra) THEN json_extract(c.extra, '$.purpose') != '' END"
             " FROM calls c JOIN threads t ON t.key = c.thread JOIN sessions s ON s.key = c.session"
@@ -99,7 +102,15 @@ def spending(conn: sqlite3.Connection, ids: Iterable[str]) -> dict[str, list[Sto
         threads = [py_text(row[1]) for row in rows]
         main = MAIN if MAIN in threads else next(iter(threads), "")
         found[id_] = [
-            StoredSpending(py_text(row[0]), "" if thread == main else f"~{thread}" if row[6] else thread, *row[2:6])
+            StoredSpending(
+                id=py_text(row[0]),
+                side="" if thread == main else f"~{thread}" if row[7] else thread,
+                input=row[2],
+                cache_read=row[3],
+                output=row[4],
+                usd=row[5],
+                partial=bool(row[6]),
+            )
             for row, thread in zip(rows, threads, strict=True)
         ]
     return found

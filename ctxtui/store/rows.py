@@ -69,10 +69,11 @@ class SessionRow:
     subscription: bool = False
 
 
-class StoredSpending(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSpending:
     """What a stored call comes to: tokens (0 without a report) and USD (None: not known). `side` is the id of its
     thread, "" for the one that its session is opened at; behind ``~`` where the client made the call for itself and not
-    a subagent."""
+    a subagent. `partial`: the answer is reported in part, what its beginning came to or what is known of it counts."""
 
     id: str
     side: str
@@ -80,6 +81,7 @@ class StoredSpending(NamedTuple):
     cache_read: int
     output: int
     usd: float | None
+    partial: bool = False
 
 
 class Glance(NamedTuple):

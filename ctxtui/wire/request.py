@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from ctxtui.core.answer_least import in_part
 from ctxtui.core.block import Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
@@ -90,5 +91,6 @@ class Response:
         return total
 
     def broken(self, error: str = "") -> Response:
-        """This answer as the part of one that broke off."""
-        return replace(self, complete=False, error=error or self.error)
+        """This answer as the part of one that broke off: a report that it has was made before its end."""
+        usage, extra = in_part(self.usage, self.extra, (item.block for item in self.items))
+        return replace(self, complete=False, error=error or self.error, usage=usage, extra=extra)

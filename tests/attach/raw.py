@@ -62,7 +62,7 @@ async def raw_provider(handle: Answer | None = None) -> AsyncIterator[RawProvide
 async def relayed(port: int, folder: Path, session: str = "s", **more: object) -> AsyncIterator[tuple[Relay, Recorder]]:
     """A relay to the provider on `port`, and what it records."""
     recorder = Recorder(Run(folder, "r", session))
-    relay = Relay([Upstream("anthropic", f"http://127.0.0.1:{port}")], recorder.put, "r", **more)  # type: ignore[arg-type]
+    relay = Relay([Upstream("anthropic", f"http://127.0.0.1:{port}")], recorder.put, recorder.next_name, **more)  # type: ignore[arg-type]
     await relay.start()
     try:
         yield relay, recorder

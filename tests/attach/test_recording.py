@@ -146,10 +146,10 @@ def test_bodies_told_by_others_are_read_as_they_were(given_: list[bytes]) -> Non
     for n, one in enumerate(given_):
         data = b'{"model":"m","max_tokens":1,"messages":[{"role":"user","content":%b}]}'
         full = data % json.dumps(one.decode(), ensure_ascii=False).encode()
-        told = bodies.told(f"x{n}", full, full, "")
-        lines.append(json.dumps({"x": f"x{n}", "at": 1.0, "asked": {"url": URL, "body": told}}).encode())
-        lines.append(json.dumps({"x": f"x{n}", "at": 2.0, "answered": {"status": 200}}).encode())
-        lines.append(json.dumps({"x": f"x{n}", "at": 2.0, "ended": True}).encode())
+        told = bodies.told(f"r.{n}", full, full, "")
+        lines.append(json.dumps({"x": f"r.{n}", "at": 1.0, "asked": {"url": URL, "body": told}}).encode())
+        lines.append(json.dumps({"x": f"r.{n}", "at": 2.0, "answered": {"status": 200}}).encode())
+        lines.append(json.dumps({"x": f"r.{n}", "at": 2.0, "ended": True}).encode())
     session = read(b"\n".join(lines), "s.jsonl")
     assert session.skipped == []
     said = [session.tree[call.raw_head].block.body for call in session.calls.values()]

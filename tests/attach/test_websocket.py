@@ -25,7 +25,7 @@ CREATE = {"type": "response.create", "model": "gpt-5.6", "store": False, "stream
 async def test_frames_are_passed_on_and_recorded(tmp_path: Path, packed: int) -> None:
     async with serving() as running:
         recorder = Recorder(Run(tmp_path, "r", "s"))
-        relay = Relay([Upstream("openai", running.openai_url)], recorder.put, "r")
+        relay = Relay([Upstream("openai", running.openai_url)], recorder.put, recorder.next_name)
         await relay.start()
         headers = {"authorization": "Bearer sk-secret-0123456789", "openai-beta": "responses_websockets=2026-02-06"}
         heard: list[dict[str, object]] = []

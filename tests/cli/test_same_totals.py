@@ -66,6 +66,7 @@ def said_alike(ctxtui: Run, path: Path) -> dict[str, object]:
     (mine,) = [one for one in listed if one["path"] == str(path)]
     assert flat(mine["totals"]) == pytest.approx(flat(totals))
     assert mine["calls"] == totals["calls"] and mine["cost_usd"] == pytest.approx(totals["cost_usd"])
+    assert cost["partial_calls"] == totals["partial_calls"] == ctxtui("why", path, "--json").json["partial_calls"]
     said_by_the_header(path, totals, plain(row(home, 160, 0.0)))
     return totals
 
@@ -93,7 +94,7 @@ def said_by_the_header(path: Path, totals: dict[str, object], home: str) -> None
     assert study.totals is not None and flat(study.totals.as_fields()) == pytest.approx(flat(totals))
     scene = study.scene(known.thread, len(known.calls) - 1)
     made = header.header(scene, "recorded", known.spent[-1], True)
-    made = replace(made, partial=known.unpriced[-1] > 0, totals=study.totals)
+    made = replace(made, partial=known.lacking[-1] > 0, totals=study.totals)
     text = plain(header.draw(made, 160))
     for figure in figures_of(totals):
         assert figure in text, text
@@ -104,7 +105,10 @@ def said_by_the_header(path: Path, totals: dict[str, object], home: str) -> None
 def figures_of(totals: dict[str, object]) -> list[str]:
     """The money as a screen says it: the main thread's, then the whole where there is more."""
     parts = [totals["main"], *([totals] if totals["subagents"]["calls"] else [])]  # type: ignore[index]
-    return [numbers.least(one["cost_usd_at_least"], one["unpriced_calls"] > 0) for one in parts]  # type: ignore[index]
+    return [
+        numbers.least(one["cost_usd_at_least"], one["unpriced_calls"] + one["partial_calls"] > 0)  # type: ignore[index]
+        for one in parts
+    ]
 
 
 def test_a_session_with_subagents_says_both_sums_everywhere(ctxtui: Run, tmp_path: Path) -> None:
@@ -120,6 +124,42 @@ def test_where_a_price_is_missing_the_least_is_said_everywhere(ctxtui: Run, tmp_
     assert found["main"]["cost_usd"] is not None  # type: ignore[index]
     listed = ctxtui("sessions", path.parent, "--figures").out
     assert "≥$" in listed and "unknown" not in listed
+
+
+def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui: Run, tmp_path: Path) -> None:
+    path = tmp_path / "part.jsonl"
+    # As Claude Code wrote them down for months: the report of a message's start, and no stop reason.
+    records = [json.loads(line) for line in lines(ClaudeCode().turns(3)).splitlines()]
+    answers = [one["message"] for one in records if one["type"] == "assistant"]
+    for one in answers[:-1]:
+        one["stop_reason"], one["usage"]["output_tokens"] = None, 1
+    path.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in records))
+    found = said_alike(ctxtui, path)
+    calls = load(path).session.calls.values()
+    assert found["partial_calls"] == sum(call.answered_in_part for call in calls) == len(calls) - 1
+    assert found["cost_usd"] is None and found["cost_usd_at_least"] > 0 and found["unpriced_calls"] == 0  # type: ignore[operator]
+    assert found["tokens"] == sum(call.usage.input + call.output for call in calls if call.usage)
+    assert all(call.output > 1 for call in calls)
+    assert "≥$" in ctxtui("sessions", path.parent, "--figures").out
+    for words in (["cost", path], ["why", path], ["show", path]):
+        assert "≥ $" in ctxtui(*words).out, words
+    told = ctxtui("why", path).out
+    assert f"{found['partial_calls']} answers in part; by our count" in told
+    checked = ctxtui("check", path, "--max-cost", "99", "--json")
+    (figures,) = (one["figures"] for one in checked.json["files"])
+    assert checked.code == 8 and figures["cost_usd"] is None and figures["partial_calls"] == found["partial_calls"]
+    threads = ctxtui("show", path, "--json", "--threads", "--phases").json
+    assert threads["threads"][0]["cost_usd"] is None and threads["threads"][0]["cost_usd_at_least"] > 0
+    assert sum(one["partial_calls"] for one in threads["phases"]["phases"]) == found["partial_calls"]
+    stored = ctxtui("import", path)
+    assert stored.code == 0, stored.err
+    assert shelf_partials() == found["partial_calls"]
+
+
+def shelf_partials() -> int:
+    """The calls with an answer in part, by the database's own rows."""
+    shelf = SessionLibrary(Settings(), Path.cwd())
+    return max(one.partial for one in shelf.stored(shelf.placed()))
 
 
 def test_a_session_without_any_price_is_unknown_and_not_nothing(ctxtui: Run, tmp_path: Path) -> None:
@@ -164,8 +204,11 @@ def test_recorded_sessions_say_the_same_sums_everywhere(ctxtui: Run, tmp_path: P
     copy.write_bytes(path.read_bytes())
     found = said_alike(ctxtui, copy)
     if "happy" in name:
-        assert (found["calls"], round(found["cost_usd"], 2)) == (406, 60.53)  # type: ignore[call-overload]
-        assert (found["main"]["calls"], round(found["main"]["cost_usd"], 2)) == (320, 53.86)  # type: ignore[index]
+        # 334 of its answers are reported at their beginning alone.
+        assert (found["calls"], found["partial_calls"], found["cost_usd"]) == (406, 334, None)
+        main = found["main"]
+        assert (main["calls"], round(main["cost_usd_at_least"], 2)) == (320, 55.79)  # type: ignore[index]
+        assert round(found["cost_usd_at_least"], 2) == 62.46  # type: ignore[call-overload]
         assert found["subagents"]["threads"] == 7  # type: ignore[index]
 
 

@@ -38,11 +38,14 @@ def readings(path: Path) -> Iterator[Reading]:
     yield Reading(CALLS, COUNT, "cost", cost["calls"])
     yield Reading(CALLS, COUNT, "why", why["calls"])
     yield Reading(CALLS, COUNT, "show", show["session"]["calls"])
-    lacks, main_lacks = cost["unpriced_calls"] > 0, cost["totals"]["main"]["unpriced_calls"] > 0
+    in_part = cost["partial_calls"] > 0
+    lacks, main_lacks = (one["unpriced_calls"] + one["partial_calls"] > 0 for one in (cost, cost["totals"]["main"]))
     yield Reading(COST, USD, "cost", cost["total_usd"], partial=lacks)
     yield Reading("calls without a price", COUNT, "cost", cost["unpriced_calls"])
     yield Reading("calls without a price", COUNT, "why", sum(why["unpriced_calls"].values()))
     yield Reading("calls without a price", COUNT, "cache", cache["unpriced_calls"])
+    for place, one in (("cost", cost), ("why", why), ("cache", cache)):
+        yield Reading("answers in part", COUNT, place, one["partial_calls"])
     yield Reading(COST, USD, "why", why["total_usd"])
     yield Reading(COST, USD, "cache", cache["cost_usd"])
     if why["total_usd"] is not None and not any(why["unpriced_calls"].values()):
@@ -69,7 +72,7 @@ def readings(path: Path) -> Iterator[Reading]:
     yield from heaviest(ran(["show", name, "--heaviest"]).out, "show --heaviest")
     lost = any(one["lost_usd"] is None for one in cache["misses"])
     yield Reading(LOST, USD, "cache", cache["lost_usd"], partial=lost)
-    yield Reading(SENT, TOKENS, "cost", cost["tokens"])
+    yield Reading(SENT, TOKENS, "cost", cost["tokens"], partial=in_part)
     yield Reading(NOW, TOKENS, "preflight", said("preflight", name)["context_tokens"])
     checked = said("check", name, "--max-context", "999M")["files"][0]["figures"]
     yield Reading(CALLS, COUNT, "check", checked["calls"])

@@ -27,8 +27,8 @@ KINDS: Final[dict[str, Callable[[Value], set[str]]]] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """`place` gives the figure `name` the value `exact`, or paints it as `shown`. `partial`: a price is missing, so
-    that the value is the least that it can be; who paints it must say so."""
+    """`place` gives the figure `name` the value `exact`, or paints it as `shown`. `partial`: a price is missing, or the
+    end of an answer, so that the value is the least that it can be; who paints it must say so."""
 
     name: str
     kind: str
@@ -55,8 +55,9 @@ def _of_one(name: str, readings: list[Reading]) -> list[str]:
     if exact:
         right = KINDS[exact[0].kind](exact[0].exact)
         if any(one.partial for one in exact):
-            right = {numbers.least(exact[0].exact, True)}
-        wrong = any(one.shown not in right for one in painted)
+            right = {f"≥{said}" for said in right if said not in ("unknown", "–")} or right
+        # Narrow columns leave the blank out.
+        wrong = any((one.shown or "").replace("≥ ", "≥") not in right for one in painted)
     else:
         wrong = len({one.shown for one in painted}) > 1
     return [f"{name}: {said}"] if wrong else []

@@ -104,13 +104,20 @@ class Missed:
 class Misses:
     """All misses of a session, dearest first: what every screen and command says of them. `calls` are those that were
     foretold and held against their reports, of which `false_alarms` were foretold to miss and did not; `usd` is what
-    the session cost in all (None: unknown) without the `unpriced` calls, which have a report and no price."""
+    the session cost in all (None: unknown) without the `unpriced` calls, which have a report and no price; of `partial`
+    calls the answer is reported in part."""
 
     found: tuple[Missed, ...]
     calls: int = 0
     false_alarms: int = 0
     usd: float | None = None
     unpriced: int = 0
+    partial: int = 0
+
+    @property
+    def at_least(self) -> bool:
+        """Whether `usd` is only the least that the session can have cost."""
+        return self.unpriced > 0 or self.partial > 0
 
     @property
     def count(self) -> int:
@@ -272,6 +279,7 @@ def misses_of(
         sum(row.alarm and not row.missed for row in finder.rows),
         sum(known) if known else None,
         len(calls) - len(known),
+        sum(call.answered_in_part for call in calls),
     )
 
 

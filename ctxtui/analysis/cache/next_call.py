@@ -63,9 +63,10 @@ class Coming:
 
 def typical_answer(calls: Sequence[Call]) -> int:
     """Tokens of a typical answer of the last calls."""
-    used = [call.usage for call in calls if call.usage is not None and call.usage.output]
+    used = [call for call in calls if call.output]
     # A partial count says less than nothing where there are whole ones.
-    outputs = [usage.output for usage in used if usage.output_final][-LAST:] or [usage.output for usage in used][-LAST:]
+    whole = [call for call in used if not call.answered_in_part]
+    outputs = [call.output for call in (whole or used)[-LAST:]]
     return round(median(outputs)) if outputs else 0
 
 

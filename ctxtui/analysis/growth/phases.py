@@ -39,8 +39,8 @@ class Start(NamedTuple):
 class Phase:
     """One phase: calls `first` to `last` (from 1). Tokens: `before` is the context of the call before it (0 for the
     first), `end` that of its last call, `peak` its largest, `sent` all input and `answered` all output in it, `usd`
-    what its calls cost: None where a price is not known (`least` is what is known), or, if not
-    `priced`, not known yet."""
+    what its calls cost: None where a price is not known or the answers of `partial` calls are reported in part (`least`
+    is what is known), or, if not `priced`, not known yet."""
 
     name: str
     first: int
@@ -53,6 +53,7 @@ class Phase:
     answered: int
     usd: float | None
     least: float | None = None
+    partial: int = 0
     own: bool = False
     priced: bool = True
 
@@ -134,6 +135,7 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
         mine, there = calls[start.call - 1 : last], sizes[start.call - 1 : last]
         costs = [cost(call) for call in mine]
         known = [usd for usd, _ in costs if usd is not None]
+        partial = sum(call.answered_in_part for call in mine)
         found.append(
             Phase(
                 start.name,
@@ -143,10 +145,11 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
                 end=there[-1],
                 peak=max(there),
                 sent=sum(there),
-                answered=sum(call.usage.output for call in mine if call.usage),
-                usd=sum(known) if len(known) == len(costs) else None,
+                answered=sum(call.output for call in mine),
+                usd=sum(known) if len(known) == len(costs) and not partial else None,
                 least=sum(known) if known else None,
                 own=start.own,
+                partial=partial,
                 priced=all(priced for _, priced in costs),
             )
         )

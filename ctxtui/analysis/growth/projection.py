@@ -116,7 +116,7 @@ def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: U
             n,
             len(group),
             more,
-            sum(call.usage.output for call in group if call.usage),
+            sum(call.output for call in group),
             sizes[n - 1],
             _paid(group, usd) if usd is not None else None,
         )
@@ -127,7 +127,7 @@ def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: U
 def _paid(group: Sequence[Call], usd: Usd) -> tuple[float, float] | None:
     given = answered = 0.0
     for call in group:
-        whole = None if call.usage is None else usd(call.usage)
+        whole = None if call.usage is None else usd(replace(call.usage, output=call.output))
         read = None if call.usage is None else usd(replace(call.usage, output=0))
         if whole is None or read is None:
             return None

@@ -19,8 +19,9 @@ class Kin:
     """One thread: `depth` below the main one, `last` of those that its parent started.
 
     `tokens` is the context of its last call, `peak` its largest (None: not known yet), `sent` all reported
-    input and `answered` all output together (None: no report). `usd` is what its calls cost: None where a price is not
-    known, or not known yet (then `priced` is False); `least` is what is known of it. `since` is the parent's call (from
+    input and `answered` all output together (None: no report), of `partial` calls only what is known of it. `usd` is
+    what its calls cost: None where that is not known, or not known yet (then `priced` is False); `least` is what is
+    known of it. `since` is the parent's call (from
     1) after which it began, 0 where times do not tell; `folds` counts its compactions.
     """
 
@@ -38,6 +39,7 @@ class Kin:
     usd: float | None
     least: float | None
     priced: bool
+    partial: int
     since: int
     folds: int
 
@@ -97,10 +99,11 @@ def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mappin
         tokens=sizes[-1] if sizes else None,
         peak=max((tokens for tokens in sizes if tokens is not None), default=None),
         sent=sum(usage.input for usage in used) if used else None,
-        answered=sum(usage.output for usage in used) if used else None,
+        answered=sum(call.output for call in calls) if used else None,
         usd=least if whole else None,
         least=least,
         priced=priced,
+        partial=sum(call.answered_in_part for call in calls),
         since=_since(session.thread_calls(parent), calls) if parent else 0,
         folds=sum(call.epoch.start in _FOLDS for call in _begun(calls)),
     )
@@ -111,7 +114,7 @@ def _spent(calls: Sequence[Call], costs: Mapping[str, Cost | None]) -> tuple[flo
     if any(call.usage is not None and call.id not in costs for call in calls):
         return None, False, False
     total = summed(row_of(call, costs.get(call.id), "") for call in calls)
-    return total.usd, not total.unpriced, True
+    return total.usd, not total.at_least, True
 
 
 def _since(before: Sequence[Call], calls: Sequence[Call]) -> int:

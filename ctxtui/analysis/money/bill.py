@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.misses import Missed
+from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.input_split import NOTHING, Sum, split_of
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import running_of
@@ -41,10 +42,28 @@ it cost more than a read. `first writes`: input sent for the first time. `other`
 provider's own. `recorded`: calls without a list price, by the figure in their record, which cannot be split."""
 
 
+class ResidualSum(NamedTuple):
+    """Residuals of one sign: their tokens (positive) over `calls` calls, and USD at what each call's input cost."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    calls: int = 0
+
+    def plus(self, usd: float, tokens: int, calls: int = 1) -> ResidualSum:
+        """With so much more."""
+        return ResidualSum(self.usd + usd, self.tokens + tokens, self.calls + calls)
+
+
+NO_RESIDUAL: Final = ResidualSum()
+
+
 @dataclass(slots=True, kw_only=True)
 class Bill:
     """What calls cost. `parts` by name add up to `usd`; `threads` are USD by thread id; `unpriced` counts calls with a
-    report and no known price, by model; `unreported` those without any report."""
+    report and no known price, by model; `unreported` those without any report; `partial` those whose answer is reported
+    in part, and `likely` what their blocks come to by our count beyond what is charged for them here. `beyond` and
+    `short` are the residuals of the calls (`figures`): input reported beyond blocks and what is known to be missing,
+    and blocks that come to more than the report. They are no parts: their money is spread over those."""
 
     parts: dict[str, Sum] = field(default_factory=lambda: dict.fromkeys(PARTS, NOTHING))
     rewrites: list[Missed] = field(default_factory=list)
@@ -54,6 +73,15 @@ class Bill:
     priced: int = 0
     unpriced: dict[str, int] = field(default_factory=dict)
     unreported: int = 0
+    partial: int = 0
+    likely: Sum = NOTHING
+    beyond: ResidualSum = NO_RESIDUAL
+    short: ResidualSum = NO_RESIDUAL
+
+    @property
+    def at_least(self) -> bool:
+        """Whether `usd` is only the least that the calls can have cost."""
+        return bool(self.unpriced) or self.partial > 0
 
     @property
     def usd(self) -> float | None:
@@ -81,6 +109,10 @@ class Bill:
         self.in_full = self.in_full.plus(*other.in_full)
         self.priced += other.priced
         self.unreported += other.unreported
+        self.partial += other.partial
+        self.likely = self.likely.plus(*other.likely)
+        self.beyond = self.beyond.plus(*other.beyond)
+        self.short = self.short.plus(*other.short)
         for model, count in other.unpriced.items():
             self.unpriced[model] = self.unpriced.get(model, 0) + count
 
@@ -98,8 +130,35 @@ def bill(
         for number, call in enumerate(book.session.thread_calls(thread), 1):
             resent = sending.enter(call)
             if only is None or call.id in only:
-                _enter(found, call, costs.get(call.id), resent, losses.get((thread, number)))
+                cost = costs.get(call.id)
+                _enter(found, call, cost, resent, losses.get((thread, number)))
+                _leave_over(found, book, call, cost)
+                if call.answered_in_part:
+                    found.partial += 1
+                    found.likely = found.likely.plus(*_beyond(book, call, cost))
     return found
+
+
+def _leave_over(to: Bill, book: Book, call: Call, cost: Cost | None) -> None:
+    """Put the residual of `call` on the bill."""
+    usage = call.usage
+    rest = figures(book, call).residual if usage is not None else 0
+    if usage is None or not rest:
+        return
+    usd = 0.0 if cost is None else (cost.usd - cost.output - cost.other) * abs(rest) / (usage.input or 1)
+    if rest > 0:
+        to.beyond = to.beyond.plus(usd, rest)
+    else:
+        to.short = to.short.plus(usd, -rest)
+
+
+def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
+    """What the blocks of an answer come to by our count, less what is charged for it."""
+    tree, tokens = book.session.tree, 0
+    if tree.holds(call.response_head, call.sent_head):
+        tokens = sum(book.own(call.model, node) for node in tree.path(call.response_head, call.sent_head))
+    more = max(0, tokens - call.output)
+    return Sum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)
 
 
 def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Missed | None) -> None:
@@ -118,7 +177,7 @@ def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Miss
     to.priced += 1
     to.threads[call.thread] = to.threads.get(call.thread, 0.0) + usd
     if cost is None:
-        to.add(RECORDED, usd, usage.input + usage.output - lost)
+        to.add(RECORDED, usd, usage.input + call.output - lost)
         to.add(REWRITES, 0.0, lost)
         return
     split = split_of(usage, cost, resent, lost)
@@ -127,5 +186,5 @@ def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Miss
     to.add(REWRITES, more, split.rewrite.tokens)
     to.add(FIRST, *split.first)
     to.in_full = to.in_full.plus(split.carry.usd - cost.read, split.carry.tokens - usage.cache_read)
-    to.add(OUTPUT, cost.output, usage.output)
+    to.add(OUTPUT, cost.output, call.output)
     to.add(OTHER, cost.other, 0)

@@ -21,12 +21,13 @@ _CANDIDATES = 50
 @dataclass(frozen=True, slots=True)
 class DearBlock:
     """A block that was dear to carry: its first `node`, its `tokens`, what it cost in USD, in how many `calls` it was
-    sent."""
+    sent. `gone` is the call (from 1) since which it is in its thread's context no longer, 0 where it still is."""
 
     node: int
     tokens: int
     usd: float
     calls: int
+    gone: int = 0
 
 
 class ThreadCosts:
@@ -66,6 +67,16 @@ class ThreadCosts:
             sending = Sending(self._book, lambda _: self.running)
             self._resent = [sending.enter(call) for call in self.calls]
         return self._resent[index].kept
+
+    def gone(self, node: int) -> int:
+        """The call (from 1) since which the block of `node` is in the context no longer, as the record or the reports
+        show it; 0 where the last call had it."""
+        last = len(self.calls) - 1
+        there = self.stays.standing(node, last)
+        if there is None:
+            return max((stop for _, stop, _ in self.stays.stretches(node, last + 1)), default=0) + 1
+        absent = self._book.contexts.at(self.calls[last].sent_head).get(there)
+        return absent.since if absent is not None else 0
 
     def input_usd(self, node: int, since: int = 0) -> float:
         """USD that calls from `since` on took for carrying the block of `node`."""
@@ -107,4 +118,5 @@ def _heavy(places: list[tuple[ThreadCosts, int]]) -> DearBlock:
     thread, node = places[0]
     usd = sum(there.input_usd(at) for there, at in places)
     calls = sum(stop - start for there, at in places for start, stop, _ in there.ledger.read_in(at, there.ledger.done))
-    return DearBlock(node, thread.running.own(node), usd, calls)
+    gone = [there.gone(at) for there, at in places]
+    return DearBlock(node, thread.running.own(node), usd, calls, 0 if 0 in gone else gone[0])

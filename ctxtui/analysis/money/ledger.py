@@ -97,7 +97,7 @@ class CostLedger:
         counts = (usage.cache_read * scale, usage.cache_write * scale, usage.fresh * scale)
         ends = (counts[0], counts[0] + counts[1], float(total))
         rates = [usd / n if n else 0.0 for usd, n in zip((cost.read, cost.write, cost.fresh), counts, strict=True)]
-        answer = cost.output / usage.output if usage.output else 0.0
+        answer = cost.output / call.output if call.output else 0.0
         read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
         charged = Charged(read, write, (rates[0], rates[1], rates[2]), answer)
         front = missing - attached(self._book, call)

@@ -25,8 +25,8 @@ class Figures:
     call whose provider reports cache figures (None where there is but one: it had nothing to hit);
     `cache_read_of_unwritten` is the other common definition, read / (read +
     fresh), which leaves writes out. `rewrites` counts calls that paid again for what the cache had held (see
-    `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one it is not known, but that it
-    is `cost_usd_at_least`.
+    `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one, or `partial_calls` have an
+    answer that is reported in part, it is not known, but that it is `cost_usd_at_least`.
     """
 
     calls: int = 0
@@ -38,6 +38,7 @@ class Figures:
     cost_usd: float | None = None
     cost_usd_at_least: float | None = None
     unpriced_calls: int = 0
+    partial_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,10 @@ def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
         cache_read=read_ / whole if whole else None,
         cache_read_of_unwritten=read_ / (read_ + fresh) if whole and read_ + fresh else None,
         rewrites=len(bill.rewrites),
-        cost_usd=bill.usd if not unpriced else None,
+        cost_usd=None if bill.at_least else bill.usd,
         cost_usd_at_least=bill.usd,
         unpriced_calls=unpriced,
+        partial_calls=bill.partial,
     )
 
 

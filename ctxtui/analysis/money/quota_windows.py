@@ -17,12 +17,15 @@ class Used(NamedTuple):
     started: int
     tokens: int
     usd: float | None = None
+    partial: bool = False
+    """Whether its answer is reported in part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaWindow:
     """What was used from `start` (Unix seconds) for `seconds`: tokens, USD (the least it can be where calls are
-    `unpriced`), calls. `last` is when the last call in it began."""
+    `unpriced`; so are both where answers are reported in part: `partial`), calls. `last` is when the last call in it
+    began."""
 
     start: int
     seconds: int
@@ -31,6 +34,12 @@ class QuotaWindow:
     tokens: int
     usd: float | None
     unpriced: int
+    partial: int = 0
+
+    @property
+    def at_least(self) -> bool:
+        """Whether `usd` is only the least that it can be."""
+        return self.unpriced > 0 or self.partial > 0
 
     @property
     def end(self) -> int:
@@ -76,4 +85,5 @@ def _with(window: QuotaWindow, call: Used) -> QuotaWindow:
         tokens=window.tokens + call.tokens,
         usd=usd,
         unpriced=window.unpriced + int(call.usd is None and call.tokens > 0),
+        partial=window.partial + int(call.partial),
     )

@@ -18,19 +18,33 @@ _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
 
 class SpendingRow(NamedTuple):
-    """One row: USD (None: no call in it has a known price), tokens in and out, calls, and how many of them have a
-    report but no known price."""
+    """One row: USD (None: no call in it has a known price), tokens in and out, calls, how many of them have a report
+    but no known price, and of how many the answer is reported in part: their tokens and USD are the least that they
+    can be."""
 
     name: str
     usd: float | None = None
     tokens: int = 0
     calls: int = 0
     unpriced: int = 0
+    partial: int = 0
 
-    def plus(self, usd: float | None, tokens: int, calls: int, unpriced: int) -> SpendingRow:
+    @property
+    def at_least(self) -> bool:
+        """Whether `usd` is only the least that the row can cost."""
+        return self.unpriced > 0 or self.partial > 0
+
+    def plus(self, usd: float | None, tokens: int, calls: int, unpriced: int, partial: int = 0) -> SpendingRow:
         """With so much more."""
         total = self.usd if usd is None else (self.usd or 0.0) + usd
-        return SpendingRow(self.name, total, self.tokens + tokens, self.calls + calls, self.unpriced + unpriced)
+        return SpendingRow(
+            self.name,
+            total,
+            self.tokens + tokens,
+            self.calls + calls,
+            self.unpriced + unpriced,
+            self.partial + partial,
+        )
 
 
 def summed(rows: Iterable[SpendingRow], name: str = "total") -> SpendingRow:
@@ -61,8 +75,8 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     if call.usage is None:
         return SpendingRow(name, calls=1)
     usd = known_usd(call, cost)
-    tokens = call.usage.input + call.usage.output
-    return SpendingRow(name, usd, tokens, 1, int(usd is None and tokens > 0))
+    tokens = call.usage.input + call.output
+    return SpendingRow(name, usd, tokens, 1, int(usd is None and tokens > 0), int(call.answered_in_part))
 
 
 def by_category(

@@ -12,10 +12,11 @@ from ctxtui.core.call import Call
 from ctxtui.curation.price.advice import Advice
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dear:
     """A block that was dear to carry: its `category`, its tool's or first words (`label`), what says most about it
-    (`about`), its tokens, USD, and in how many calls it was sent."""
+    (`about`), its tokens, USD, and in how many calls it was sent. `gone_since`: the call (from 1) since which it is in
+    its thread's context no longer, 0 where it still is."""
 
     category: str
     label: str
@@ -23,6 +24,7 @@ class Dear:
     tokens: int
     usd: float
     calls: int
+    gone_since: int = 0
 
 
 @dataclass(slots=True, kw_only=True)

@@ -20,7 +20,8 @@ NOTHING: Final = SpendingRow("")
 @dataclass(frozen=True, slots=True)
 class SessionTotals:
     """The calls of a session's `main` thread and those of all `others`, of which `agents` threads are subagents whose
-    calls have a report. What is not priced is counted in its row: the row's USD is then the least that it can be."""
+    calls have a report. What is not priced, or reported in part, is counted in its row: the row's USD is then the least
+    that it can be."""
 
     main: SpendingRow = NOTHING
     others: SpendingRow = NOTHING
@@ -47,13 +48,15 @@ class SessionTotals:
 
 
 def row_fields(row: SpendingRow) -> dict[str, Any]:
-    """A sum as JSON names it: ``cost_usd`` is null where a price is missing, ``cost_usd_at_least`` what is known."""
+    """A sum as JSON names it: ``cost_usd`` is null where a price is missing or an answer is reported in part,
+    ``cost_usd_at_least`` what is known."""
     return {
         "calls": row.calls,
         "tokens": row.tokens,
-        "cost_usd": None if row.unpriced else row.usd,
+        "cost_usd": None if row.at_least else row.usd,
         "cost_usd_at_least": row.usd,
         "unpriced_calls": row.unpriced,
+        "partial_calls": row.partial,
     }
 
 

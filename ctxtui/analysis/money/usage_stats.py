@@ -12,8 +12,8 @@ from ctxtui.analysis.money.quota_windows import QuotaWindow
 @dataclass(slots=True, kw_only=True)
 class Usage:
     """What calls used. Tokens are whole numbers, money USD: `usd` None where no price is known, the least that it can
-    be where calls are `unpriced`. `read` of the `input` of the calls that have a report came from the cache; `lost` is
-    what misses cost more than reads."""
+    be where calls are `unpriced` or the answers of `partial` ones are reported in part. `read` of the `input` of the
+    calls that have a report came from the cache; `lost` is what misses cost more than reads."""
 
     name: str = ""
     sessions: int = 0
@@ -27,6 +27,12 @@ class Usage:
     lost: float | None = None
     compactions: int = 0
     overflows: int = 0
+    partial: int = 0
+
+    @property
+    def at_least(self) -> bool:
+        """Whether `usd` is only the least that it can be."""
+        return self.unpriced > 0 or self.partial > 0
 
     @property
     def tokens(self) -> int:

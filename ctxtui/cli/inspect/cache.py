@@ -89,6 +89,7 @@ def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
         "cost_usd": found.usd,
         "lost_usd": found.lost,
         "unpriced_calls": found.unpriced,
+        "partial_calls": found.partial,
         "written_again_tokens": found.tokens,
         "reported": found.tested,
         "tested": found.tested,

@@ -122,6 +122,7 @@ def phases(asked: ListInputs) -> dict[str, Any]:
                 "output_tokens": row.answered,
                 "cost_usd": row.usd,
                 "cost_usd_at_least": row.least,
+                "partial_calls": row.partial,
                 "named_by_user": row.own,
             }
             for row in rows
@@ -153,6 +154,7 @@ def threads(asked: ListInputs) -> list[dict[str, Any]]:
             "output_tokens": kin.answered,
             "cost_usd": kin.usd,
             "cost_usd_at_least": kin.least,
+            "partial_calls": kin.partial,
             "compactions": kin.folds,
         }
         for kin in asked.family

@@ -23,6 +23,7 @@ from ctxtui.analysis.labels.labelling import words
 from ctxtui.analysis.residual import residual
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
+from ctxtui.core.call import Call
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.settings import Settings
@@ -54,7 +55,7 @@ def as_json(
         "categories": {**got.categories, **missing, **again},
         "blocks": rows,
         "labels": _labels(segments_of(book, chosen.call.model, blocks)),
-        "reported": _usage(got.reported) if got.reported else None,
+        "reported": _usage(chosen.call, got.reported) if got.reported else None,
         "residual": got.residual,
         "residual_cause": None if left is None else {"what": left.what, "likely": left.cause, "since_call": left.since},
         "growth": [
@@ -135,7 +136,7 @@ def _label(book: Book, figure: BlockFigure) -> str:
     return book.names.label(book.session.tree[figure.node])
 
 
-def _usage(usage: Usage) -> dict[str, int | None]:
+def _usage(call: Call, usage: Usage) -> dict[str, int | bool | None]:
     split = usage.has_cache
     return {
         "input": usage.input,
@@ -143,6 +144,8 @@ def _usage(usage: Usage) -> dict[str, int | None]:
         "cache_write": usage.cache_write if split else None,
         "fresh": usage.fresh if split else None,
         "output": usage.output,
+        "output_final": usage.output_final,
+        "output_at_least": call.output,
     }
 
 

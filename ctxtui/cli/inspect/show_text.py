@@ -108,7 +108,8 @@ def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings)
     if usage:
         parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]
         told = [Span(f"{name} {numbers.tokens(n)}   ", name) for name, n in parts] if usage.has_cache else []
-        yield [*told, Span(f"answer {numbers.tokens(usage.output)}", "dim")]
+        call = chosen.call
+        yield [*told, Span(f"answer {numbers.least_tokens(call.output, call.answered_in_part)}", "dim")]
 
 
 def _composition(book: Book, chosen: ChosenCall, got: CallFigures) -> Iterator[list[Span]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import SpendingRow, by_call, by_category, by_tool, merged, summed
+from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_category, by_tool, merged, summed
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.cli.context import SessionName, config_of, opened
@@ -126,8 +126,10 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
         shared = (
             by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, account.book.names, own)
         )
-        unpriced = summed(by_call(calls, account.costs)).unpriced
-        return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=unpriced)] if unpriced else [])]
+        whole = summed(by_call(calls, account.costs))
+        if whole.partial:
+            shared = [row._replace(partial=whole.partial) if row.name == OUTPUT else row for row in shared]
+        return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=whole.unpriced)] if whole.unpriced else [])]
     namers: dict[str, Callable[[Call], str]] = {
         MODEL: lambda call: call.model or UNKNOWN,
         THREAD: lambda call: session.threads[call.thread].label or call.thread,
@@ -171,6 +173,7 @@ def as_fields(found: Spent, by: str) -> dict[str, Any]:
         "calls": total.calls,
         "tokens": total.tokens,
         "unpriced_calls": total.unpriced,
+        "partial_calls": total.partial,
         "totals": found.sums.as_fields(),
         "recorded_usd": found.recorded,
         "list_usd_where_recorded": found.listed,
@@ -182,7 +185,12 @@ def as_fields(found: Spent, by: str) -> dict[str, Any]:
 
 
 def _counts(row: SpendingRow) -> dict[str, int]:
-    return {"tokens": row.tokens, "calls": row.calls, "unpriced_calls": row.unpriced}
+    return {
+        "tokens": row.tokens,
+        "calls": row.calls,
+        "unpriced_calls": row.unpriced,
+        "partial_calls": row.partial,
+    }
 
 
 def print_text(painter: Painter, found: Spent) -> None:
@@ -201,19 +209,28 @@ def print_text(painter: Painter, found: Spent) -> None:
 
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
     unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
-    return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}", "dim")]
+    partial = f"  {row.partial:,} answer{'s' if row.partial != 1 else ''} reported in part" if row.partial else ""
+    return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}{partial}", "dim")]
+
+
+def _tokens(row: SpendingRow) -> str:
+    return numbers.least_tokens(row.tokens, row.partial > 0) if row.tokens else ""
 
 
 def _table(style: str) -> Table[SpendingRow]:
     def usd(row: SpendingRow, room: int) -> Span:
-        return Span(numbers.least(row.usd, row.unpriced > 0), style)
+        return Span(numbers.least(row.usd, row.at_least), style)
 
     return Table(
         (
             Column("", 12, usd),
             Column("", 44, lambda row, _: Span(safe_text.one_line(row.name), style), "left", gap=2),
             Column("", 14, lambda row, _: Span(f"{row.calls:,} calls" if row.calls else "", "dim")),
-            Column("", 9, lambda row, _: Span(numbers.tokens(row.tokens) if row.tokens else "", "dim")),
+            Column(
+                "",
+                9,
+                lambda row, _: Span(numbers.least_tokens(row.tokens, row.partial > 0) if row.tokens else "", "dim"),
+            ),
         ),
         mark=0,
         tail=0,

@@ -159,7 +159,7 @@ def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
 def _usage(row: Usage) -> dict[str, Any]:
     known = {**asdict(row), "read_share": row.read_share}
     known["name"] = row.name or None
-    if row.unpriced:
+    if row.at_least:
         known |= {"usd": None, "usd_at_least": row.usd}
     return known
 

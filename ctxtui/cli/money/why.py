@@ -151,6 +151,9 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "sessions": what.sessions,
         "calls": len(what.calls),
         "unpriced_calls": paid.unpriced,
+        "partial_calls": paid.partial,
+        "residual": {"beyond": paid.beyond._asdict(), "short": paid.short._asdict()},
+        "likely_more": {"usd": paid.likely.usd, "tokens": paid.likely.tokens},
         "sentence": bill.sentence(what),
     }
 

@@ -47,10 +47,14 @@ class Closure:
     def remove(self, positions: Iterable[int], because: Gone | None = None) -> None:
         """Take `positions` out, and what cannot stand without them."""
         for position in positions:
-            self._out(position, because or Gone(position))
+            if position not in self.removed:
+                self._out(position, because or Gone(position))
         while True:
+            partners, successor = self._context.partners, self._context.successor
             while self._todo:
-                self._follow(self._todo.pop())
+                position = self._todo.pop()
+                if position in partners or position - 1 in successor:
+                    self._follow(position)
             if not self._neighbours():
                 return
 
@@ -70,7 +74,8 @@ class Closure:
         message = self._context.messages[index]
         if position == message.start and message.headed:
             for part in range(message.start + 1, message.stop):
-                self._out(part, cause)
+                if part not in self.removed:
+                    self._out(part, cause)
             return
         left = self._left.get(index, message.stop - message.start - 1) - 1
         self._left[index] = left
@@ -79,8 +84,9 @@ class Closure:
 
     def _follow(self, position: int) -> None:
         """The other half of a pair, and reasoning whose successor went."""
-        cause = Gone(self.removed[position].cause, PAIR)
-        for other in self._context.partners.get(position, ()):
+        pair = self._context.partners.get(position, ())
+        cause = Gone(self.removed[position].cause, PAIR) if pair else self.removed[position]
+        for other in pair:
             self._out(other, cause)
             index = self._context.message_of[other]
             message = self._context.messages[index]

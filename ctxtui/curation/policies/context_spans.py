@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from ctxtui.core import block
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import SUMMARIZE
+from ctxtui.curation.context import Context
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.situation import PolicyContext, edit
+
+_REMEMBERED: Final = 64
+"""Stretches of a context whose facts are remembered."""
 
 
 def free_runs(situation: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:
@@ -30,9 +35,20 @@ def summarised(
 ) -> Iterator[Edit]:
     """One summary for each stretch between two positions that is larger than its summary."""
     for run in free_runs(situation, author, start, stop):
-        words = text or told(facts(situation.context, run), what)
+        words = text or _facts_of(situation.context, run, what)
         if sum(map(situation.size, run)) > tokens_of(situation, words):
             yield edit(situation, author, SUMMARIZE, run, {"text": words})
+
+
+def _facts_of(context: Context, run: Sequence[int], what: str) -> str:
+    """The facts of a stretch as text; of the same one they are drawn once while many policies are tried."""
+    key, known = (what, tuple(run)), context.said.summaries
+    words = known.get(key)
+    if words is None:
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        words = known[key] = told(facts(context, run), what)
+    return words
 
 
 def tokens_of(situation: PolicyContext, words: str) -> int:

@@ -83,7 +83,7 @@ def complete(situation: PolicyContext, found: Remedy) -> Remedy:
 
 
 def _counting_once(situation: PolicyContext) -> PolicyContext:
-    """The same, which counts a new block once however often it is made."""
+    """The same, which counts a new block once however often it is made, and applies the same edits once."""
     known: dict[str, int] = {}
     count = situation.count
 
@@ -93,7 +93,7 @@ def _counting_once(situation: PolicyContext) -> PolicyContext:
             found = known[block.digest] = count(block)
         return found
 
-    return replace(situation, count=counted, known=situation.applied)
+    return replace(situation, count=counted, known=situation.applied, worked_out={})
 
 
 def _alone(situation: PolicyContext, policies: Iterable[Policy]) -> Iterator[Remedy]:
@@ -138,7 +138,7 @@ def _new(situation: PolicyContext) -> int:
 
 def _together(first: Remedy, second: Remedy) -> int:
     """What two would free one after the other: the second leaves alone what the first changed."""
-    overlap = sum(tokens for position, tokens in second.saved.items() if position in first.saved)
+    overlap = sum(second.saved[position] for position in second.saved.keys() & first.saved.keys())
     more = second.freed - overlap
     if overlap and second.put_in:
         # Of a summary of less, less is said.

@@ -33,7 +33,8 @@ class PolicyContext:
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
     `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context, for
-    whoever has worked it out already."""
+    whoever has worked it out already; `worked_out` keeps what logs (the ids of their edits) made of it, for as long as
+    many of them are tried (None: not kept)."""
 
     context: Context
     log: tuple[Edit, ...]
@@ -45,6 +46,7 @@ class PolicyContext:
     cold: bool = False
     hidden: int = 0
     known: Applied | None = None
+    worked_out: dict[tuple[str, ...], Applied] | None = None
 
     def under(self, edits: Iterable[Edit]) -> PolicyContext:
         """The same with further edits."""
@@ -53,7 +55,15 @@ class PolicyContext:
     @cached_property
     def applied(self) -> Applied:
         """What the edits make of the context."""
-        return self.known or apply(self.context, self.log, self.rules)
+        if self.known is not None:
+            return self.known
+        if self.worked_out is None:
+            return apply(self.context, self.log, self.rules)
+        ids = tuple(edit.id for edit in self.log)
+        found = self.worked_out.get(ids)
+        if found is None:
+            found = self.worked_out[ids] = apply(self.context, self.log, self.rules)
+        return found
 
     @cached_property
     def pinned(self) -> frozenset[int]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.block_content import arguments_value, read
+from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import THINKING, Context
@@ -26,25 +27,29 @@ _WORD: Final = re.compile(r"[A-Za-z0-9_@~./:+-]{6,200}")
 _TELLING: Final = re.compile(r"[0-9/_]|\w\.\w|\w-\w")
 _ERROR: Final = re.compile(r"^.*\b(?:[Ee]rror|ERROR|[Ee]xception|FAILED|fatal|panic)\b.*$", re.MULTILINE)
 _EDGES: Final = ".:/+-~@"
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 def literals(text: str) -> Iterator[str]:
     """The literals in `text`, in order, with repeats."""
-    for found in _WORD.finditer(text):
-        word = found[0].strip(_EDGES) if not found[0].startswith("/") else found[0].rstrip(_EDGES)
-        if len(word) >= SHORTEST and _TELLING.search(word):
-            yield word
-    for found in _ERROR.finditer(text):
-        line = found[0].strip()
+    yield from filter(None, map(_literal, _WORD.findall(text)))
+    for line in map(str.strip, _ERROR.findall(text)):
         if SHORTEST <= len(line) <= LONGEST:
             yield line
 
 
-def literals_of(block: Block) -> frozenset[str]:
-    """The literals that a block says, or gives a tool."""
+@lru_cache(maxsize=32_768)
+def _literal(word: str) -> str:
+    """The literal that a word of a text is, "" where it is none. Most words of a conversation come again and again."""
+    bare = word.strip(_EDGES) if not word.startswith("/") else word.rstrip(_EDGES)
+    return bare if len(bare) >= SHORTEST and _TELLING.search(bare) else ""
+
+
+def literals_of(block: Block, known: BlockContent | None = None) -> frozenset[str]:
+    """The literals that a block says, or gives a tool; `known` is what it says, where that was read already."""
     if block.kind == HEADER or block.kind in THINKING:
         return frozenset()
-    got = read(block)
+    got = known or read(block)
     given = "\n".join(_strings(arguments_value(got))) if got.arguments else ""
     return frozenset(literals(f"{got.text}\n{given}" if given else got.text))
 
@@ -81,15 +86,20 @@ class Literals:
         last = len(self._context) if limit is None else min(len(self._context), self._done + limit)
         moved = last > self._done
         for position in range(self._done, last):
-            block = self._context.items[position].block
-            found = self._known.get(block.digest)
-            if found is None:
-                found = self._known[block.digest] = literals_of(block)
+            found = self.said(self._context.items[position].block)
             self._of.append(found)
             for literal in found:
                 self._places.setdefault(literal, []).append(position)
         self._done = last
         return moved
+
+    def said(self, block: Block) -> frozenset[str]:
+        """The literals of any block, also of one that stands in no context; read once."""
+        found = self._known.get(block.digest)
+        if found is None:
+            content = self._context.said.readings.get(block.digest)
+            found = self._known[block.digest] = literals_of(block, content)
+        return found
 
     def of(self, position: int) -> frozenset[str]:
         """The literals of the block at `position`."""
@@ -123,10 +133,8 @@ def quotes(known: Literals, applied: Applied, most: int = 200) -> list[Quote]:
 
     Not counted: what still stands in front of the one who quotes it, also in a summary that an edit put in.
     """
-    new = frozenset(x for one in applied.inserts for item in one.items for x in literals_of(item.block))
-    still = {
-        at: literals_of(one.after) if one.after is not None else frozenset() for at, one in applied.changes.items()
-    }
+    new = frozenset(x for one in applied.inserts for item in one.items for x in known.said(item.block))
+    still = {at: known.said(one.after) if one.after is not None else _NONE for at, one in applied.changes.items()}
     found: list[Quote] = []
     for position in sorted(still):
         for literal in known.of(position) - still[position] - new:

@@ -177,9 +177,11 @@ def _out(counts: Cumulated, context: Context, start: int, stop: int) -> Iterator
     if before[_THINKING] is after[_THINKING]:
         return
     for position in range(start, stop):
-        for category, features in _own(counts, context, context.nodes[position]):
-            if category == _THINKING:
-                yield category, position, minus(NOTHING, features)
+        node = context.nodes[position]
+        if _THINKING in counts.categories(node):
+            for category, features in _own(counts, context, node):
+                if category == _THINKING:
+                    yield category, position, minus(NOTHING, features)
 
 
 def side_of(item: Item) -> str:

@@ -94,6 +94,8 @@ class StagedContext:
     def _changed(self, before: Applied) -> list[int]:
         """The raw positions at which something else stands."""
         after = self._after
+        if not before.changes:
+            return list(after.changes)
         return [p for p in {*before.changes, *after.changes} if _fate(before, p) != _fate(after, p)]
 
     def _first(self, before: Applied, changed: list[int]) -> Edge | None:

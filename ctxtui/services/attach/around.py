@@ -76,8 +76,8 @@ class Around:
         )
         sys.setswitchinterval(_SWITCHING)
         found: dict[str, str] = {}
-        for n, upstream in enumerate(upstreams):
-            relay = Relay([upstream], self.recorder.put, f"{self.run}{chr(97 + n)}")
+        for upstream in upstreams:
+            relay = Relay([upstream], self.recorder.put, self.recorder.next_name)
             await relay.start()
             self.relays.append(relay)
             found[upstream.name] = relay.base_url(upstream)

@@ -122,4 +122,12 @@ def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:
     line, got = readings.preview(heavy.node), readings.reading(heavy.node)
     call = readings.call_of(node, got)
     about = telling(call, session.about.cwd) if call else line.text
-    return Dear(CATEGORIES[node.category], line.label, about, heavy.tokens, heavy.usd, heavy.calls)
+    return Dear(
+        category=CATEGORIES[node.category],
+        label=line.label,
+        about=about,
+        tokens=heavy.tokens,
+        usd=heavy.usd,
+        calls=heavy.calls,
+        gone_since=heavy.gone,
+    )

@@ -126,9 +126,17 @@ def curated(
     measure, plain = counter(card), apply(context, (), rules)
     without = request_count(book, call, plain)
 
+    weighed: dict[str, int] = {}
+
+    def reported(block: Block) -> int:
+        found = weighed.get(block.digest)
+        if found is None:
+            found = weighed[block.digest] = round(weigh(measure(block)))
+        return found
+
     def priced(applied: Applied) -> PriceTag:
         counted = without, request_count(book, call, applied, measure)
-        return price_tag(plain, applied, asked, lambda block: round(weigh(measure(block))), counted)
+        return price_tag(plain, applied, asked, reported, counted)
 
     def quoted(applied: Applied, tag: PriceTag) -> PriceTag:
         return with_quotes(tag, plain, applied, literals)

@@ -211,7 +211,16 @@ def _from_row(row: SessionRow, live: bool, calls: Iterable[StoredSpending]) -> S
 
     share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
     spent = tuple(
-        CallSpent(one.id, one.input + one.output, one.input, one.cache_read, one.usd, thread=one.side, side=one.side)
+        CallSpent(
+            one.id,
+            one.input + one.output,
+            one.input,
+            one.cache_read,
+            one.usd,
+            thread=one.side,
+            side=one.side,
+            partial=one.partial,
+        )
         for one in calls
     )
     return with_sums(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from ctxtui.analysis.money.spending import SpendingRow, merged
+from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merged
 from ctxtui.analysis.money.totals import NOTHING, SessionTotals, added
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
@@ -35,11 +35,12 @@ def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRo
 
 def sums_of(one: SessionSummary) -> SessionTotals:
     """What a session comes to, as its summary remembers it."""
-    main = SpendingRow("", one.main_usd, one.main_tokens, one.main_calls, one.main_unpriced)
-    whole = SpendingRow("", one.known_usd, one.total_tokens, one.calls, one.unpriced)
+    main = SpendingRow("", one.main_usd, one.main_tokens, one.main_calls, one.main_unpriced, one.main_partial)
+    whole = SpendingRow("", one.known_usd, one.total_tokens, one.calls, one.unpriced, one.partial)
     usd = None if whole.usd is None else whole.usd - (main.usd or 0.0)
     calls, unpriced = whole.calls - main.calls, whole.unpriced - main.unpriced
-    rest = SpendingRow("", usd, whole.tokens - main.tokens, calls, unpriced) if calls else NOTHING
+    partial = whole.partial - main.partial
+    rest = SpendingRow("", usd, whole.tokens - main.tokens, calls, unpriced, partial) if calls else NOTHING
     return SessionTotals(main, rest, one.subagents)
 
 
@@ -49,14 +50,16 @@ def with_sums(one: SessionSummary) -> SessionSummary:
     return replace(
         one,
         total_tokens=sums.whole.tokens,
-        cost_usd=None if sums.whole.unpriced else sums.whole.usd,
+        cost_usd=None if sums.whole.at_least else sums.whole.usd,
         known_usd=sums.whole.usd,
         unpriced=sums.whole.unpriced,
+        partial=sums.whole.partial,
         subagents=sums.agents,
         main_calls=sums.main.calls,
         main_tokens=sums.main.tokens,
         main_usd=sums.main.usd,
         main_unpriced=sums.main.unpriced,
+        main_partial=sums.main.partial,
     )
 
 
@@ -78,7 +81,7 @@ def once(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, l
 
 
 def _row(call: CallSpent, name: str) -> SpendingRow:
-    return SpendingRow(name, call.cost, call.tokens, 1, int(call.cost is None and call.tokens > 0))
+    return SpendingRow(name, call.cost, call.tokens, 1, int(call.cost is None and call.tokens > 0), int(call.partial))
 
 
 def _namer(one: SessionSummary, by: str) -> Callable[[CallSpent], str]:
@@ -98,6 +101,7 @@ def _shared_out(one: SessionSummary, own: list[CallSpent], shares: tuple[tuple[s
     whole = sum(call.cost or 0.0 for call in one.spent)
     mine = sum(call.cost or 0.0 for call in own)
     factor = mine / whole if whole else 0.0
-    rows = [SpendingRow(name, usd * factor) for name, usd in shares]
+    partial = sum(call.partial for call in own)
+    rows = [SpendingRow(name, usd * factor, partial=partial if name == OUTPUT else 0) for name, usd in shares]
     unpriced = [call for call in own if call.cost is None and call.tokens]
     return [*rows, SpendingRow(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows

@@ -60,7 +60,7 @@ def stats_of(
     known = list(sessions)
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in once(known)]
     own = [(one, calls) for one, calls in own if calls]
-    used = [Used(call.started, call.tokens, call.cost) for _, calls in own for call in calls]
+    used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
     windows = five_hours(used)
     return Stats(
         total=_usage("", own),
@@ -91,6 +91,7 @@ def _add(to: Usage, call: CallSpent) -> None:
     to.output += call.tokens - call.input
     to.usd = to.usd if call.cost is None else (to.usd or 0.0) + call.cost
     to.unpriced += int(call.cost is None and call.tokens > 0)
+    to.partial += call.partial
     to.misses += MISSED in call.marks
     to.lost = to.lost if call.lost is None else (to.lost or 0.0) + call.lost
     to.compactions += COMPACTED in call.marks

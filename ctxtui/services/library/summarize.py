@@ -156,7 +156,8 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
     if usage is None:
         return CallSpent(call.id, 0, 0, 0, None, *facts)
     usd = known_usd(call, cost)
-    return CallSpent(call.id, usage.input + usage.output, usage.input, usage.cache_read, usd, *facts)
+    tokens = usage.input + call.output
+    return CallSpent(call.id, tokens, usage.input, usage.cache_read, usd, *facts, partial=call.answered_in_part)
 
 
 class _Happened:

@@ -43,8 +43,8 @@ class ThreadStudy:
         """The ledger under newer weights, until it has come as far as the one that is shown."""
         self.spent: list[float | None] = [None]
         """USD of the first n calls, by n, as far as their prices are known; None before the first that is."""
-        self.unpriced = [0]
-        """How many of the first n calls have a report and no price, by n."""
+        self.lacking = [0]
+        """How many of the first n calls have a report and no price, or an answer that is reported in part, by n."""
         self.priced = 0
         """How many calls are priced."""
         self.records: Sequence[tuple[int, int]] = ()
@@ -74,7 +74,7 @@ class ThreadStudy:
             same -= 1
         if same < len(before):
             self.priced = min(self.priced, same)
-            del self.spent[same + 1 :], self.unpriced[same + 1 :]
+            del self.spent[same + 1 :], self.lacking[same + 1 :]
             for ledger in (self.ledger, self.next_ledger):
                 if ledger is not None:
                     ledger.back(same)
@@ -152,7 +152,8 @@ class ThreadStudy:
 
     def _spend(self, costs: Mapping[str, Cost | None]) -> None:
         """Add up what the priced calls cost by list price; a recording's own figure stands for one that is not known. A
-        call without a report adds nothing, and so does one without a price, which is counted; before the first price
+        call without a report adds nothing, and so does one without a price, which is counted, as those whose answer is
+        reported in part; before the first price
         nothing is known."""
         # Imported here, as the ledger where it begins.
         from ctxtui.analysis.money.spending import row_of
@@ -161,4 +162,4 @@ class ThreadStudy:
             row = row_of(call, costs[call.id], "")
             before = self.spent[-1]
             self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
-            self.unpriced.append(self.unpriced[-1] + row.unpriced)
+            self.lacking.append(self.lacking[-1] + row.at_least)

@@ -50,7 +50,8 @@ class AttachedTaker:
     def __init__(self, tree: Tree) -> None:
         self._talks = Conversations(tree)
         self._open: dict[str, _Open] = {}
-        self._bodies: dict[str, bytes] = {}
+        self._bodies: dict[str, dict[str, bytes]] = {}
+        """By run, then by exchange: several processes may write one file, and each knows its own bodies."""
 
     def record(self, line: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         """The events of one line."""
@@ -87,13 +88,14 @@ class AttachedTaker:
         headers = {
             word(listed(one)[0]).lower(): word(listed(one)[1]) for one in listed(told.get("headers")) if _pair(one)
         }
-        body = self._body(obj(told.get("body")))
+        bodies = self._bodies.setdefault(name.partition(".")[0], {})
+        body = _body(obj(told.get("body")), bodies)
         if body is None:
             yield Skipped(number, "a request whose beginning was not recorded")
             body = b""
-        self._bodies[name] = body
-        while len(self._bodies) > KEPT_BODIES:
-            del self._bodies[next(iter(self._bodies))]
+        bodies[name] = body
+        while len(bodies) > KEPT_BODIES:
+            del bodies[next(iter(bodies))]
         exchange = Exchange(
             body,
             url=word(told.get("url")),
@@ -102,17 +104,6 @@ class AttachedTaker:
             line=number,
         )
         self._open[name] = _Open(exchange, sender_of(headers), word(told.get("thread")))
-
-    def _body(self, told: dict[str, Json]) -> bytes | None:
-        """A body: its own text between the `head` first and the `tail` last bytes of one before; None without that."""
-        own = _bytes(told)
-        like = word(told.get("like"))
-        if not like:
-            return own
-        before = self._bodies.pop(like, None)
-        if before is None:
-            return None
-        return before[: count(told.get("head"))] + own + before[len(before) - count(told.get("tail")) :]
 
     def _more(self, name: str, one: _Open, line: dict[str, Json]) -> Iterator[Event]:
         time = moment(line.get("at"))
@@ -157,6 +148,18 @@ class AttachedTaker:
         if one.thread or sender.thread:
             return Place(one.thread or sender.thread, sender.label, sender.parent)
         return None
+
+
+def _body(told: dict[str, Json], bodies: dict[str, bytes]) -> bytes | None:
+    """A body: its own text between the `head` first and the `tail` last bytes of one before; None without that."""
+    own = _bytes(told)
+    like = word(told.get("like"))
+    if not like:
+        return own
+    before = bodies.pop(like, None)
+    if before is None:
+        return None
+    return before[: count(told.get("head"))] + own + before[len(before) - count(told.get("tail")) :]
 
 
 def _pair(one: Json) -> bool:

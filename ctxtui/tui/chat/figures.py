@@ -81,7 +81,7 @@ class FiguresController(ChatController):
         used = None if shown.used is None else shown.used + sum(self.coming.values())
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
         number = scene.number if scene.call.id else 0
-        partial = scene.number < len(known.unpriced) and known.unpriced[scene.number] > 0
+        partial = scene.number < len(known.lacking) and known.lacking[scene.number] > 0
         self.panels.header.show(
             replace(shown, used=used, call=number, record=record, partial=partial, totals=study.totals)
         )

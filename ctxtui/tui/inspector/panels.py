@@ -198,7 +198,7 @@ class Panels:
         if self.staging is not None and after is not None:
             what = composition.staged(what, self.staging.by_category)
             used, after = what.total, what.after
-        shown = replace(shown, partial=priced and known.unpriced[scene.number] > 0, totals=study.totals)
+        shown = replace(shown, partial=priced and known.lacking[scene.number] > 0, totals=study.totals)
         self.header.show(replace(shown, behind=view.behind, record=record, used=used, after=after))
         if pane is not None:
             self.staged.title = "staged" if pane.staging.edits else "applied"

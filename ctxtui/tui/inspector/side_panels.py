@@ -91,8 +91,8 @@ class Sides:
             return []
         first, last, money = window.first, window.last + 1, ""
         if len(known.spent) > last and (spent := known.spent[last]) is not None:
-            unpriced = known.unpriced[last] - known.unpriced[first]
-            money = numbers.least(spent - (known.spent[first] or 0.0), unpriced > 0)
+            lacking = known.lacking[last] - known.lacking[first]
+            money = numbers.least(spent - (known.spent[first] or 0.0), lacking > 0)
         shown = [Span(f"{window.first + 1:,}–{window.last + 1:,}{f'  {money}' if money else ''}", "dim")]
         return [*shown, Span("  █", GHOST), Span(" would go", "dim")] if ghosts else shown
 

@@ -65,6 +65,8 @@ def of_call(what: ThisCall) -> dict[str, str]:
     if answer is not None and answer.tokens is not None:
         least = "at least " if answer.partial else ""
         found["answer"] = f"{least}{answer.tokens:,} tokens of output.{_rate(answer.usd, answer.tokens)}"
+        if answer.partial:
+            found["answer"] += " Reported at its beginning only: its words and signs on record are that many tokens."
     if what.total is not None and known:
         money = [(line.name, line.usd) for line in what.lines if line.usd]
         if money:
@@ -100,7 +102,7 @@ def of_header(what: Header) -> dict[str, str]:
     totals = what.totals
     if totals is not None and totals.others.calls:
         whole, main, others = (
-            numbers.least(row.usd, bool(row.unpriced)) for row in (totals.whole, totals.main, totals.others)
+            numbers.least(row.usd, row.at_least) for row in (totals.whole, totals.main, totals.others)
         )
         calls = f"{totals.main.calls:,} + {totals.others.calls:,} calls"
         found["with subagents"] = (

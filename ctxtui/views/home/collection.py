@@ -86,7 +86,8 @@ class Collection:
         if one.group == SAMPLES:
             return
         # One whose calls nobody told is known by its sums.
-        whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=one.cost_usd)
+        usd = one.known_usd if one.partial and not one.unpriced else one.cost_usd
+        whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=usd, partial=one.partial > 0)
         self._ledger.put(one.key, one.spent or ((whole,) if one.stored and not one.path else ()))
 
     def totals(self, words: str = "") -> Totals:

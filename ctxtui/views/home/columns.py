@@ -157,14 +157,18 @@ def _cost(row: HomeRow, room: int) -> Span:
     """
     s = row.summary
     if s.subscription:
-        return Span(numbers.tokens(s.total_tokens), "ink bold")
+        return Span(_tokens(s), "ink bold")
     usd = least(s)
     bold = usd is not None and usd >= DEAR
     return Span(least_words(s), "ink bold" if bold else "dim" if s.cost_usd is None else "ink")
 
 
+def _tokens(s: SessionSummary) -> str:
+    return numbers.least_tokens(s.total_tokens, s.partial > 0)
+
+
 def least(s: SessionSummary) -> float | None:
-    """What a session cost, in USD; where some of its calls have no price, the least that it can be."""
+    """What a session cost, in USD; where calls have no price or no end of their answer, the least that it can be."""
     return s.known_usd if s.cost_usd is None else s.cost_usd
 
 
@@ -222,6 +226,8 @@ def _sum_of_cost(row: HomeRow) -> str:
         )
     if s.unpriced:
         some.append(f"{s.unpriced:,} of {s.calls:,} calls have no price.")
+    if s.partial:
+        some.append(f"{s.partial:,} of {s.calls:,} answers are reported in part: what is known of them counts.")
     dearest = sorted(s.by_category, key=lambda part: -part[1])[:2]
     if whole and dearest:
         named = " and ".join(f"{numbers.money(usd)} by {name.replace('_', ' ')}" for name, usd in dearest)
@@ -267,7 +273,7 @@ TABLE: Table[HomeRow] = Table(
         ),
         HomeColumn("", 6, _share_of_window, "left", gap=2, from_width=MEDIUM, figure=False, sum=_sum_of_peak),
         HomeColumn(
-            "total", 7, lambda row, _: Span(numbers.tokens(row.summary.total_tokens), "dim"),
+            "total", 7, lambda row, _: Span(_tokens(row.summary), "dim"),
             gap=2, from_width=ROOMY, wider=((WIDE, 8),), sort=lambda row: row.summary.total_tokens,
             sum=_sum_of_tokens,
             field="total_tokens", value=lambda s: s.total_tokens,

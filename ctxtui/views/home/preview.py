@@ -161,7 +161,8 @@ def _without(s: SessionSummary) -> list[Span]:
     """What the session comes to without its subagents."""
     if not s.subagents or not s.main_calls:
         return []
-    main, agents = numbers.least(s.main_usd, s.main_unpriced > 0), f"subagent{'' if s.subagents == 1 else 's'}"
+    main = numbers.least(s.main_usd, s.main_unpriced > 0 or s.main_partial > 0)
+    agents = f"subagent{'' if s.subagents == 1 else 's'}"
     return [Span(f", {s.main_calls:,} for {main} without {s.subagents:,} {agents}", "dim")]
 
 

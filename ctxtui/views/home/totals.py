@@ -15,28 +15,30 @@ from ctxtui.views.text.span import Span, Spans, merged, width
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
     """Sums over sessions: `sessions` of them, chosen among `of` (0: all there are), `tokens` in and out, `cost` in USD
-    of the calls with a price, `unpriced` calls without one, `input` tokens and those of them that were `read` from a
-    cache."""
+    of the calls with a price, `unpriced` calls without one, `partial` ones whose answer is reported in part, `input`
+    tokens and those of them that were `read` from a cache."""
 
     sessions: int = 0
     tokens: int = 0
     cost: float = 0.0
     unpriced: int = 0
+    partial: int = 0
     input: int = 0
     read: int = 0
     of: int = 0
 
 
-Sums = tuple[float, float, float, float, float]
-_NOTHING: Sums = (0.0, 0.0, 0.0, 0.0, 0.0)
+Sums = tuple[float, float, float, float, float, float]
+_NOTHING: Sums = (0.0,) * 6
 
 
 def _of(call: CallSpent) -> Sums:
-    return call.tokens, call.cost or 0.0, bool(call.cost is None and call.tokens), call.input, call.read
+    return call.tokens, call.cost or 0.0, bool(call.cost is None and call.tokens), call.input, call.read, call.partial
 
 
 def _plus(a: Sums, b: Sums, sign: int = 1) -> Sums:
-    return a[0] + sign * b[0], a[1] + sign * b[1], a[2] + sign * b[2], a[3] + sign * b[3], a[4] + sign * b[4]
+    tokens, cost, unpriced, input_, read, partial = (x + sign * y for x, y in zip(a, b, strict=True))
+    return tokens, cost, unpriced, input_, read, partial
 
 
 @dataclass(slots=True)
@@ -103,12 +105,13 @@ class CallOwners:
 
 
 def _totals(sums: Sums, sessions: int, of: int = 0) -> Totals:
-    tokens, cost, unpriced, input_, read = sums
+    tokens, cost, unpriced, input_, read, partial = sums
     return Totals(
         sessions=sessions,
         tokens=round(tokens),
         cost=max(0.0, cost),
         unpriced=round(unpriced),
+        partial=round(partial),
         input=round(input_),
         read=round(read),
         of=of,
@@ -146,10 +149,11 @@ def _groups(totals: Totals) -> list[Spans]:
     told = f"{totals.sessions:,} of {totals.of:,} sessions" if totals.of else f"{totals.sessions:,} {noun}"
     out: list[Spans] = [[Span(told, "warn" if totals.of else "dim")]]
     if totals.tokens:
-        out.append([Span(numbers.tokens(totals.tokens), "ink bold"), Span(" tokens", "dim")])
+        in_part = totals.partial > 0
+        out.append([Span(numbers.least_tokens(totals.tokens, in_part), "ink bold"), Span(" tokens", "dim")])
         calls = "call" if totals.unpriced == 1 else "calls"
         more = [Span(f" + {totals.unpriced:,} {calls} without a price", "dim")] if totals.unpriced else []
-        out.append([Span(numbers.money(totals.cost), "ink bold"), Span(" list price", "dim"), *more])
+        out.append([Span(numbers.least(totals.cost, in_part), "ink bold"), Span(" list price", "dim"), *more])
     if totals.read:
         share = read_share(totals.read / totals.input)
         out.append([Span("cache read ", "dim"), Span(share.text, f"{share.style} bold")])

@@ -45,7 +45,9 @@ class Header:
     """Tokens in and out of the thread's calls so far, where a subscription paid: they lead then."""
     after: int | None = None
     partial: bool = False
-    """Whether a price is missing in the cost."""
+    """Whether a price is missing in the cost, or the end of an answer: it is the least then."""
+    partly_answered: bool = False
+    """Whether answers are reported in part: what is `spent` is the least then."""
     totals: SessionTotals | None = None
     """What the whole session comes to, where it has more threads than the one shown."""
 
@@ -69,6 +71,7 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
         priced=priced,
         thread=label,
         spent=_spent(scene) if subscription else None,
+        partly_answered=subscription and any(call.answered_in_part for call in scene.calls[: scene.number]),
     )
 
 
@@ -78,7 +81,7 @@ def _untitled(id_: str) -> str:
 
 
 def _spent(scene: Scene) -> int:
-    return sum(call.usage.input + call.usage.output for call in scene.calls[: scene.number] if call.usage)
+    return sum(call.usage.input + call.output for call in scene.calls[: scene.number] if call.usage)
 
 
 def draw(what: Header, room: int) -> list[Span]:
@@ -158,7 +161,7 @@ def _figures(what: Header, room: int, *, origin: bool = False) -> list[Span]:
         out.append(Span(f"  {how}", "dim"))
     out.append(Span("  " if room >= 100 else " "))
     if what.spent is not None:
-        out.append(Span(numbers.tokens(what.spent), "ink bold"))
+        out.append(Span(numbers.least_tokens(what.spent, what.partly_answered), "ink bold"))
         out += [Span(" tokens", "dim"), Span(f"  {cost} list", "faint")] if room >= 100 else []
     else:
         out.append(Span(cost, "ink bold" if what.cost is not None else "dim"))
@@ -171,7 +174,7 @@ def _with_others(what: Header, room: int) -> list[Span]:
     totals = what.totals
     if totals is None or not totals.others.calls or not what.priced:
         return []
-    usd = numbers.least(totals.whole.usd, bool(totals.whole.unpriced))
+    usd = numbers.least(totals.whole.usd, totals.whole.at_least)
     agents = f" with {totals.agents:,} subagent{'' if totals.agents == 1 else 's'}" if totals.agents else ""
     return [Span(f" of {usd}", "dim"), Span(agents if room >= 120 else "", "dim")]
 

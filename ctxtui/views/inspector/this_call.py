@@ -45,6 +45,8 @@ class ThisCall:
     reported: bool
     lines: tuple[CallPart, ...]
     total: float | None
+    partial: bool = False
+    """Whether the answer is reported in part: `total` is the least then."""
     priced: bool
     uncached: float | None
     facts: tuple[str, ...]
@@ -79,8 +81,9 @@ def this_call(scene: Scene) -> ThisCall:
     total = cost.usd if cost else usage.cost or None
     return ThisCall(
         reported=True,
-        lines=_lines(usage, cost),
+        lines=_lines(call, usage, cost),
         total=total,
+        partial=call.answered_in_part and cost is not None,
         priced=call.id in scene.costs,
         uncached=scene.uncached.get(call.id) if usage.has_cache else None,
         facts=_facts(before, call),
@@ -90,7 +93,7 @@ def this_call(scene: Scene) -> ThisCall:
     )
 
 
-def _lines(usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
+def _lines(call: Call, usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
     cached = usage.has_cache
     return (
         CallPart(
@@ -104,9 +107,9 @@ def _lines(usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
             "answer",
             Span("›", "dim"),
             "ink",
-            usage.output,
+            call.output,
             cost.output if cost else None,
-            partial=not usage.output_final,
+            partial=call.answered_in_part,
         ),
     )
 
@@ -163,7 +166,7 @@ def _full(line: CallPart, most: int, room: int, priced: bool) -> list[Span]:
 def _tokens(line: CallPart) -> str:
     if line.tokens is None:
         return numbers.NOT_YET
-    return f"≥{numbers.tokens(line.tokens)}" if line.partial else numbers.tokens(line.tokens)
+    return numbers.least_tokens(line.tokens, line.partial)
 
 
 def _in_one(what: ThisCall) -> list[Span]:
@@ -176,7 +179,7 @@ def _in_one(what: ThisCall) -> list[Span]:
 def _total(what: ThisCall, room: int) -> list[Span]:
     if not what.priced:
         return [Span(f" {numbers.NONE}", "faint")]
-    spans = [Span(f" {numbers.money(what.total)}", "ink bold")]
+    spans = [Span(f" {numbers.least(what.total, what.partial)}", "ink bold")]
     if what.total is None:
         return [*spans, Span(" no list price for this model" if room >= 38 else " no list price", "dim")]
     if what.uncached is None or what.uncached <= 0:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadRow:
     """One thread: `depth` below the main one, the calls it made, the tokens of its last call and of its largest (None:
-    not known yet), what it cost in USD (None: not known) without its `unpriced` calls, and whether it is worked out."""
+    not known yet), what it cost in USD (None: not known), which is the least where calls are `lacking` a price or the
+    end of their answer, and whether it is worked out."""
 
     id: str
     label: str
@@ -31,7 +32,7 @@ class ThreadRow:
     tokens: int | None = None
     peak: int | None = None
     usd: float | None = None
-    unpriced: int = 0
+    lacking: int = 0
     priced: bool = False
 
 
@@ -44,7 +45,7 @@ class _Sum:
     reported: int | None = None
     silent: tuple[str, ...] = ()
     usd: float | None = None
-    unpriced: int = 0
+    lacking: int = 0
 
 
 class ThreadSums:
@@ -79,7 +80,7 @@ class ThreadSums:
             tokens=size(session.calls[order[-1]]) if order else None,
             peak=max((tokens for tokens in sizes if tokens is not None), default=None),
             usd=whole.usd if priced else None,
-            unpriced=whole.unpriced,
+            lacking=whole.lacking,
             priced=priced,
         )
 
@@ -91,7 +92,7 @@ def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
             return False
         more = row_of(call, costs.get(call.id), "")
         found.usd = found.usd if more.usd is None else (found.usd or 0.0) + more.usd
-        found.unpriced += more.unpriced
+        found.lacking += more.at_least
         found.reported = max(found.reported or 0, call.usage.input)
     else:
         found.silent = (*found.silent, call.id)
@@ -111,7 +112,7 @@ def _row(session: Session, thread: Thread, depth: int, last: bool) -> ThreadRow:
 
 
 def _least(row: ThreadRow) -> str:
-    return numbers.least(row.usd, row.unpriced > 0)
+    return numbers.least(row.usd, row.lacking > 0)
 
 
 PANE_HEADS: Final = "now   peak     cost"

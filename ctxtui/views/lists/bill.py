@@ -29,7 +29,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.span import Span, width
 from ctxtui.views.text.table import Column, Table
 
 REWRITES_SHOWN: Final = 5
@@ -90,7 +90,7 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
     table: Table[str] = Table(
         (
             Column("", 13, lambda name, _: Span(name, "ink"), "left", gap=1),
-            Column("", 8, lambda name, _: Span(numbers.tokens(bill.parts[name].tokens), "dim")),
+            Column("", 8, lambda name, _: Span(_tokens(name, bill), "dim")),
             Column("", 8, share),
             *([Column("", wide, bar, "left", gap=1)] if wide else []),
             Column("", 10, lambda name, _: Span(f"${amounts[name]:,.{decimals}f}", "ink bold"), gap=0 if wide else 1),
@@ -103,7 +103,53 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
         calls = many(sum(bill.unpriced.values()), "call")
         found.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
+    if said := of_residual(bill):
+        fits = [words for words in said if cells.width(words) <= room - 15]
+        told = " ".join(
+            sums.rate(one.usd, one.tokens, f"tokens {words}")
+            for one, words in ((bill.beyond, "more"), (bill.short, "less"))
+        )
+        shown = [Span(f" {'residual':<13}", "ink"), Span(fits[0] if fits else said[-1], "dim")]
+        found.append(BillLine(shown, sum=told.strip()))
+    if said := in_part(bill):
+        fits = [words for words in said if cells.width(words) <= room - 15]
+        shown = [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else said[-1], "dim")]
+        found.append(BillLine(shown, sum=sums.rate(bill.likely.usd, bill.likely.tokens)))
     return found
+
+
+def _tokens(name: str, bill: Bill) -> str:
+    return numbers.least_tokens(bill.parts[name].tokens, name == OUTPUT and bill.partial > 0)
+
+
+def of_residual(bill: Bill) -> tuple[str, ...]:
+    """What of the input the reports have beyond what explains it, and the other way round, from the longest words to
+    the shortest; none where there is nothing of both."""
+    told = []
+    for found, sign in ((bill.beyond, 1), (bill.short, -1)):
+        if found.calls:
+            told.append(
+                f"{numbers.signed(sign * found.tokens)} in {many(found.calls, 'call')}, {_usd(found.usd, bill)}"
+            )
+    if not told:
+        return ()
+    sides = "; ".join(told)
+    return f"of the input, spread over all of it: {sides}", f"of the input: {sides}", sides, sides.partition(",")[0]
+
+
+def _usd(usd: float, bill: Bill) -> str:
+    return numbers.money(usd if bill.usd is not None else None)
+
+
+def in_part(bill: Bill) -> tuple[str, ...]:
+    """What it means that answers are reported in part, from the longest words to the shortest; none where none is."""
+    if not bill.partial:
+        return ()
+    told = f"{many(bill.partial, 'answer')} reported at the beginning only: what is on record of them counts"
+    likely = f"; by our count {numbers.tokens(bill.likely.tokens)} more"
+    money = f", {numbers.money(bill.likely.usd)}" if bill.usd is not None else ""
+    short = f"{many(bill.partial, 'answer')} in part"
+    return f"{told}{likely}{money}", f"{short}{likely}{money}", short
 
 
 def _sum_of_part(name: str, bill: Bill) -> str:
@@ -157,7 +203,17 @@ def block_lines(what: Statement, room: int) -> list[BillLine]:
 
 def _about(one: Dear, room: int) -> list[Span]:
     style, label = CATEGORY[INDEX[one.category]].style, safe_text.one_line(one.label, 40)
-    return [*([Span(label + " ", f"{style} bold")] if label else []), Span(safe_text.one_line(one.about), "ink")]
+    lead = [Span(label + " ", f"{style} bold")] if label else []
+    if not one.gone_since:
+        return [*lead, Span(safe_text.one_line(one.about), "ink")]
+    gone = f" · gone since call {one.gone_since:,}"
+    left = room - width(lead) - cells.width(gone)
+    about = safe_text.one_line(one.about)
+    return [
+        *lead,
+        Span(about if cells.width(about) <= left else cells.fit(about, max(0, left)), "ink"),
+        Span(gone, "dim"),
+    ]
 
 
 def _money(usd: float | None) -> Span:
@@ -299,7 +355,7 @@ def sum_of_all(what: Statement, *, often: bool = False) -> str:
     words = [
         f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if often and name == REWRITES else ''}" for name in amounts
     ]
-    more = "≥ " if bill.unpriced else ""
+    more = "≥ " if bill.at_least else ""
     return f"{more}${total:,.{decimals}f} = {' + '.join(words)}"
 
 
@@ -362,13 +418,13 @@ def many(count: int, noun: str) -> str:
 def spent_words(what: SessionTotals) -> str:
     """What a session comes to, with its subagents and without."""
     whole, main, others = what.whole, what.main, what.others
-    told = f"{many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.unpriced > 0)} {LABEL}"
+    told = f"{many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
     if not others.calls:
         return told
     who = many(what.agents, "subagent") if what.agents else "the client's own requests"
     return (
-        f"{told}: {main.calls:,} for {numbers.least(main.usd, main.unpriced > 0)} in the main thread,"
-        f" {others.calls:,} for {numbers.least(others.usd, others.unpriced > 0)} of {who}"
+        f"{told}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
+        f" {others.calls:,} for {numbers.least(others.usd, others.at_least)} of {who}"
     )
 
 
@@ -376,13 +432,13 @@ def head(what: Statement) -> list[Span]:
     """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
     calls = f"{many(len(what.calls), 'call')}"
     more = f" · {many(what.sessions, 'session')}" if what.sessions > 1 else ""
-    usd = numbers.least(what.bill.usd, bool(what.bill.unpriced))
+    usd = numbers.least(what.bill.usd, what.bill.at_least)
     if not what.subscription:
         return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
-    tokens = sum(c.usage.input + c.usage.output for c in what.calls if c.usage)
+    tokens = sum(c.usage.input + c.output for c in what.calls if c.usage)
     share = f" · peak {numbers.share(what.peak / what.window, 0)} of the window" if what.window else ""
     return [
-        Span(f" {numbers.tokens(tokens)}", "ink bold"),
+        Span(f" {numbers.least_tokens(tokens, what.bill.partial > 0)}", "ink bold"),
         Span(f" tokens{share}", "ink"),
         Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
     ]

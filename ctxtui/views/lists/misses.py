@@ -83,7 +83,7 @@ def head(what: Misses) -> list[Span]:
     """The sum of all, for the rule."""
     count = len(what.found)
     lost = numbers.least(what.lost, what.partly_lost) if what.found else "$0.000"
-    of = f" lost of {numbers.least(what.usd, what.unpriced > 0)}" if what.usd is not None else " lost"
+    of = f" lost of {numbers.least(what.usd, what.at_least)}" if what.usd is not None else " lost"
     return [
         Span(f"{count:,} miss{'' if count == 1 else 'es'}  ", "dim"),
         Span(numbers.tokens(what.tokens), "ink bold"),

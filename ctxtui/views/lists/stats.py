@@ -77,7 +77,8 @@ def _input(row: Usage, room: int) -> Span:
 
 
 def _output(row: Usage, room: int) -> Span:
-    return Span(numbers.tokens(row.output) if row.output else numbers.NONE, "ink" if row.output else "faint")
+    shown = numbers.least_tokens(row.output, row.partial > 0) if row.output else numbers.NONE
+    return Span(shown, "ink" if row.output else "faint")
 
 
 def _read(row: Usage, room: int) -> Span:
@@ -89,7 +90,7 @@ def _lost(row: Usage, room: int) -> Span:
 
 
 def _cost(row: Usage, room: int) -> Span:
-    return Span(numbers.least(row.usd, row.unpriced > 0), "ink" if row.name else "ink bold")
+    return Span(numbers.least(row.usd, row.at_least), "ink" if row.name else "ink bold")
 
 
 def _tool(row: HeavyTool, room: int) -> list[Span]:
@@ -123,6 +124,7 @@ def sum_of_lost(row: Usage) -> str:
 def sum_of_cost(row: Usage) -> str:
     """Money for tokens."""
     least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
+    least += f" {row.partial:,} answers are reported in part." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
 
 
@@ -132,8 +134,8 @@ def told(found: Stats, at: float) -> list[Span]:
     parts = [
         _many(total.sessions, "session"),
         _many(total.calls, "call"),
-        f"{numbers.tokens(total.tokens)} tokens",
-        f"{numbers.least(total.usd, total.unpriced > 0)} list price",
+        f"{numbers.least_tokens(total.tokens, total.partial > 0)} tokens",
+        f"{numbers.least(total.usd, total.at_least)} list price",
     ]
     open_ = [window for window in found.windows if window.holds(at)]
     parts += [f"5 hours {of_window(window)}" for window in open_]
@@ -143,7 +145,7 @@ def told(found: Stats, at: float) -> list[Span]:
 
 def of_window(window: QuotaWindow) -> str:
     """``1.2M, $3.40``."""
-    return f"{numbers.tokens(window.tokens)}, {numbers.least(window.usd, window.unpriced > 0)}"
+    return f"{numbers.least_tokens(window.tokens, window.partial > 0)}, {numbers.least(window.usd, window.at_least)}"
 
 
 def _many(count: int, noun: str) -> str:

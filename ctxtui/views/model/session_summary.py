@@ -49,7 +49,7 @@ class CallSpent(NamedTuple):
     the label of a subagent's thread, "" for the main one; `side` the id of any thread but the one that a session is
     opened at, behind ``~`` where that is no subagent. `marks` has ``m`` for a miss, ``c`` for a compaction before it,
     ``o`` for an input over what is usable of the window; `lost` USD by the miss (None: no price is known); `skill` the
-    skill that it served (`analysis.content.skills`).
+    skill that it served (`analysis.content.skills`). `partial`: its answer is reported in part.
     """
 
     id: str
@@ -64,6 +64,7 @@ class CallSpent(NamedTuple):
     marks: str = ""
     lost: float | None = None
     skill: str = ""
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,15 +127,18 @@ class SessionSummary:
     read_tokens: int = 0
     """What of that was read from a cache."""
     cost_usd: float | None = None
-    """None where a price is missing."""
+    """None where a price is missing, or the end of an answer."""
     known_usd: float | None = None
     """What is known of it: the least that it can be."""
     unpriced: int = 0
     """Calls with a report and no price."""
+    partial: int = 0
+    """Calls whose answer is reported in part."""
     main_calls: int = 0
     main_tokens: int = 0
     main_usd: float | None = None
     main_unpriced: int = 0
+    main_partial: int = 0
     """The same of the main thread alone, without its subagents (`analysis.money.totals`)."""
     read_share: float | None = None
     """Cache reads / input over all calls, 0..1; None for a single call or where no cache figures exist."""

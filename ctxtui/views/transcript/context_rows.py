@@ -134,8 +134,9 @@ class ContextRows:
         answer = call.response_head or scene.head
         tails = []
         if tree.holds(answer, scene.head) and answer != scene.head:
-            usage = call.usage
-            told = f"{numbers.tokens(usage.output)} tokens reported" if usage and usage.output_final else ""
+            told = f"{numbers.tokens(call.output)} tokens reported" if call.usage else ""
+            if call.answered_in_part:
+                told = f"{numbers.least_tokens(call.output, True)} tokens, reported in part"
             tails.append((RuleRow("answer", told, tree.path(answer, scene.head)[0]), answer))
         if scene.tip != answer and tree.holds(scene.tip, answer):
             tails.append((RuleRow("since", "not sent yet", tree.path(scene.tip, answer)[0]), scene.tip))

@@ -9,12 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.cache.misses import CONTENT, TTL
+from ctxtui.analysis.figures import figures
 from ctxtui.analysis.latency import latencies
 from ctxtui.analysis.money.bill import CARRY, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, to_the_cent
 from ctxtui.analysis.money.block_costs import heaviest, thread_costs
 from ctxtui.analysis.money.spending import by_call, by_category, by_tool, summed
 from ctxtui.core import block
-from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import ANSWER_LEAST, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost, known_usd, price_call
@@ -117,6 +118,56 @@ def test_a_compaction_writes_its_summary_for_the_first_time() -> None:
     script.hear(block.text("summary" * 100)).call(usage=Usage(write_5m=2000))
     found = bill_of(script.session)
     assert found.rewrites == [] and found.parts[FIRST].tokens == 12_000
+
+
+def test_answers_reported_in_part_are_counted_and_cost_what_is_on_record_of_them() -> None:
+    script = Script(MODEL)
+    script.hear(block.text("a")).call(block.text("one two three"), usage=Usage(fresh=100, output=500))
+    script.hear(block.text("b")).call(block.text("four five six"), usage=Usage(fresh=200, output=1, output_final=False))
+    call = list(script.session.calls.values())[-1]
+    script.session.fold([CallSeen(replace(call, extra={**call.extra, ANSWER_LEAST: 3}))])
+    found, (whole, part) = bill_of(script.session), priced(script.session).values()
+    assert whole is not None and part is not None
+    assert part.output == pytest.approx(whole.output * 3 / 500)
+    assert (found.partial, found.at_least, found.parts[OUTPUT].tokens) == (1, True, 503)
+    assert found.usd == pytest.approx(whole.usd + part.usd)
+    counted_more = found.likely.tokens
+    assert counted_more > 0 and found.likely.usd == pytest.approx(part.output / 3 * counted_more)
+    both = Bill()
+    both.take(found)
+    both.take(found)
+    assert (both.partial, both.likely.tokens) == (2, 2 * counted_more)
+
+
+def test_the_residual_of_the_bill_is_that_of_its_calls() -> None:
+    script = Script(MODEL)
+    for more in (400, 900, 0, 2_000):
+        script.hear(block.text("word " * 300)).call(block.text("a"), usage=Usage(fresh=1_000 + more, output=5))
+    found, book = bill_of(script.session), counted(script.session)
+    left = [figures(book, call).residual for call in script.session.calls.values()]
+    assert found.beyond.tokens == sum(rest for rest in left if rest > 0) and any(left)
+    assert found.short.tokens == -sum(rest for rest in left if rest < 0)
+    assert (found.beyond.calls, found.short.calls) == (sum(r > 0 for r in left), sum(r < 0 for r in left))
+    costs = priced(script.session)
+    share = sum(
+        (cost.usd - cost.output) * rest / call.usage.input
+        for call, rest in zip(script.session.calls.values(), left, strict=True)
+        if rest > 0 and call.usage and (cost := costs[call.id])
+    )
+    assert found.beyond.usd == pytest.approx(share)
+
+
+def test_a_dear_block_that_is_gone_says_since_which_call() -> None:
+    script = Script(MODEL, Fidelity.WIRE)
+    gone, stays = block.text("gone" * 4000), block.text("stays" * 4000)
+    script.hear(gone).hear(stays).call(usage=Usage(fresh=8_000))
+    script.hear(block.text("more")).call(usage=Usage(fresh=8_100))
+    script.head, script.epoch = 0, Epoch(2, EpochStart.COMPACTION)
+    script.hear(stays).call(usage=Usage(fresh=4_000))
+    threads = thread_costs(counted(script.session), priced(script.session))
+    tree = script.session.tree
+    found = {tree[one.node].block.digest: one.gone for one in heaviest(threads, 5)}
+    assert (found[gone.digest], found[stays.digest]) == (3, 0)
 
 
 def test_calls_without_a_price_are_counted_and_a_record_s_own_figure_stands_for_a_missing_one() -> None:

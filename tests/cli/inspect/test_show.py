@@ -43,7 +43,7 @@ def test_the_shape_is_the_promised_one(ctxtui: Run, recording: Path) -> None:
         assert block["interval"][0] <= block["tokens"] <= block["interval"][1]
         assert block["span"][0] == 0 <= block["span"][1]
     usage = found["reported"]
-    assert list(usage) == ["input", "cache_read", "cache_write", "fresh", "output"]
+    assert list(usage) == ["input", "cache_read", "cache_write", "fresh", "output", "output_final", "output_at_least"]
     assert usage["cache_read"] + usage["cache_write"] + usage["fresh"] == usage["input"]
     assert [point["call"] for point in found["growth"]] == list(range(1, 9))
     assert list(found["growth"][0]) == ["call", "context_tokens", "reported_input"]

@@ -45,7 +45,7 @@ def test_an_unknown_price_is_counted_and_leaves_the_least_that_the_sum_can_be() 
     story.user("b").call("two")
     known = study_of(story.session).thread(MAIN)
     assert known.spent[1] is not None and known.spent[2] == known.spent[1]
-    assert known.unpriced == [0, 0, 1]
+    assert known.lacking == [0, 0, 1]
 
 
 def test_a_session_that_grows_is_worked_on_from_where_it_was() -> None:

@@ -342,7 +342,7 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
             assert (row.tokens, row.peak, row.calls) == (own.tokens, own.peak, own.calls)
             assert (row.usd is None) == (own.least is None) and row.priced == own.priced
             assert row.usd is None or abs(row.usd - (own.least or 0)) < 1e-9
-            assert not row.priced or (row.unpriced > 0) == (own.usd is None and own.peak is not None)
+            assert not row.priced or (row.lacking > 0) == (own.usd is None and own.peak is not None)
         if id_:
             costs[id_] = None if number == 2 else Cost(0.1, fresh=0.0, read=0.1, write=0.0, output=0.0, version="t")
     fuller = replace(calls["find-2"], usage=Usage(fresh=99_999, cost=7.0))

@@ -12,6 +12,7 @@ from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.wire.translate.turns import CALL, part_of
 
 LABEL: Final = 60
 """Characters of a thread's first words that make its label."""
@@ -82,7 +83,9 @@ class Talks:
 
         `after` is the call that the request itself says it follows ("" where it says none). Else it continues one
         whose system texts and first message it shares, or, where the system texts changed, most of its messages, or all
-        of them with the answer that came to them; of several, the one it shares most with.
+        of them with the answer that came to them; of several, the one it shares most with. Where the first message is
+        another one by now (its images were taken out, it became a summary), it continues the one whose last answer made
+        a call that it holds.
         """
         system, said = _digests(items)
         alike = self._by_first.setdefault(said[0] if said else "", [])
@@ -92,6 +95,8 @@ class Talks:
             goes_on = talk.system == system or common >= max(2, len(talk.said) // 2)
             if common > shared and (goes_on or self._answered(talk, items, said, common)):
                 best, shared = talk, common
+        if best is None and (best := self._caller(items)) is not None:
+            alike.append(best)
         if best is None:
             best = BodyThread(len(self._talks) + 1, label=_label(items))
             self._talks.append(best)
@@ -99,6 +104,17 @@ class Talks:
             self._main = self._main or best
         best.system, best.said = system, said
         return best
+
+    def _caller(self, items: Sequence[Item]) -> BodyThread | None:
+        """The conversation whose last answer made a call that stands in a request, by the provider's id of it."""
+        made = {id_ for item in items if (id_ := _call_id(item.block))}
+        for talk in reversed(self._talks) if made else ():
+            last, tree = self._calls[talk.calls[-1]] if talk.calls else None, self._tree
+            if last is not None and tree.holds(last.response_head, last.raw_head):
+                answer = (tree[node].block for node in tree.path(last.response_head, last.raw_head))
+                if not made.isdisjoint(map(_call_id, answer)):
+                    return talk
+        return None
 
     def _answered(self, talk: BodyThread, items: Sequence[Item], said: Sequence[str], common: int) -> bool:
         """Whether a request says all that `talk` last said and then what was answered to it, whatever its spelling."""
@@ -183,6 +199,15 @@ class Talks:
 
 
 _NOTHING: Final = ("", "", "")
+_MADE: Final = 12
+"""Characters from which an id of a call is one that a provider made, and no other conversation has."""
+
+
+def _call_id(block: Block) -> str:
+    """The provider's id of the call that a block is; "" where it is none."""
+    if block.kind == HEADER or (part := part_of(block)).what != CALL:
+        return ""
+    return part.id if len(part.id) >= _MADE else ""
 
 
 def _words(block: Block) -> tuple[str, str, str]:

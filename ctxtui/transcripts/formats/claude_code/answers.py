@@ -7,8 +7,10 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from ctxtui.core import block
+from ctxtui.core.answer_least import least_tokens
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import (
+    ANSWER_LEAST,
     CLIENT_VERSION,
     COMPACTED,
     ESTIMATED_INPUT,
@@ -149,6 +151,7 @@ class Answers:
         stop = said.stop or call.stop_reason
         at = seconds(record.timestamp)
         usage, known = _later(call.usage, said.report.usage), call.extra
+        told = known if usage and "requestId" in known and usage is call.usage else _extra(record, said, known)
         self.calls[answer.id] = call = replace(
             call,
             response_head=answer.head,
@@ -158,7 +161,7 @@ class Answers:
             usage=usage,
             stop_reason=stop,
             bytes_=(call.bytes_[0], max(call.bytes_[1], found.end)),
-            extra=known if usage and "requestId" in known and usage is call.usage else _extra(record, said, known),
+            extra=_with_least(told, usage, answer.least),
         )
         if usage is not None and usage.cache_write:
             self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
@@ -204,6 +207,7 @@ class Answers:
             if part.block.digest not in answer.digests:
                 answer.digests.add(part.block.digest)
                 items.append(Item(part.block, ASSISTANT))
+                answer.least += least_tokens(part.block)
                 if part.makes and part.makes not in answer.answered:
                     answer.unanswered.add(part.makes)
                     self._owners.setdefault(part.makes, answer)
@@ -240,6 +244,13 @@ def _later(old: Usage | None, new: Usage | None) -> Usage | None:
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
     return new
+
+
+def _with_least(extra: dict[str, Json], usage: Usage | None, least: int) -> dict[str, Json]:
+    """`extra` with what the answer comes to at least, as long as nobody reported its end."""
+    if usage is None or usage.output_final:
+        return {key: value for key, value in extra.items() if key != ANSWER_LEAST} if ANSWER_LEAST in extra else extra
+    return {**extra, ANSWER_LEAST: least} if extra.get(ANSWER_LEAST, 0) != least else extra
 
 
 def _known(sent: Sent) -> dict[str, Json]:

@@ -62,6 +62,8 @@ class ApiResponse(Anchor):
     context: int = ROOT
     number: int = 0
     digests: set[str] = field(default_factory=set)
+    least: int = 0
+    """Tokens that its blocks come to at least."""
     unanswered: set[str] = field(default_factory=set)
     answered: dict[str, str] = field(default_factory=dict)
     """Call id -> digest of the result block that answered it."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from ctxtui.core.answer_least import in_part
 from ctxtui.core.block import Item
 from ctxtui.core.call import ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
@@ -128,6 +129,9 @@ class _Pi:
         usage = _usage(obj(message.get("usage")))
         if usage is not None and ESTIMATED_BY in obj(message.get("usage")):
             extra[ESTIMATED_INPUT], usage = usage.input, None
+        if word(message.get("stopReason")) in _BROKEN:
+            # What pi knows of the output then is what the message began with.
+            usage, extra = in_part(usage, extra, (item.block for item in items))
         known = Call(
             word(message.get("responseId")),
             "",

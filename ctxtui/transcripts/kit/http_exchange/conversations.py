@@ -111,12 +111,16 @@ class Conversations:
                 self._threads[key].restart(EpochStart.COMPACTION)
         else:
             name = place.thread if place is not None else ""
-            name = name or (MAIN if not self._threads else f"conversation {len(self._threads) + 1}")
+            name = name or self._new_name()
             dialogue = self._threads[key] = Dialogue(self._tree, name, self._ids)
             # Only to learn the title; the head is set by each call.
             dialogue.say([asked] if asked else [])
         self._begun[key] = first
         return self._threads[key]
+
+    def _new_name(self) -> str:
+        taken = {dialogue.thread for dialogue in self._threads.values()}
+        return MAIN if MAIN not in taken else f"conversation {len(taken) + 1}"
 
     def _remember(self, call: Call, decoded: Decoded, name: str) -> None:
         if decoded.dialect == google.NAME:

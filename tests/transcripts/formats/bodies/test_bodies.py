@@ -233,3 +233,39 @@ def test_requests_that_a_stand_in_answers_with_one_id_are_all_told_and_copies_ar
     calls = session.thread_calls()
     assert [call.id for call in calls] == ["chatcmpl-123", "chatcmpl-123#2"]
     assert [len(kinds(session, call.raw_head)) for call in calls] == [2, 6]
+
+
+def test_a_conversation_whose_first_message_became_another_one_goes_on() -> None:
+    def pair(n: int, first: str, held: list[str], made: str) -> str:
+        messages: list[Any] = [{"role": "user", "content": first}]
+        for id_ in held:
+            call = {"type": "tool_use", "id": id_, "name": "press", "input": {}}
+            result = {"type": "tool_result", "tool_use_id": id_, "content": "ok"}
+            messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        content = [{"type": "tool_use", "id": made, "name": "press", "input": {}}]
+        usage = {"input_tokens": 10, "output_tokens": 5}
+        answer = {
+            "id": f"msg_{n}",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "content": content,
+            "usage": usage,
+        }
+        request = {"model": "claude-haiku-4-5", "max_tokens": 9, "messages": messages}
+        return json.dumps({"request": request, "response": {**answer, "stop_reason": "tool_use"}})
+
+    ids = [f"toolu_01abcdefgh{n}" for n in range(4)]
+    lines = [
+        pair(1, "turn 1 with its picture", [], ids[0]),
+        pair(2, "turn 1", ids[:1], ids[1]),
+        pair(3, "a summary", ids[:2], ids[2]),
+        pair(4, "another task", [], ids[3]),
+        pair(5, "a summary", ids[:3], "toolu_01zzzzzzzzz"),
+        # Ids that every client makes tell nothing.
+        pair(6, "one more", ["call_1"], "call_1"),
+        pair(7, "one of another talk", ["call_1"], "call_1"),
+    ]
+    session, _, _ = read("\n".join(lines).encode())
+    assert [call.id for call in session.thread_calls(MAIN)] == ["msg_1", "msg_2", "msg_3", "msg_5"]
+    assert sorted(len(session.thread_calls(name)) for name in session.threads) == [1, 1, 1, 4]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ctxtui.analysis.session_events import events
-from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, EpochStart
+from ctxtui.core.call import ANSWER_LEAST, CLIENT_VERSION, UNATTENDED, EpochStart
 from ctxtui.core.session import ASIDE, MAIN, Skipped
 from ctxtui.core.usage import Usage
 from tests.cases import claude_code
@@ -33,6 +33,10 @@ def test_one_answer_in_many_records_is_one_call() -> None:
     assert first.usage == Usage(fresh=3, cache_read=100, write_5m=50, output=90, output_final=True)
     assert first.stop_reason == "tool_use"
     assert second.usage is not None and not second.usage.output_final
+    assert second.answered_in_part and not first.answered_in_part
+    # What is on record of the answer is counted only as long as nobody reported its end.
+    assert second.output == max(second.usage.output, second.extra.get(ANSWER_LEAST, 0)) > 0  # type: ignore[type-var]
+    assert first.output == 90 and ANSWER_LEAST not in first.extra
     assert first.extra["requestId"] == "req_msg_1" and first.extra[CLIENT_VERSION] == "2.1.62"
     assert (first.started, first.ended) == (second.ended - 5, second.ended - 2)  # type: ignore[operator]
 

@@ -1,0 +1,227 @@
+"""Hears what a program asks with httpx, which every SDK does: as an SDK's own bytes, with nothing in between.
+
+`Client.send` of httpx and httpx2 is replaced while something is recorded. The request is the program's own and goes the
+way it would; of the answer each piece is handed on as it comes, and told.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final
+
+from ctxtui.attach.recorder import Answered, Asked, Begun, Ended, News, Said
+
+_LIBRARIES: Final = ("httpx2", "httpx")
+LEFT: Final = "the program read no further"
+_ASKS: Final = re.compile(
+    r"/(?:messages|messages/count_tokens|chat/completions|completions|responses|responses/input_tokens|responses/compact"
+    r"|invoke|invoke-with-response-stream|converse|converse-stream)$|:(?:rawPredict|streamRawPredict|generateContent"
+    r"|streamGenerateContent)$|/api/(?:chat|generate)$"
+)
+"""Paths at which a model is asked; everything else that a program asks with httpx is none of our business."""
+
+
+class Heard:
+    """One exchange that is told to `tell` under the name `x`. Nothing here raises: `fault` hears what went wrong."""
+
+    def __init__(self, tell: Callable[[News], None], x: str, fault: Callable[[Exception], None]) -> None:
+        self._tell = tell
+        self._x = x
+        self._fault = fault
+        self._over = False
+
+    def begin(self, request: Any, session: str, thread: str) -> None:
+        """The request as it is about to leave."""
+        try:
+            fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw]
+            self._tell(
+                Begun(
+                    x=self._x,
+                    at=time.time(),
+                    method=request.method,
+                    url=str(request.url),
+                    fields=fields,
+                    session=session,
+                    thread=thread,
+                )
+            )
+            self._tell(Asked(self._x, bytes(getattr(request, "_content", b"")), last=True))
+        except Exception as error:  # noqa: BLE001 - the program's call goes on, whatever becomes of its record
+            self._fault(error)
+
+    def answered(self, response: Any) -> None:
+        """The head of the answer."""
+        try:
+            fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw]
+            self._tell(Answered(self._x, time.time(), response.status_code, fields))
+        except Exception as error:  # noqa: BLE001 - as above
+            self._fault(error)
+
+    def piece(self, data: bytes) -> None:
+        """A piece of the answer, as it went over the wire."""
+        try:
+            self._tell(Said(self._x, time.time(), data))
+        except Exception as error:  # noqa: BLE001 - as above
+            self._fault(error)
+
+    def end(self, error: str = "") -> None:
+        """It is over."""
+        if not self._over:
+            self._over = True
+            try:
+                self._tell(Ended(self._x, time.time(), error))
+            except Exception as fault:  # noqa: BLE001 - as above
+                self._fault(fault)
+
+    @contextmanager
+    def failing(self) -> Iterator[None]:
+        """What the program's own call raises in here ends it, and is raised as it would be."""
+        try:
+            yield
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.end(_words(error))
+            raise
+
+
+Hear = Callable[[Any], Heard | None]
+"""Begins to hear a request; None where nobody wants to."""
+
+
+def asks_a_model(request: Any) -> bool:
+    """Whether a request of httpx asks a model to read something."""
+    return request.method == "POST" and bool(_ASKS.search(request.url.path))
+
+
+class Hook:
+    """Replaces `send` in every httpx that is installed, until it is `off`. `hear` is asked with each request."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+        self._before: list[tuple[type, Any]] = []
+
+    def on(self) -> None:
+        """Begin."""
+        for name in _LIBRARIES:
+            if find_spec(name) is None:
+                continue
+            library = import_module(name)
+            for kind, made in ((library.Client, self._sync), (library.AsyncClient, self._async)):
+                before = kind.__dict__["send"]
+                self._before.append((kind, before))
+                kind.send = made(library, before)
+
+    def off(self) -> None:
+        """End: what was there before is there again."""
+        for kind, before in reversed(self._before):
+            kind.send = before
+        self._before.clear()
+
+    def _sync(self, library: Any, before: Any) -> Any:
+        hear, told = self._hear, _told(library)
+
+        def send(client: Any, request: Any, *, stream: bool = False, **more: Any) -> Any:
+            heard = hear(request)
+            if heard is None:
+                return before(client, request, stream=stream, **more)
+            with heard.failing():
+                response = before(client, request, stream=True, **more)
+            _follow(response, heard, told)
+            try:
+                if not stream:
+                    response.read()
+            except BaseException:
+                response.close()
+                raise
+            return response
+
+        return send
+
+    def _async(self, library: Any, before: Any) -> Any:
+        hear, told = self._hear, _told_later(library)
+
+        async def send(client: Any, request: Any, *, stream: bool = False, **more: Any) -> Any:
+            heard = hear(request)
+            if heard is None:
+                return await before(client, request, stream=stream, **more)
+            with heard.failing():
+                response = await before(client, request, stream=True, **more)
+            _follow(response, heard, told)
+            try:
+                if not stream:
+                    await response.aread()
+            except BaseException:
+                await response.aclose()
+                raise
+            return response
+
+        return send
+
+
+def _follow(response: Any, heard: Heard, told: Any) -> None:
+    """Hear the answer from its head on."""
+    heard.answered(response)
+    if response.is_stream_consumed:
+        # A hook of the program's has read it.
+        heard.piece(response.content)
+        heard.end()
+    else:
+        response.stream = told(response.stream, heard)
+
+
+def _told(library: Any) -> Any:
+    """The class of streams that tell what goes through them."""
+
+    class Told(library.SyncByteStream):  # type: ignore[misc]
+        def __init__(self, inner: Any, heard: Heard) -> None:
+            self._inner = inner
+            self._heard = heard
+
+        def __iter__(self) -> Iterator[bytes]:
+            with self._heard.failing():
+                for data in self._inner:
+                    self._heard.piece(data)
+                    yield data
+            self._heard.end()
+
+        def close(self) -> None:
+            try:
+                self._inner.close()
+            finally:
+                self._heard.end(LEFT)
+
+    return Told
+
+
+def _told_later(library: Any) -> Any:
+    """As `_told`, for the streams of an event loop."""
+
+    class Told(library.AsyncByteStream):  # type: ignore[misc]
+        def __init__(self, inner: Any, heard: Heard) -> None:
+            self._inner = inner
+            self._heard = heard
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            with self._heard.failing():
+                async for data in self._inner:
+                    self._heard.piece(data)
+                    yield data
+            self._heard.end()
+
+        async def aclose(self) -> None:
+            try:
+                await self._inner.aclose()
+            finally:
+                self._heard.end(LEFT)
+
+    return Told
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")

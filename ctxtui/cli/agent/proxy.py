@@ -1,0 +1,75 @@
+"""`ctxtui proxy`: a relay that stands for several programs, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import click
+
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import note, shown, write, write_json
+
+
+@click.command("proxy")
+@click.argument("action", type=click.Choice(["on", "off", "status"]), default="on", required=False)
+@click.option("--port", type=click.IntRange(0, 65535), default=4020, show_default=True, help="Port (0: a free one).")
+@click.option(
+    "--upstream", "upstreams", metavar="NAME=URL", multiple=True, help="One more provider, or another address of one."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON (schema_version 1).")
+def proxy(action: str, port: int, upstreams: tuple[str, ...], as_json: bool) -> int:
+    """Stand between programs and their providers until ctrl+c, or `ctxtui proxy off`; everything is recorded.
+
+    Each provider has an address of its own here, /anthropic, /openai, /ollama ..., fixed when it starts: give it to a
+    program as its base URL. Sessions are told apart by the clients' own headers, else by how a conversation begins.
+    Only programs of this machine are served; what goes by is passed on as with `ctxtui exec`.
+
+    \b
+    Example: ctxtui proxy --upstream gateway=https://llm.example.com/v1
+    """
+    from ctxtui.services.attach import standing
+    from ctxtui.services.config.paths import attached_dir
+
+    folder = attached_dir()
+    if action == "off":
+        pid = standing.end(folder)
+        write_json({"ended": pid}) if as_json else note("the relay has ended; give programs their own base URLs again")
+        return 0
+    if action == "status":
+        return _status(standing.standing_one(folder), as_json)
+    named = dict(_named(one) for one in upstreams)
+    relay = standing.Standing(folder, {**standing.usual(os.environ), **named}, port)
+
+    def ready(urls: dict[str, str]) -> None:
+        if as_json:
+            write_json({"urls": urls})
+        else:
+            for name, url in urls.items():
+                write(f"{name:<12} {shown(url)}  → {shown(relay.upstreams[name])}")
+        sys.stdout.flush()
+        note("serving on this machine; ctrl+c or `ctxtui proxy off` ends it")
+
+    asyncio.run(relay.serve(ready))
+    for trouble in relay.recorder.troubles:
+        note(f"not everything was recorded: {trouble}")
+    return 0
+
+
+def _status(told: dict[str, object] | None, as_json: bool) -> int:
+    urls = told.get("urls") if told is not None else None
+    if as_json:
+        write_json({"standing": told is not None, "urls": urls or {}})
+    elif told is None:
+        write("no relay stands")
+    else:
+        write(f"a relay stands: process {told.get('pid')}, port {told.get('port')}")
+    return 0
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, url = text.partition("=")
+    if not equals or not name:
+        raise WrongUse(f"{text!r} is no NAME=URL", place="--upstream")
+    return name, url

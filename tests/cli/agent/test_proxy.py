@@ -1,0 +1,73 @@
+"""`ctxtui proxy`: several clients and providers through one port, each session by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from ctxtui.offline import Provider, RunningProvider, Server, offline
+from ctxtui.services.recordings.open import load
+from tests.cli.conftest import PROGRAM, Run
+
+pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[RunningProvider]:
+    with offline(Server(Provider())) as running:
+        yield running
+
+
+def test_several_clients_through_one_port_until_it_is_off(home: Path, provider: RunningProvider, ctxtui: Run) -> None:
+    assert ctxtui("proxy", "off").code == 5 and ctxtui("proxy", "status").out == "no relay stands\n"
+    command = [*PROGRAM, "proxy", "--port", "0", "--json"]
+    command += ["--upstream", f"anthropic={provider.url}", "--upstream", f"gate={provider.openai_url}"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert running.stdout is not None
+        urls = json.loads(running.stdout.readline())["urls"]
+        assert {"anthropic", "openai", "gate", "ollama", "lm-studio", "llama.cpp", "vllm"} == urls.keys()
+        assert ctxtui("proxy", "status", "--json").json["urls"] == urls
+        again = ctxtui("proxy", "--port", "0")
+        assert again.code == 7 and "stands already" in again.err
+        said: Any = [{"role": "user", "content": "say hoi"}]
+        other: Any = [{"role": "user", "content": "say grüezi"}]
+        with anthropic.Anthropic(api_key="k", base_url=urls["anthropic"], max_retries=0) as claude:
+            for messages, session in ((said, ""), (other, ""), (said, "one"), (other, "one")):
+                headers = {"x-claude-code-session-id": session} if session else {}
+                claude.messages.create(
+                    model="claude-sonnet-4-5", max_tokens=200, messages=messages, extra_headers=headers
+                )
+        with openai.OpenAI(api_key="k", base_url=urls["gate"], max_retries=0) as gpt:
+            gpt.responses.create(model="gpt-5.6", input="say ade", store=False)
+        assert [seen.path for seen in provider.server.seen] == ["/v1/messages"] * 4 + ["/v1/responses"]
+        off = ctxtui("proxy", "off")
+        assert off.code == 0 and running.wait(60) == 0
+    finally:
+        running.kill()
+    found = {
+        path.stem: len(load(path).session.calls)
+        for path in (Path(os.environ["CTXTUI_HOME"]) / "attached").glob("*.jsonl")
+    }
+    assert sorted(found.values()) == [1, 1, 1, 2] and found["one"] == 2
+
+
+@pytest.mark.parametrize("upstream", ["x", "a/b=http://x", "x=ftp://y"])
+def test_wrong_upstreams_are_refused(ctxtui: Run, upstream: str) -> None:
+    ran = ctxtui("proxy", "--port", "0", "--upstream", upstream)
+    assert ran.code == 2 and "Traceback" not in ran.err
+
+
+def test_what_is_left_of_a_killed_one_is_no_relay(ctxtui: Run) -> None:
+    folder = Path(os.environ["CTXTUI_HOME"]) / "attached"
+    folder.mkdir(parents=True)
+    (folder / "proxy.lock").write_text(json.dumps({"pid": 1, "port": 4020}))
+    assert ctxtui("proxy", "off").code == 5
