@@ -32,6 +32,8 @@ COMMANDS = sorted({line for line in [*SHELL, *INLINE] if line.split()[0] == "ctx
 ON_SCREEN = {"ctxtui", "ctxtui PATH", "ctxtui last", "ctxtui chat"}
 AROUND = {command for command in COMMANDS if command.startswith("ctxtui exec")}
 """They run a program that is not here."""
+ASKS = {command for command in COMMANDS if command.startswith("ctxtui agree")}
+"""Ask a provider, of recordings that hold whole requests: `tests/cli/agent/test_agree.py`."""
 SERVES = {command for command in COMMANDS if command.startswith("ctxtui offline")}
 
 
@@ -39,7 +41,7 @@ def filled(command: str, recording: Path) -> list[str]:
     return [re.sub(r"^PATH\b", str(recording), word) for word in command.split()[1:]]
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ON_SCREEN | SERVES | AROUND])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ON_SCREEN | SERVES | AROUND | ASKS])
 def test_a_command_of_the_readme_succeeds(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

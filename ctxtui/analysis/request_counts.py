@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import NextRequest, Weigh
 from ctxtui.analysis.figures import lacking
@@ -30,7 +32,18 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     joins = made and applied.context.dialect == ANTHROPIC
     measured = measure or book.measure(model)
     found = body_sums(applied, counts, weights, measured, strips=strips, left_out=left_out, joins=joins)
-    return RequestCount(sum(found), lacking(book, call))
+    return RequestCount(sum(found), lacking(book, call), _back(book, model, applied, left_out))
+
+
+def _back(book: Book, model: str, applied: Applied, left_out: Sequence[int]) -> int:
+    """Tokens of the blocks that reports show to be gone and that stand in what is written, less what stands in their
+    place as it was read."""
+    context, total = applied.context, 0
+    for node, absence in book.contexts.at(context.head).of.items():
+        position = context.position(node)
+        if position not in applied.changes and position not in left_out:
+            total += max(0, book.own(model, node) - absence.left)
+    return total
 
 
 def _left_out(context: Context) -> list[int]:

@@ -85,6 +85,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "cache", "ctxtui.cli.inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."
             ),
+            CommandEntry("stage", "ctxtui.cli.edit.stage:stage", "Stage pins and drops that the inspector then shows."),
             CommandEntry("pins", "ctxtui.cli.edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
             CommandEntry(
                 "sessions", "ctxtui.cli.manage.sessions:sessions", "List the sessions that can be opened, newest first."
@@ -100,6 +101,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
                 "Talk to a model: the inspector with a prompt and a running agent.",
             ),
             CommandEntry("mcp", "ctxtui.cli.agent.mcp:mcp", "MCP servers: what their tools took, what is configured."),
+            CommandEntry(
+                "agree",
+                "ctxtui.cli.agent.agree:agree",
+                "Does it still work? Send calls again under policies; compare next steps.",
+            ),
             CommandEntry("run", "ctxtui.cli.agent.run:run", "Let an agent do a task without a screen; on record."),
             CommandEntry(
                 "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."

@@ -91,7 +91,12 @@ class SessionSource:
         return Notebook(loaded, self.settings)
 
     def is_live(self, loaded: Loaded) -> bool:
-        """Whether the recording was written to lately, or a running client owns it."""
+        """Whether the recording was written to lately, or a running client owns it; a stored one: whether it is
+        hosted now."""
+        from ctxtui.services.recordings.stored_session import StoredSession
+
+        if isinstance(loaded, StoredSession):
+            return loaded.hosted
         try:
             newest = max((os.stat(path).st_mtime for path in loaded.paths), default=0.0)
         except OSError:

@@ -21,10 +21,11 @@ Heads = dict[int | None, list[int]]
 """The nodes of each run, by its key; the empty context's under None."""
 
 
-def read_session(conn: sqlite3.Connection, key: int) -> Session:
-    """The session with row `key`, with the user's title if there is one. One snapshot: writers do not show in it."""
+def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -> Session:
+    """The session with row `key`, with the user's title if there is one. One snapshot: writers do not show in it. Its
+    contexts are in `tree` (None: one of its own), where those that are there already stay the same nodes."""
     with reading(conn):
-        tree = Tree()
+        tree = Tree() if tree is None else tree
         heads = nodes_by_run(conn, key, tree)
         session = Session(tree, _about(conn, key))
         threads = _read_threads(conn, key, session, heads)

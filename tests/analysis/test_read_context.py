@@ -11,13 +11,18 @@ from ctxtui.analysis import absence
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import by_category
+from ctxtui.analysis.request_counts import request_count
 from ctxtui.analysis.residual import residual
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.block import Item
 from ctxtui.core.call import EpochStart
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context
 from ctxtui.pricing.price import Cost
 from tests.analysis.audits import counted, speech
 from tests.analysis.sessions import said
@@ -282,3 +287,16 @@ def test_a_call_that_comes_while_the_rest_is_gone_through_waits_for_its_count() 
     assert book.contexts.of(made.calls[before - 1]) is not None and book.contexts.of(made.calls[-1]) is None
     book.advance()
     assert book.contexts.of(made.calls[-1]) is not None
+
+
+def test_a_request_that_is_written_holds_again_what_reports_show_to_be_gone_and_its_count_says_so() -> None:
+    made, lost = cleared()
+    book, call = counted(made.script), made.calls[-1]
+    context = Context.of_call(made.script.session.tree, call, call.sent_head)
+    plain = request_count(book, call, apply(context, ()))
+    gone = book.contexts.at(call.sent_head)
+    assert set(gone.of) == lost
+    assert plain.back == sum(book.own(made.model, node) - gone.of[node].left for node in lost) > 0
+    assert plain.whole - plain.back == pytest.approx(figures(book, call).context_tokens, rel=0.02)
+    drops = [make(DROP, context.targets([context.position(node)])) for node in sorted(lost)]
+    assert request_count(book, call, apply(context, drops)).back == 0

@@ -1,1 +1,1 @@
-"""Commands that run an agent, or are about the tools that it is given: run, mcp."""
+"""Commands that run an agent, ask a model again, or are about tools that it is given: run, agree, mcp."""

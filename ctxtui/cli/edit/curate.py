@@ -290,6 +290,9 @@ def _sizes(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
     if tag.under.client:
         body = f"{numbers.tokens(tag.without.body)} -> {numbers.tokens(tag.under.body)}"
         yield f"body     {body}, and {numbers.tokens(tag.under.client)} that the client adds"
+    if tag.under.back:
+        back = numbers.tokens(tag.under.back)
+        yield f"back     {back} that the client no longer sent: what is written holds it again"
 
 
 def _moment(moment: ApplyMoment) -> str:
@@ -319,6 +322,7 @@ def fields(
             "body_before": tag.without.body,
             "body": tag.under.body,
             "client": tag.under.client,
+            "back": tag.under.back,
             "reported": chosen.call.usage.input if chosen.call.usage is not None else None,
         },
         "breaks_at_block": None if tag.breaks_at is None else tag.breaks_at + 1,

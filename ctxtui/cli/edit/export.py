@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.edited_context import OWN, RESUMED
 from ctxtui.services.editing.exporting import FORMS, Exported, exported, placed, resumable, resume_of, write_private
+
+PARQUET: Final = "parquet"
+EVERY: Final = "all"
+"""In place of a name: all sessions of the user."""
 
 
 @click.command(
@@ -21,11 +27,15 @@ from ctxtui.services.editing.exporting import FORMS, Exported, exported, placed,
     "its tool resumes behind the call's answer (claude-code, codex: translated where another tool recorded it; "
     "opencode, pi, aider).\n\n"
     f"NAME is {NAME_HELP}. What the target cannot carry is named on standard error. A file made with -o is for you "
-    "alone (mode 0600).\n\n\b\n"
+    "alone (mode 0600).\n\n"
+    "parquet writes tables of sessions, calls and tools into the folder -o, for DuckDB and the like: of a file, of "
+    "every recording in a folder, or of all (your sessions).\n\n\b\n"
     "Example: ctxtui export session.jsonl --to anthropic --call 12 -o request.json",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
-@click.option("--to", "form", type=click.Choice(FORMS), default=OWN, show_default=True, help="Format to write.")
+@click.option(
+    "--to", "form", type=click.Choice((*FORMS, PARQUET)), default=OWN, show_default=True, help="Format to write."
+)
 @click.option(
     "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."
 )
@@ -48,6 +58,11 @@ def export(
 ) -> None:
     """Write one context as a request body, or a session as JSONL."""
     output = None if output == Path("-") else output
+    if form == PARQUET:
+        if output is None or number is not None or thread:
+            raise click.UsageError("--to parquet writes whole sessions: it needs -o FOLDER, and no call", context)
+        _tables(config_of(context).settings, name, output, replace=force, as_json=as_json)
+        return
     if as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
     loaded = opened(name, config_of(context).settings)
@@ -74,3 +89,25 @@ def export(
         note(f"to resume it: {resume['command']}")
     for line in made.lost:
         note(f"not carried over: {line}")
+
+
+def _tables(settings: Settings, name: str, folder: Path, *, replace: bool, as_json: bool) -> None:
+    """Write the tables of all sessions that `name` stands for into `folder`."""
+    from ctxtui.cli.all_sessions import known_sessions
+    from ctxtui.services.library.tables import tables_of, write_parquet
+
+    if name != EVERY and not Path(name).exists():
+        raise NotFound("there is no such file or folder", place=name, way_out="name one, or all of your sessions")
+    known = known_sessions(settings, None if name == EVERY else Path(name))
+    failed = [one for one in known if one.error]
+    tables = tables_of(one for one in known if one.known and not one.error)
+    files = write_parquet(tables, folder, replace=replace)
+    if as_json:
+        rows = {table: len(tables[table]) for table in files}
+        written = {table: str(file) for table, file in files.items()}
+        errors = [{"file": one.path, "error": one.error} for one in failed]
+        write_json({"path": str(folder), "format": PARQUET, "files": written, "rows": rows, "failed": errors})
+    for table, file in files.items():
+        note(f"{len(tables[table]):,} {table}: {file}")
+    for one in failed:
+        note(f"left out: {one.path}: {one.error}")

@@ -28,10 +28,12 @@ _ASKING: Final = frozenset({"user", "image", "document"})
 
 class RequestCount(NamedTuple):
     """A request in tokens: its `body`, the blocks as they are written, and what the `client` adds that the recording
-    lacks (system prompt and tools)."""
+    lacks (system prompt and tools). `back` are those tokens of the body that the last report shows to be gone from the
+    context: the client no longer sent them, a request that is written holds them again."""
 
     body: int
     client: int = 0
+    back: int = 0
 
     @property
     def whole(self) -> int:

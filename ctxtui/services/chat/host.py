@@ -22,6 +22,7 @@ from ctxtui.agent import events, progress
 from ctxtui.agent.child import Caller
 from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on
 from ctxtui.agent.exchange import AnswerReader
+from ctxtui.agent.replay import OPENED
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
 from ctxtui.analysis.growth.forks import CONTINUED
@@ -40,7 +41,7 @@ from ctxtui.services.chat.model_choice import choose, params_for, refined
 from ctxtui.services.chat.opening import OwnParts, opening
 from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited, chat_profile
-from ctxtui.services.chat.resume import OPENED, Recovered, dialect_of, put_on_record, take_up
+from ctxtui.services.chat.resume import Recovered, dialect_of, put_on_record, take_up
 from ctxtui.services.chat.waiting_edits import release_due
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
@@ -168,6 +169,7 @@ class Host:
             partner = await refined(partner, self.line, self.config)
         self.partner = partner
         self.files.meet(partner)
+        self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
 
     async def _introduced(self) -> ChatModel:
         partner = await self._chosen()
@@ -301,6 +303,7 @@ class Host:
             return
         self.partner, talk = partner, self.runner.conversation
         self.files.meet(partner)
+        self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
         params = params_for(partner, self.config.settings.answer_tokens)
         self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
         self.tell(ChatNews(None, (Described(window=partner.window),)))

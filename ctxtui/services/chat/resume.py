@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from ctxtui.agent.conversation import Conversation, Draft, go_on, skeleton_for
+from ctxtui.agent.conversation import Conversation, go_on, skeleton_for
 from ctxtui.agent.events import ToolResult
-from ctxtui.agent.exchange import AnswerReader
-from ctxtui.core import block, canonical
-from ctxtui.core.block import Item, Place
+from ctxtui.agent.replay import BROKEN_OFF, OPENED, Replay
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
@@ -27,13 +25,9 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.store.append import SLOTS
 from ctxtui.store.in_flight import InFlightEvent
 from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
-from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.speech import Result
 
 ENDED: Final = "ctxtui ended before this was done."
-_BROKEN_OFF: Final = "interrupted: ctxtui ended"
-OPENED: Final = "opened"
-"""The event that says in which dialect a chat begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,94 +56,12 @@ class Recovered:
         return bool(self.partial or self.stopped or self.queue or self.draft or self.replayed or self.agents)
 
 
-class _Replay:
-    def __init__(self, conversation: Conversation, provider: str, known: frozenset[str], own_id: str) -> None:
-        self.talk = conversation
-        self._provider, self._known, self._own_id = provider, known, own_id
-        self.exchange: AnswerReader | None = None
-        self.queue: tuple[str, ...] = ()
-        self.draft = ""
-        self.replayed = 0
-
-    def take(self, event: InFlightEvent) -> None:
-        """One thing that was in flight."""
-        data = event.data
-        if event.kind == "queue":
-            self.queue = tuple(json.loads(data))
-        elif event.kind == "draft" and isinstance(data, str):
-            self.draft = data
-        elif event.kind != OPENED:
-            self.replayed += 1
-            self._context(event)
-
-    def _context(self, event: InFlightEvent) -> None:
-        data, talk = event.data, self.talk
-        if event.kind == "said" and isinstance(data, str):
-            talk.say(data)
-            self._waited(data)
-        elif event.kind == "context":
-            self._said_with(json.loads(data))
-        elif event.kind == "results":
-            talk.results([Result(id_, "", text, wrong) for id_, text, wrong in json.loads(data)])
-        elif event.kind == "back":
-            path = talk.tree.path(talk.head)
-            talk.back_to(path[int(data) - 1] if int(data) else 0)
-        elif event.kind == "sent":
-            self._begin(json.loads(data))
-        elif event.kind == "heard" and self.exchange is not None:
-            self.exchange.feed(data.encode() if isinstance(data, str) else data, event.at)
-        elif event.kind == "failed":
-            self.exchange = None
-
-    def _waited(self, text: str) -> None:
-        """Where it waited, and the record of what waits is older than this, it is not said twice."""
-        if self.queue[:1] == (text,):
-            self.queue = self.queue[1:]
-
-    def _said_with(self, about: dict[str, Json]) -> None:
-        """A message with what went with it (see `Recording`)."""
-        path = self.talk.tree.path(self.talk.head)[: about["keep"]]
-        items = [
-            Item(block.make(kind, canonical.loads(body)), Place(section, role, mark))
-            for section, role, mark, kind, body in about["items"]
-        ]
-        self.talk.back_to(self.talk.tree.extend(path[-1] if path else ROOT, items))
-        self._waited(about["text"])
-
-    def _begin(self, about: dict[str, object]) -> None:
-        talk = self.talk
-        draft = Draft(b"", talk.head, talk.head, talk.skeleton)
-        reader = DIALECTS[str(about["dialect"])].stream_reader()
-        at, attempt = about["at"], about["attempt"]
-        assert isinstance(at, float | int) and isinstance(attempt, int)
-        self.exchange = AnswerReader(
-            draft,
-            reader,
-            thread=MAIN,
-            provider=self._provider,
-            model=talk.model,
-            own_id=self._own_id,
-            started=float(at),
-        )
-        self.exchange.attempt, self.exchange.known = attempt, self._known
-
-    def settle(self) -> Call | None:
-        """The answer that broke off goes into the context as far as it stands; its call."""
-        exchange = self.exchange
-        if exchange is None or exchange.first_byte is None:
-            return None
-        exchange.close()
-        response = exchange.response
-        self.talk.answer(response, cut=True)
-        return exchange.call(response, self.talk.head, exchange.first_byte, _BROKEN_OFF)
-
-
 def recover(
     conversation: Conversation, events: Sequence[InFlightEvent], provider: str, known: frozenset[str], own_id: str
 ) -> Recovered:
     """Play `events` into `conversation`, which stands at the end of what the calls hold; afterwards its context is
     legal. `known` are the ids of the session's calls, `own_id` names the partial one where the provider did not."""
-    replay = _Replay(conversation, provider, known, own_id)
+    replay = Replay(conversation, provider, known, own_id)
     for event in events:
         replay.take(event)
     partial = replay.settle()
@@ -243,7 +155,7 @@ def _begun(session: Session, line: Sequence[InFlightEvent]) -> int:
 def _unanswered(talk: Conversation, head: int, at: float, provider: str, own_id: str) -> Call:
     return Call(
         own_id, MAIN, head, head, head, provider=provider, model=talk.model, started=at, ended=at,
-        fidelity=Fidelity.WIRE, error=_BROKEN_OFF, skeleton=talk.skeleton,
+        fidelity=Fidelity.WIRE, error=BROKEN_OFF, skeleton=talk.skeleton,
     )  # fmt: skip
 
 

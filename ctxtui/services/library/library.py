@@ -102,11 +102,13 @@ class SessionLibrary:
         return [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
 
     def inside(self, folder: Path) -> list[SessionSummary]:
-        """The recordings in `folder` or below, by content, newest first. Raises what `recordings_in` raises."""
+        """The recordings in `folder` or below, by content, newest first; a file is a recording itself. Raises what
+        `recordings_in` raises."""
         # Imported here: telling recordings by content needs every reader.
         from ctxtui.services.recordings.folder_scan import recordings_in
 
-        found = map(seen_at, recordings_in(folder, self._settings.clients))
+        paths = [folder] if folder.is_file() else recordings_in(folder, self._settings.clients)
+        found = map(seen_at, paths)
         return self._seen(one for one in found if one is not None)
 
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:

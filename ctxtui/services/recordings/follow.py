@@ -52,7 +52,7 @@ class Follower:
         self._lock = threading.Lock()
 
     def watch(self, loaded: Loaded) -> None:
-        """Follow `loaded` from now on; a stream or stored session has nothing to follow."""
+        """Follow `loaded` from now on; a stream has nothing to follow."""
         if loaded.follows:
             now = self._clock()
             with self._lock:

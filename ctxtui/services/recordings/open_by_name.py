@@ -146,8 +146,14 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
 
 
 def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[RecordingNews]]:
-    """As `open_named`, with a file's first reading still to be taken, slice by slice (see `opening`)."""
-    if named.stored or named.path is None:
+    """As `open_named`, with a file's first reading still to be taken, slice by slice (see `opening`), and a stored
+    session to be followed."""
+    if named.stored:
+        # Imported here: most runs name a file.
+        from ctxtui.services.recordings.stored_session import StoredSession
+
+        return StoredSession(database(settings.data_dir), named.stored), ()
+    if named.path is None:
         return open_named(named, settings), ()
     return _first((named.path, *named.others), opening)
 

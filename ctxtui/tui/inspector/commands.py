@@ -27,6 +27,7 @@ from ctxtui.tui.inspector.controllers.marking import MarkBlock, MarkRange, Widen
 from ctxtui.tui.inspector.controllers.notes import NOTING, NotesController
 from ctxtui.tui.inspector.controllers.policies import AdviceList, FindingsList, Policies
 from ctxtui.tui.inspector.controllers.reading import ReadingMode
+from ctxtui.tui.inspector.controllers.resending import SendAgain
 from ctxtui.tui.inspector.controllers.rewriting import REWRITING
 from ctxtui.tui.inspector.controllers.search import SEARCH
 from ctxtui.tui.inspector.controllers.staging import (
@@ -296,7 +297,7 @@ STAGING: tuple[type[Command], ...] = (
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,
-    ShowAll, ReadingMode, GoToCall, *COMPARING, *LISTS, *COMPACTIONS, Phases, NamePhase, *REPORTS,
+    ShowAll, ReadingMode, GoToCall, SendAgain, *COMPARING, *LISTS, *COMPACTIONS, Phases, NamePhase, *REPORTS,
     Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
     *SEARCH, *NOTING, *TALKING, EnterPrompt, LeaveOpen, ShowTips,
 )  # fmt: skip

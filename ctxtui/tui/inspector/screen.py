@@ -46,6 +46,7 @@ from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
 from ctxtui.tui.inspector.controllers.policies import PoliciesController
 from ctxtui.tui.inspector.controllers.reading import ReadingController
+from ctxtui.tui.inspector.controllers.resending import ResendController
 from ctxtui.tui.inspector.controllers.rewriting import RewritingController
 from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
@@ -328,6 +329,7 @@ def session_controllers(
         WhyController(*every, edits),
         ExportController(*every, edits),
         SummariesController(*every, edits, asker),
+        ResendController(*every, edits, asker),
     )
 
 

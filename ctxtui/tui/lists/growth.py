@@ -18,7 +18,6 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
-from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.inspector.stacked_chart import StackedChart
 from ctxtui.views.lists import growth as views
@@ -31,6 +30,7 @@ from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
     from ctxtui.services.library.growth import GrowthReport
+    from ctxtui.views.glossary.spots import Spot
 
 NAME: Final = 0
 """What the screen closes with when the call shown is to begin a phase with a name of its own."""
@@ -135,6 +135,8 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._chart.styles.height = "1fr" if wide else max(5, room * 45 // 100)
         self._chart.styles.width = "3fr" if wide else "1fr"
         self._words.styles.width = "2fr" if wide else "1fr"
+        self._words.join = "┬" if wide else ""
+        self._words.redraw()
 
     def _tell_growth(self) -> None:
         try:
@@ -190,8 +192,11 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Of the chart: what all calls of it sent, by phase."""
-        return self.sums_of_rule()
+        """What a line of the chart's scale stands for, and where the sentences have their figures from."""
+        if spot.pane == self._chart.id:
+            chart = self._figures.chart if self._figures is not None else None
+            return {ROW: stacked_chart.sum_of_scale(chart)} if chart is not None else {}
+        return {ROW: views.SUM_OF_SENTENCES}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""

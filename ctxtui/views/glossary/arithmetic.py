@@ -131,7 +131,8 @@ def of_staged(what: StagedPane) -> dict[str, str]:
     if request is not None:
         share = f", {100 * request.whole / usable:.0f} % of {usable:,} usable" if usable else ""
         parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds"
-        found["frees"] = f"The next call has {parts}{share}. The header has the call that is shown."
+        back = f" {request.back:,} of it stand there again: the client no longer sent them." if request.back else ""
+        found["frees"] = f"The next call has {parts}{share}.{back} The header has the call that is shown."
     if what.known:
         found["breaks"] = f"{what.broken:,} cached tokens are read no more if this is applied now."
     if what.moments:

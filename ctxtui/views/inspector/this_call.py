@@ -167,7 +167,7 @@ def lines(what: ThisCall, room: int, height: int) -> list[Spans]:
 def _full(line: CallPart, most: int, room: int, priced: bool) -> list[Span]:
     bar = max(0, room - _TOKENS_END - 11)
     shown = _tokens(line)
-    usd = "" if line.tokens is None else numbers.money(line.usd) if priced else numbers.NONE
+    usd = "" if line.tokens is None else _usd(line) if priced else numbers.NONE
     faint = usd == "$0.000" or not priced
     name = [Span(" "), line.sign, Span(f" {line.name:<7}", "ink")]
     style = line.style if line.name != "answer" else "dim"
@@ -182,6 +182,10 @@ def _full(line: CallPart, most: int, room: int, priced: bool) -> list[Span]:
         Span(drawn.ljust(bar), bar_style),
         Span(f"{usd:>9}", "faint" if faint else "ink"),
     ]
+
+
+def _usd(line: CallPart) -> str:
+    return numbers.least(line.usd, line.partial).replace(" ", "")
 
 
 def _tokens(line: CallPart) -> str:

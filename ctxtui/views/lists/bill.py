@@ -87,13 +87,17 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
     def bar(name: str, room: int) -> Span:
         return Span(bars.line(amounts[name], most, room), _STYLE.get(name, "dim"))
 
+    def usd(name: str) -> str:
+        least = "≥" if name == OUTPUT and bill.partial else ""
+        return f"{least}${amounts[name]:,.{decimals}f}"
+
     table: Table[str] = Table(
         (
             Column("", 13, lambda name, _: Span(name, "ink"), "left", gap=1),
             Column("", 8, lambda name, _: Span(_tokens(name, bill), "dim")),
             Column("", 8, share),
             *([Column("", wide, bar, "left", gap=1)] if wide else []),
-            Column("", 10, lambda name, _: Span(f"${amounts[name]:,.{decimals}f}", "ink bold"), gap=0 if wide else 1),
+            Column("", 10, lambda name, _: Span(usd(name), "ink bold"), gap=0 if wide else 1),
             Column("", 0, lambda name, room: Span(_meaning(name, bill, room), "dim"), "left", gap=2, least=1),
         ),
         mark=0,

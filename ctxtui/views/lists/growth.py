@@ -17,10 +17,12 @@ from ctxtui.analysis.growth.shape import Shape
 from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
 from ctxtui.views.lists.preflight import units, when
 from ctxtui.views.text import cells, numbers, safe_text
-from ctxtui.views.text.span import Span, Spans, cropped
+from ctxtui.views.text.span import Span, Spans, width
 
 _NAME: Final = 10
 _NAMED_PARTS: Final = 4
+SUM_OF_SENTENCES: Final = "The sentence has what it rests on; `ctxtui growth --json` has every call behind it."
+"""Of the figures in the sentences."""
 
 
 class Ahead(Protocol):
@@ -117,11 +119,21 @@ def wrapped(what: Report, room: int, height: int = 0) -> Iterator[list[Span]]:
 
 def _wrapped(one: Sentence, room: int) -> Iterator[list[Span]]:
     if len(one.spans) != 1:
-        yield cropped([_name(one.name), *one.spans], room)
+        yield [_name(one.name), *_whole(one.spans, room - _NAME - 2)]
         return
     ((text, style),) = one.spans
     for n, words in enumerate(safe_text.wrap(text, max(20, room - _NAME - 2))):
         yield [_name(one.name if n == 0 else ""), Span(words, style)]
+
+
+def _whole(spans: Spans, room: int) -> Iterator[Span]:
+    """Of parts, three spans each, those that fit whole."""
+    for at in range(0, len(spans), 3):
+        room -= width(spans[at : at + 3])
+        # The blanks behind the last one need no room.
+        if room < -3:
+            return
+        yield from spans[at : at + 3]
 
 
 def _name(text: str) -> Span:

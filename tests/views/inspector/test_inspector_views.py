@@ -14,11 +14,12 @@ from ctxtui.analysis.context_window import COMPACTION, WORDS, ContextWindow
 from ctxtui.analysis.figures import context_size
 from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.analysis.short_names import Names
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import ANSWER_LEAST, Call, EpochStart
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
+from ctxtui.views.glossary.arithmetic import of_call
 from ctxtui.views.inspector import call_strip, composition, context_map, header, this_call, threads
 from ctxtui.views.inspector.call_strip import Columns
 from ctxtui.views.inspector.composition import fold
@@ -27,7 +28,7 @@ from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.heaviest import Heaviest
 from ctxtui.views.inspector.toolset import toolset
 from ctxtui.views.model.block_cache import Readings
-from ctxtui.views.text import bars
+from ctxtui.views.text import bars, numbers
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript import block_details
@@ -203,6 +204,22 @@ def test_a_report_of_no_input_at_all_is_drawn_as_counted() -> None:
 
 
 # This call
+
+
+def test_an_answer_that_is_reported_in_part_is_the_least_and_so_is_its_call() -> None:
+    story = Story().user("a").call("one")
+    (call,) = story.session.calls.values()
+    assert call.usage is not None
+    usage = replace(call.usage, output=1, output_final=False)
+    story.session.apply(CallSeen(replace(call, usage=usage, extra={**call.extra, ANSWER_LEAST: 40})))
+    study = study_of(story.session)
+    what = this_call.this_call(study.scene(MAIN, 0))
+    text = [plain(line) for line in this_call.lines(what, 46, 7)]
+    cost = study.costs[call.id]
+    assert cost is not None and cost.output > 0
+    assert "≥40" in text[3] and f"≥{numbers.money(cost.output)}" in text[3]
+    assert text[5].lstrip().startswith(f"≥ {numbers.money(cost.usd)}")
+    assert "at least 40 tokens of output" in of_call(what)["answer"]
 
 
 def test_this_call_adds_up_and_says_what_was_saved() -> None:

@@ -1,0 +1,226 @@
+"""`ctxtui agree`: whether a model takes the same next step under other policies, or another model does. The price is
+told first, and nothing is sent above the budget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import note, write_json
+from ctxtui.cli.progress import Working
+
+if TYPE_CHECKING:
+    from ctxtui.core.usage import Usage
+    from ctxtui.services.chat.chat_model import ChatModel
+    from ctxtui.services.chat.resending import Quote, WantedVariant
+    from ctxtui.services.config.config import Config
+
+
+@click.command(
+    "agree",
+    help="Does it still work? Recorded calls are sent again, unchanged (the noise floor) and under each policy or to "
+    "each model named, and the next tool calls compared with what was recorded; with --leave-out also without each of "
+    "the heaviest blocks, what the model misses most first. The price is told first; above --budget-usd nothing is "
+    "sent. Intervals hold nine cases of ten (Wilson).\n\n"
+    f"NAME is {NAME_HELP}. The recording must hold whole requests: system prompt and tools.\n\n\b\n"
+    "Example: ctxtui agree session.har -n 12 --policy truncate_results --budget-usd 2",
+)
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option("-n", "--calls", type=click.IntRange(min=1), default=8, show_default=True, metavar="N", help="Calls.")
+@click.option(
+    "--budget-usd", type=click.FloatRange(min=0), required=True, metavar="X", help="What it may cost at most."
+)
+@click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile (repeatable).")
+@click.option("--model", "models", metavar="M", multiple=True, help="Another model of the same provider (repeatable).")
+@click.option("--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="Without each of K blocks.")
+@click.option("--base-url", default="", metavar="URL", help="A server that speaks the recorded API.")
+@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@click.pass_context
+def agree(
+    context: click.Context,
+    name: str,
+    calls: int,
+    budget_usd: float,
+    policies: tuple[str, ...],
+    models: tuple[str, ...],
+    leave_out: int,
+    base_url: str,
+    thread: str,
+    as_json: bool,
+) -> None:
+    """Does it still work?"""
+    config = config_of(context)
+    wanted = [*_policies(policies), *_models(models)]
+    asked = Asked(
+        calls=calls, budget=budget_usd, wanted=tuple(wanted), left_out=leave_out, base_url=base_url, thread=thread
+    )
+    found = agreed(name, asked, config)
+    if as_json:
+        write_json(fields(found))
+    else:
+        _print(found, config.settings.glyphs)
+
+
+def _policies(names: Sequence[str]) -> list[WantedVariant]:
+    from ctxtui.services.chat.resending import WantedVariant
+    from ctxtui.services.config.policy_registry import every_policy
+    from ctxtui.services.headless.run_options import named_steps
+
+    known, found = dict(every_policy()), []
+    for name in names:
+        path = Path(name)
+        text = path.read_text(encoding="utf-8") if name not in known and path.is_file() else None
+        found.append(WantedVariant(name=name, steps=named_steps(name, text, known)))
+    return found
+
+
+def _models(names: Sequence[str]) -> list[WantedVariant]:
+    from ctxtui.services.chat.resending import WantedVariant
+
+    return [WantedVariant(name=name, model=name) for name in names]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is asked for: so many `calls` of `thread`, a `budget` in USD, variants, how many of the heaviest blocks are
+    left out one by one, the address of the provider ("": its own)."""
+
+    calls: int
+    budget: float
+    wanted: tuple[WantedVariant, ...] = ()
+    left_out: int = 0
+    base_url: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreed:
+    """What came of it: the `quote`, each variant's agreement, and the blocks that were left out, what the model misses
+    most first, with their tokens (`weights`)."""
+
+    session: str
+    title: str
+    model: str
+    calls: tuple[int, ...]
+    quote: Quote
+    variants: tuple[Agreement, ...]
+    blocks: tuple[Agreement, ...] = ()
+    weights: dict[str, int] = field(default_factory=dict)
+
+
+def agreed(name: str, asked: Asked, config: Config) -> Agreed:
+    """Send the sampled calls of a session again. Raises `CtxtuiError`: nothing can be sent again, it could cost more
+    than the budget."""
+    from ctxtui.pricing.price import price
+    from ctxtui.services.chat import resending
+    from ctxtui.services.counting.accounts import account
+    from ctxtui.services.counting.count_cache import counter_with_memory
+
+    settings = config.settings
+    loaded = opened(name, settings)
+    chosen = choose(loaded.session, asked.thread)
+    numbers = spread(resending.resendable(loaded.session, chosen.thread), asked.calls)
+    call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
+    partner = asyncio.run(_partner(call.model or loaded.session.model, asked.base_url, config))
+    with Working("putting requests together") as work, counter_with_memory(settings) as counter:
+        known = account(loaded.session, counter, settings)
+        heavy = resending.heaviest_blocks(known, ChosenCall(chosen.thread, numbers[-1], call), asked.left_out)
+        left_out = [resending.WantedVariant(name=one.name, without=one.digest) for one in heavy]
+        wanted = [*asked.wanted, *left_out]
+        plan = list(resending.planned(known, counter, settings, partner, chosen.thread, numbers, wanted))
+        quote = resending.quote(plan)
+        told = "at an unknown price" if quote.usd is None else f"${quote.usd:,.3f} at most"
+        note(f"{quote.requests:,} requests to {partner.model} ({partner.endpoint}): {told}")
+        resending.within(quote, asked.budget)
+
+        def charge(usage: Usage, model: str) -> float | None:
+            cost = price(usage, model, partner.endpoint.name, None, known.table)
+            return None if cost is None else cost.usd
+
+        def tell(done: int, of: int) -> None:
+            work.say(f"answer {done:,} of {of:,}")
+
+        trials = asyncio.run(resending.carried_out(plan, partner, charge, tell))
+    found = agreements(trials)
+    weights = {one.name: one.tokens for one in heavy}
+    about = loaded.session.about
+    return Agreed(
+        session=about.id or loaded.name,
+        title=about.title or loaded.name,
+        model=partner.model,
+        calls=tuple(numbers),
+        quote=quote,
+        variants=tuple(one for one in found if one.variant not in weights),
+        blocks=tuple(load_bearing(found, weights)),
+        weights=weights,
+    )
+
+
+async def _partner(model: str, base_url: str, config: Config) -> ChatModel:
+    from ctxtui.services.chat.chat_model import ModelChoice
+    from ctxtui.services.chat.model_choice import choose as choose_model
+    from ctxtui.services.chat.model_summary import wish_for
+
+    wish = wish_for(model)
+    if base_url:
+        wish = ModelChoice(provider=wish.provider, model=model, base_url=base_url)
+    return await choose_model(wish, config, os.environ)
+
+
+def fields(one: Agreed) -> dict[str, Any]:
+    """The members of ``agree --json``."""
+    return {
+        "session": one.session,
+        "model": one.model,
+        "calls": list(one.calls),
+        "requests": one.quote.requests,
+        "refused": one.quote.refused,
+        "quote_usd": one.quote.usd,
+        "variants": [_fields(each) for each in one.variants],
+        "left_out": [{**_fields(each), "tokens": one.weights[each.variant]} for each in one.blocks],
+    }
+
+
+def _fields(one: Agreement) -> dict[str, Any]:
+    return {
+        "variant": one.variant,
+        "same_tools": _share(one.tools),
+        "same_calls": _share(one.calls),
+        "lost_calls": list(one.lost),
+        "won_calls": list(one.won),
+        "failed": one.failed,
+        "usd": one.usd,
+        "verdict": one.verdict,
+    }
+
+
+def _share(one: Share) -> dict[str, float | int | None]:
+    return {"hits": one.hits, "of": one.of, "share": one.share, "low": one.low, "high": one.high}
+
+
+def _print(one: Agreed, glyphs: str) -> None:
+    from ctxtui.cli.paint import Painter, rule, width
+    from ctxtui.views.lists.resend import agreement_lines
+    from ctxtui.views.text import safe_text
+    from ctxtui.views.text.span import Span
+
+    painter, room = Painter(glyphs), width()
+    calls = f"{len(one.calls):,} call{'' if len(one.calls) == 1 else 's'}"
+    painter.line(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
+    for line in agreement_lines(one.variants, room):
+        painter.line(line)
+    if one.blocks:
+        painter.line([Span(" left out one by one, what the model misses most first:", "bold")])
+        for line in agreement_lines(one.blocks, room):
+            painter.line(line)

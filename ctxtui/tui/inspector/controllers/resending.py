@@ -1,0 +1,161 @@
+"""Sending a recorded call again in the Inspector: as it was, under the staged edits, or to another model. Nothing
+leaves before the user says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.situation import EDITS
+from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
+    from ctxtui.services.chat.resending import Resend
+    from ctxtui.services.config.config import Config
+    from ctxtui.views.model.scene import Scene
+
+
+class Asks(Protocol):
+    """Who is asked, and under which settings."""
+
+    def own_model(self, scene: Scene) -> ModelChoice | None:
+        """The model of the session itself; None where it has no name."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration under which models are asked."""
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """A request that may be sent, and to whom."""
+
+    one: Resend
+    partner: ChatModel
+
+
+class ResendController(EditController):
+    """Sends the call shown again and puts the answers side by side."""
+
+    def __init__(
+        self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, asker: Asks
+    ) -> None:
+        super().__init__(state, prompt, access, edits)
+        self._asker = asker
+
+    def resend(self) -> None:
+        """Ask whom to send it to."""
+        scene = self.panels.scene
+        if self.prompt.asking or scene is None or not scene.calls or not self.edits.ready():
+            return
+        own = self._asker.own_model(scene)
+        words = [Span(f" send call {scene.index + 1:,} again to › ", "accent bold")]
+        self.prompt.ask_for(
+            words, lambda name: self._prepare(scene, name.strip()), own.model if own is not None else ""
+        )
+
+    def _prepare(self, scene: Scene, name: str) -> None:
+        if name:
+            self.say([Span("putting the request together …", "dim")])
+            self.access.run(self._offer(scene, name), "resend", exclusive=True)
+
+    async def _offer(self, scene: Scene, name: str) -> None:
+        from ctxtui.services.chat.model_summary import partner_for, wish_for
+
+        try:
+            partner = await partner_for(wish_for(name), self._asker.config)
+            one = await asyncio.to_thread(self._planned, scene, partner)
+        except CtxtuiError as error:
+            self.prompt.refuse(str(error))
+            return
+        if one.refused:
+            self.prompt.refuse(one.refused)
+            return
+        cost = "nothing is charged" if one.usd == 0 else f"{numbers.money(one.usd)} at most"
+        told = f"{safe_text.one_line(partner.model, 40)} ({partner.endpoint.name}): {numbers.tokens(one.input)}, {cost}"
+        keys = [Span(" y", "accent bold"), Span(" send ", "dim"), Span(" n", "accent bold"), Span(" not  ", "dim")]
+        self.prompt.ask_for(
+            [Span(" send? ", "warn bold"), *keys, Span(told, "dim")],
+            self._sender(_Offer(one, partner)),
+            keys=("y", "n"),
+        )
+
+    def _sender(self, offer: _Offer) -> Callable[[str], None]:
+        def sent(key: str) -> None:
+            if key == "y":
+                self.say([Span(f"{safe_text.one_line(offer.partner.model, 60)} answers …", "dim")])
+                self.access.run(self._send(offer), "resend", exclusive=True)
+
+        return sent
+
+    def _planned(self, scene: Scene, partner: ChatModel) -> Resend:
+        """The call's own context under the edits that are staged or applied. Raises `CtxtuiError`."""
+        from functools import partial
+
+        from ctxtui.analysis.content.agreement import NextStep
+        from ctxtui.analysis.request_counts import request_count
+        from ctxtui.curation.apply.apply import apply
+        from ctxtui.curation.context import Context
+        from ctxtui.curation.provider_rules import rules_for
+        from ctxtui.services.chat.resending import Resend, most_usd, recorded_step, request_again, resendable
+        from ctxtui.services.config.package_data import price_table
+
+        study = self.state.study
+        assert study is not None
+        call, session = scene.call, scene.session
+        resendable(session, scene.thread or "main")
+        context = Context.of_call(session.tree, call, call.raw_head)
+        log = self.edits.overlay.in_force if self.edits.overlay is not None else ()
+        applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
+        made = request_again(applied, call, partner, self._asker.config.settings)
+        tokens = request_count(study.book, call, applied, partial(study.measured, call.model)).whole
+        edited = "under the staged edits" if applied.touched else "unchanged"
+        return Resend(
+            variant=edited,
+            number=scene.index + 1,
+            model=partner.model,
+            body=made.body,
+            recorded=recorded_step(session, call) or NextStep(),
+            input=tokens,
+            answer=made.answer,
+            usd=most_usd(partner, tokens, made.answer, price_table()),
+            refused=made.refused,
+        )
+
+    async def _send(self, offer: _Offer) -> None:
+        from ctxtui.core.call import Call
+        from ctxtui.core.usage import Usage
+        from ctxtui.services.chat.resending import carried_out
+        from ctxtui.tui.lists.resend import ResendScreen
+
+        study, partner = self.state.study, offer.partner
+        assert study is not None
+
+        def charge(usage: Usage, model: str) -> float | None:
+            cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=model, usage=usage)])[0]
+            return None if cost is None else cost.usd
+
+        (trial,) = await carried_out([offer.one], partner, charge)
+        self.say([])
+        self.access.push(ResendScreen(trial, partner.model), lambda _: None)
+
+
+class SendAgain(Command):
+    """Send the call shown again, as it was or under the staged edits, to its model or another one: the answers stand
+    side by side. The price is told first, and nothing leaves before you say so."""
+
+    name, keys, label, group = "send this call again", ("ampersand",), "send again", "calls"
+    sought = ("compare", "another model", "retry", "test")
+    run = Act(ResendController, ResendController.resend)
+    needs = frozenset({EDITS})

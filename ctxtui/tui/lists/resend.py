@@ -1,0 +1,70 @@
+"""A call that was sent again: the recorded answer and the new one side by side."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ctxtui.analysis.content.agreement import Trial
+from ctxtui.tui.lists.list_screen import PageScreen, overlay_bindings
+from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.lists import resend
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
+
+
+class AnswersPane(Pane):
+    """Both answers, line by line."""
+
+    def __init__(self, trial: Trial, model: str) -> None:
+        super().__init__(title="sent again", id="answers")
+        self._trial, self._model = trial, model
+        self.lines: list[Spans] = []
+
+    def measure(self) -> None:
+        """Another width gives other lines."""
+        name = safe_text.one_line(self._model, 60)
+        told = [Span(" "), resend.same(self._trial), Span(f" · call {self._trial.number:,}, {name}", "dim")]
+        self.lines = [told, [], *resend.beside(self._trial, self.body_width)]
+        super().measure()
+
+    @property
+    def row_count(self) -> int:
+        """Lines of the longer answer."""
+        return len(self.lines)
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """One line of both."""
+        return self.lines[index]
+
+    def notes(self) -> Spans:
+        """What it was charged for."""
+        return [Span(resend.charged(self._trial), "dim")]
+
+
+class ResendScreen(PageScreen[Trial, None]):
+    """Shows `trial`, which `model` answered."""
+
+    foot, at_once = True, True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *overlay_bindings(()),
+        Binding("enter", "dismiss(None)", show=False),
+    ]
+
+    def __init__(self, trial: Trial, model: str) -> None:
+        self._trial = trial
+        self.pane = AnswersPane(trial, model)
+        super().__init__(self.pane)
+
+    def load(self) -> Trial:
+        """It is there."""
+        return self._trial
+
+    def show(self, what: Trial) -> None:
+        """Show it."""
+        self.pane.reload()
+        self.pane.focus()
+
+    def fail(self, trouble: str) -> None:
+        """Nothing can fail any more."""

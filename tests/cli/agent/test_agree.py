@@ -1,0 +1,71 @@
+"""`ctxtui agree`, against the offline provider's playback: the noise floor, blocks left out, the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxtui.offline import Provider, Server, offline
+from ctxtui.transcripts.formats.ctxtui import write
+from tests.cases.claude_code import generate
+from tests.cli.conftest import Run
+from tests.services.chat.test_resending import playback, session
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "wire.ctxtui.jsonl"
+    path.write_bytes(write(session()))
+    return path
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[Server, str]]:
+    """The offline provider, which plays the session."""
+    made = Server(Provider(playback=playback(session())))
+    with offline(made) as running:
+        yield made, running.url
+
+
+def test_what_the_model_misses_ranks_first(ctxtui: Run, recording: Path, server: tuple[Server, str]) -> None:
+    made, url = server
+    policy = ("--policy", "strip_images")
+    given = ("-n", "6", "--leave-out", "2", "--budget-usd", "0", "--base-url", url)
+    ran = ctxtui("agree", recording, *given, *policy, "--json")
+    told = ran.json
+    (floor,) = told["variants"]
+    assert floor["variant"] == "unchanged" and floor["same_tools"]["share"] == 1.0 and floor["failed"] == 0
+    assert floor["same_tools"]["low"] < 1.0 == floor["same_tools"]["high"], "six calls prove only so much"
+    first, last = told["left_out"]
+    assert first["verdict"] == "worse" and first["same_calls"]["hits"] == 0
+    assert last["same_calls"]["share"] == 1.0 and last["verdict"] == "not told apart"
+    # Of six calls one does not hold the two blocks yet, and what a policy does not change is not sent again.
+    assert told["requests"] == len(made.seen) == 6 + 2 * 5 and told["quote_usd"] == 0
+    assert "16 requests to" in ran.err
+    again = ctxtui("agree", recording, *given, "--json").json
+    assert (again["variants"], again["left_out"]) == (told["variants"], told["left_out"])
+
+
+def test_for_people(ctxtui: Run, recording: Path, server: tuple[Server, str]) -> None:
+    ran = ctxtui("agree", recording, "-n", "3", "--leave-out", "1", "--budget-usd", "0", "--base-url", server[1])
+    assert ran.code == 0 and "noise floor" in ran.out and "3/3 (" in ran.out and "left out one by one" in ran.out
+
+
+def test_above_the_budget_nothing_is_sent(
+    ctxtui: Run, recording: Path, server: tuple[Server, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server[1])
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    ran = ctxtui("agree", recording, "-n", "4", "--budget-usd", "0.0001")
+    assert ran.code != 0 and "nothing was sent" in ran.err and "--budget-usd" in ran.err and not server[0].seen
+    ran = ctxtui("agree", recording, "-n", "1", "--budget-usd", "1", "--json")
+    assert ran.code == 0 and len(server[0].seen) == 1 and 0 < ran.json["variants"][0]["usd"] <= ran.json["quote_usd"]
+
+
+def test_a_transcript_without_prompt_and_tools_says_why_not(ctxtui: Run, tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(generate(20, 3))
+    ran = ctxtui("agree", path, "--budget-usd", "1")
+    assert ran.code != 0 and "lacks system prompt and tools" in ran.err and "Traceback" not in ran.err

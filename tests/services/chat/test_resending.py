@@ -1,0 +1,188 @@
+"""Calls sent again, against the offline provider's playback: the noise floor agrees, a planted load-bearing block ranks
+first and removed noise last; the price is quoted first, and nothing is sent above the budget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.content.agreement import ALIKE, UNCHANGED, WORSE, agreements, load_bearing
+from ctxtui.core import block as blocks
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Fidelity
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN, Session
+from ctxtui.curation.policies.policy import Step
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.offline import Provider, Server, offline
+from ctxtui.offline.playback import Playback, Recorded
+from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
+from ctxtui.services.chat.chat_model import ChatModel
+from ctxtui.services.chat.resending import (
+    Quote,
+    Resend,
+    WantedVariant,
+    carried_out,
+    heaviest_blocks,
+    most_usd,
+    planned,
+    quote,
+    resendable,
+    within,
+)
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.counting import Counter
+from tests.cases.sessions import Story, use
+
+LOAD, NOISE = "The rule is in /srv/rules/seven.txt and nowhere else. ", "Rain fell on the harbour all day. "
+TOOL = {"name": "Read", "description": "Reads.", "input_schema": {"type": "object"}}
+HOSTED = ChatModel(Endpoint("anthropic", ANTHROPIC), "claude-opus-4-20250514")
+
+
+def session(rounds: int = 6) -> Session:
+    """A session whose requests are recorded whole: a result that every later step rests on, and one that none does."""
+    story = Story(hidden_tokens=0)
+    story.add(Item(blocks.make("tool", TOOL), Place("tools")))
+    story.user("find the rule")
+    for id_, text in (("t1", LOAD * 60), ("t2", NOISE * 90)):
+        story.call(use(id_, "Read", file_path=f"/srv/{id_}.txt"), fidelity=Fidelity.WIRE).results((id_, text))
+    for n in range(rounds):
+        step = use(f"s{n}", "Read", file_path=f"/srv/rules/seven_{n}.txt")
+        story.call(step, fidelity=Fidelity.WIRE).results((f"s{n}", f"part {n} of it"))
+    story.call("That is the rule.", fidelity=Fidelity.WIRE)
+    return story.session
+
+
+def accounted(made: Session) -> tuple[Account, Counter, Settings]:
+    counter, settings = Counter(), Settings()
+    return account(made, counter, settings), counter, settings
+
+
+def without(made: Session, text: str) -> list[Recorded]:
+    """The recorded calls as they would be answered without the result that says `text`: as ever."""
+    from ctxtui.curation.policies.tool_results import CLEARED
+
+    found: list[Recorded] = []
+    for call in made.thread_calls(MAIN):
+        items = []
+        for item in made.tree.items(call.sent_head):
+            if text.encode() in item.block.body:
+                value = item.block.value()
+                assert isinstance(value, dict)
+                item = Item(blocks.of({**value, "content": CLEARED}), item.place)
+            items.append(item)
+        found.append((items, made.tree.items(call.response_head, call.sent_head), call.stop_reason))
+    return found
+
+
+def playback(made: Session) -> Playback:
+    """Answers as recorded, also where the noise is gone; where anything else is gone, with another step."""
+    lost = [Item(blocks.header("assistant"), Place("messages", "assistant"))]
+    lost.append(Item(blocks.of(use("x", "Read", file_path="/nowhere.txt")), Place("messages", "assistant")))
+    calls = made.thread_calls(MAIN)
+    decoys: list[Recorded] = [
+        ((), [*lost, Item(blocks.of(use("y", "Read")), lost[1].place)], "tool_use") for _ in calls
+    ]
+    right = [
+        (made.tree.items(call.sent_head), made.tree.items(call.response_head, call.sent_head), call.stop_reason)
+        for call in calls
+    ]
+    return Playback([*decoys, *right, *without(made, NOISE)])
+
+
+def played(made: Session, variants: Sequence[WantedVariant], numbers: Sequence[int]):  # type: ignore[no-untyped-def]
+    known, counter, settings = accounted(made)
+    server = Server(Provider(playback=playback(made)))
+    with offline(server) as running:
+        partner = replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, running.url, "k", local=True))
+        plan = list(planned(known, counter, settings, partner, MAIN, numbers, variants))
+        trials = asyncio.run(carried_out(plan, partner, lambda usage, model: None))
+    return plan, trials, server
+
+
+def test_unchanged_calls_agree_and_the_load_bearing_block_ranks_first() -> None:
+    made = session()
+    known, _, _ = accounted(made)
+    numbers = resendable(made, MAIN)[2:]
+    last = made.thread_calls(MAIN)[-1]
+    heavy = heaviest_blocks(known, ChosenCall(MAIN, len(numbers), last), 2)
+    assert len(heavy) == 2
+    variants = [WantedVariant(name=one.name, without=one.digest) for one in heavy]
+    _, trials, server = played(made, variants, numbers)
+    found = agreements(trials)
+    floor = found[0]
+    assert floor.variant == UNCHANGED and floor.tools.hits == floor.tools.of == len(numbers) and floor.failed == 0
+    ranked = load_bearing(found, {one.name: one.tokens for one in heavy})
+    bodies = {one.name: made.tree.blocks[one.digest].body for one in heavy}
+    assert LOAD.encode() in bodies[ranked[0].variant], "what every step rests on ranks first"
+    assert NOISE.encode() in bodies[ranked[-1].variant] and ranked[-1].tools.share == 1.0, "noise ranks last"
+    assert ranked[0].calls.share == 0.0 and ranked[0].lost == tuple(numbers) and ranked[0].verdict == WORSE
+    assert ranked[-1].verdict == ALIKE and len(server.seen) == 3 * len(numbers)
+
+
+def test_it_is_the_same_twice() -> None:
+    made = session(3)
+    variants = [WantedVariant(name="clear", steps=(Step(POLICIES["clear_tool_results"], {"trigger": 0, "keep": 1}),))]
+    numbers = resendable(made, MAIN)[-3:]
+    first, second = played(made, variants, numbers), played(made, variants, numbers)
+    assert first[0] == second[0] and agreements(first[1]) == agreements(second[1])
+
+
+def test_nothing_is_sent_above_the_budget_or_at_an_unknown_price() -> None:
+    made = session(3)
+    known, counter, settings = accounted(made)
+    plan = list(planned(known, counter, settings, HOSTED, MAIN, resendable(made, MAIN), []))
+    found = quote(plan)
+    assert found.requests == len(plan) and found.usd is not None and found.usd > 0
+    within(found, found.usd + 0.01)
+    with pytest.raises(CtxtuiError, match="nothing was sent"):
+        within(found, found.usd / 2)
+    unknown = replace(HOSTED, model="nobody-knows-1")
+    with pytest.raises(CtxtuiError, match="no price is known"):
+        within(quote(list(planned(known, counter, settings, unknown, MAIN, [1], []))), 100.0)
+    assert most_usd(replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, local=True)), 10**6, 10**6, known.table) == 0.0
+
+
+def test_a_quote_is_no_less_than_what_is_charged() -> None:
+    made = session(2)
+    known, counter, settings = accounted(made)
+    for one in planned(known, counter, settings, HOSTED, MAIN, resendable(made, MAIN), []):
+        call = made.thread_calls(MAIN)[one.number - 1]
+        paid = known.costs[call.id]
+        assert paid is not None and one.usd is not None and one.usd >= paid.usd
+
+
+def test_what_cannot_be_sent_again_says_why() -> None:
+    bare = Story().user("hi").call("hello").session
+    with pytest.raises(CtxtuiError, match="lacks system prompt and tools"):
+        resendable(bare, MAIN)
+    story = Story(hidden_tokens=0)
+    story.add(Item(blocks.make("tool", TOOL), Place("tools"))).user("go").call(fidelity=Fidelity.WIRE)
+    made = story.session
+    known, counter, settings = accounted(made)
+    other = ChatModel(Endpoint("openai", "openai_chat"), "gpt-5")
+    plan = list(planned(known, counter, settings, other, MAIN, [1], []))
+    assert plan[0].refused and quote(plan) == Quote(0, 0.0, 1)
+    trials = asyncio.run(
+        carried_out(
+            [replace(plan[0])],
+            replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, "http://127.0.0.1:9", "k", local=True)),
+            lambda usage, model: None,
+        )
+    )
+    assert trials[0].got is None and trials[0].error == plan[0].refused
+
+
+def test_a_provider_that_fails_is_a_trial_that_failed() -> None:
+    made = session(1)
+    known, counter, settings = accounted(made)
+    dead = replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, "http://127.0.0.1:9", "k", local=True))
+    plan: list[Resend] = list(planned(known, counter, settings, dead, MAIN, [1], []))
+    trials = asyncio.run(carried_out(plan, dead, lambda usage, model: None))
+    assert trials[0].got is None and trials[0].error and agreements(trials)[0].failed == 1
