@@ -132,7 +132,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
     ),
     Column(
         "stale",
-        6,
+        7,
         _stale,
         "left",
         gap=2,

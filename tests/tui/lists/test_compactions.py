@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.tui.lists.compactions import CompactionsScreen
 from ctxtui.tui.messages import TalkFrom
 from tests.analysis.content.test_compactions import forgetful
+from tests.cases.sessions import Story
 from tests.tui.inspector.test_inspector import opened, text, until
 
 
@@ -63,3 +65,13 @@ async def test_what_is_not_wanted_stays_staged() -> None:
         await pilot.press("escape")
         overlay = screen.edits.overlay
         assert overlay is not None and len(overlay.staged) == 1 and not overlay.applied and not screen.line.asking
+
+
+async def test_results_that_the_client_took_out_are_gone_to() -> None:
+    story = Story().user("go").call("one").user("more").call("two")
+    story.epoch = Epoch(2, EpochStart.MICROCOMPACTION, "24.2k → 3.1k")
+    story.user("again").call("three").user("last").call("four")
+    async with opened(story.session) as (screen, pilot):
+        await pilot.press("Z")
+        await until(pilot, lambda: "took out earlier results" in text(screen))
+        assert screen.state.index == 2

@@ -33,7 +33,14 @@ class CompactionsController(EditController):
             self.say([Span("this context is still being counted", "dim")])
             return
         if not any(event.kind == "compaction" for event in scene.events):
-            self.say([Span(f"no compaction in {state.count:,} calls", "dim")])
+            small = next((event.number for event in scene.events if event.kind == "microcompaction"), 0)
+            if small:
+                # The strip marks it as a compaction, too: there is no summary to look into, but a call to go to.
+                state.go(small - 1)
+                told = f"before call {small:,} the client took out earlier results, without a summary: "
+                self.say([Span(told, "ink"), Span("P", "accent bold"), Span(" shows what went", "dim")])
+            else:
+                self.say([Span(f"no compaction in {state.count:,} calls", "dim")])
             return
         from ctxtui.tui.lists.compactions import CompactionsScreen
 
