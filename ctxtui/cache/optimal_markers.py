@@ -53,14 +53,15 @@ def solve(calls: Sequence[Timed], markable: Callable[[int], bool] = lambda node:
     whether a node's block may carry a marker.
     """
     ahead = CallsAhead(calls, markable)
-    ahead_costs = _least_ahead(calls)
+    least = list(_least(calls))
+    ahead_costs = _least_ahead(least)
     best = _search(calls, ahead, ahead_costs, _FEW, math.inf)
     exact = len(calls) <= EXACT
     # What a quick search found bounds the complete one, which then finds nothing or something cheaper.
     better = _search(calls, ahead, ahead_costs, None if exact else STATES, best.cost)
-    marks = (better if better.cost < best.cost else best).marks
+    marks = tuple(map(_labelled, (better if better.cost < best.cost else best).marks))
     cost = spent(calls, marks)[0]
-    return MarkerPlan(marks, cost, exact, cost if exact else min(cost, bound(calls)))
+    return MarkerPlan(marks, cost, exact, cost if exact else min(cost, bound(calls, least)))
 
 
 def _search(
@@ -84,9 +85,9 @@ def _search(
     return min(paths.values(), key=lambda path: path.cost, default=_Path(math.inf, ()))
 
 
-def _least_ahead(calls: Sequence[Timed]) -> list[float]:
+def _least_ahead(least: Sequence[tuple[float, float]]) -> list[float]:
     """What the calls from each one on cost at least, whatever is in the cache by then."""
-    costs = [cost for cost, _ in _least(calls)]
+    costs = [cost for cost, _ in least]
     return [*accumulate(reversed(costs), initial=0.0)][::-1]
 
 
@@ -95,29 +96,37 @@ def _choices(
 ) -> Iterator[tuple[tuple[CacheMark, ...], float, State]]:
     """Every choice of markers worth making at call `n` for which it costs less than `most`: the markers, the call's
     cost, and what then is in the cache."""
-    prompt, at, rates = call
+    prompt, at = call.prompt, call.at
     live = {entry.key: entry for entry in state if entry.until >= at}
-    held = [spot for spot in prompt.last.back() if spot.key in live] if live else []
+    held = ahead.held(n, live) if live else []
     hit = held[0] if held else None
     places = ahead.places(n, hit)
-    read = prompt.tokens(hit.node) if hit else 0
-    lives = sorted(rates.writes, reverse=True)
-    for ends in _ends(places, len(lives)):
-        new = [CacheMark(spot, life) for spot, life in zip(ends, lives, strict=True) if spot is not None]
-        charged = split(read, [(mark, prompt.tokens(mark.spot.node)) for mark in new])
-        written = sum(tokens for _, tokens in charged)
-        cost = rates.read * read + rates.fresh * (prompt.total - read - written)
-        cost += sum(rates.writes[life] * tokens for life, tokens in charged)
+    for new, cost in ahead.writes(n, hit):
         if cost >= most:
             continue
         for kept in _kept(held, places, new, prompt.rules.markers):
-            marks = _labelled([*kept, *new])
-            after = {e.key: e for e in state if e.until >= at}
+            marks = (*kept, *new)
+            after = dict(live)
             for mark in marks:
-                own = after.get(mark.spot.key)
+                own = live.get(mark.spot.key)
                 lasts = own.life if own else mark.life
                 after[mark.spot.key] = CachedPrefix(mark.spot.key, at + lasts, lasts)
             yield marks, cost, ahead.useful(n, after.values())
+
+
+def _writes(
+    call: Timed, hit: PrefixEnd | None, places: Sequence[PrefixEnd]
+) -> Iterator[tuple[tuple[CacheMark, ...], float]]:
+    """Every choice of what is written at a call that reads up to `hit`, with the call's cost."""
+    prompt, rates = call.prompt, call.rates
+    read = prompt.tokens(hit.node) if hit else 0
+    lives = sorted(rates.writes, reverse=True)
+    for ends in _ends(places, len(lives)):
+        new = tuple(CacheMark(spot, life) for spot, life in zip(ends, lives, strict=True) if spot is not None)
+        charged = split(read, [(mark, prompt.tokens(mark.spot.node)) for mark in new])
+        written = sum(tokens for _, tokens in charged)
+        cost = rates.read * read + rates.fresh * (prompt.total - read - written)
+        yield new, cost + sum(rates.writes[life] * tokens for life, tokens in charged)
 
 
 def _ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd | None, ...]]:
@@ -170,10 +179,11 @@ def spent(calls: Sequence[Timed], marks: Sequence[Sequence[CacheMark]]) -> tuple
     return total, outcomes
 
 
-def bound(calls: Sequence[Timed]) -> float:
+def bound(calls: Sequence[Timed], least: Iterable[tuple[float, float]] | None = None) -> float:
     """A cost that no choice of markers goes below: whatever an earlier call had within the longest lifetime is read,
-    everything else is fresh, and what is read at all was once written at the cheapest rate."""
-    return sum(cost + extra for cost, extra in _least(calls))
+    everything else is fresh, and what is read at all was once written at the cheapest rate. `least` is
+    what `_least` gives, where that was asked before."""
+    return sum(cost + extra for cost, extra in (_least(calls) if least is None else least))
 
 
 def _least(calls: Sequence[Timed]) -> Iterator[tuple[float, float]]:
@@ -240,8 +250,12 @@ class CallsAhead:
         self._sharing: dict[bytes, int] = {}
         self._numbers: dict[bytes, int] = {}
         self._known: dict[tuple[int, int], list[PrefixEnd]] = {}
+        self._written: dict[tuple[int, int], list[tuple[tuple[CacheMark, ...], float]]] = {}
+        self._spots: list[dict[bytes, PrefixEnd]] = []
         for n, call in enumerate(calls):
+            self._spots.append({})
             for spot in call.prompt.last.back():
+                self._spots[n].setdefault(spot.key, spot)
                 self._sharing[spot.key] = self._sharing.get(spot.key, 0) | 1 << n
                 self._numbers[spot.key] = spot.number
 
@@ -252,6 +266,19 @@ class CallsAhead:
         if found is None:
             found = self._known[key] = self._places(n, hit)
         return found
+
+    def writes(self, n: int, hit: PrefixEnd | None) -> list[tuple[tuple[CacheMark, ...], float]]:
+        """As `_writes`, each worked out once: what a call may write depends on what it reads alone."""
+        key = (n, hit.number if hit else 0)
+        found = self._written.get(key)
+        if found is None:
+            found = self._written[key] = list(_writes(self._calls[n], hit, self.places(n, hit)))
+        return found
+
+    def held(self, n: int, keys: Iterable[bytes]) -> list[PrefixEnd]:
+        """The places of call `n` with these keys, the deepest first."""
+        spots = self._spots[n]
+        return sorted((spots[key] for key in keys if key in spots), key=lambda spot: -spot.number)
 
     def _places(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
         """Where behind `hit` an entry is worth writing at call `n`, in prompt order: the first place, and the last one
@@ -283,21 +310,27 @@ class CallsAhead:
             if later and self._calls[n + (later & -later).bit_length()].at <= entry.until:
                 alive.append((self._numbers[entry.key], later, entry))
         # As `_replaces`, with what does not change looked up once: this is asked for every choice.
-        return frozenset(
-            e
-            for number, later, e in alive
-            if not any(
-                deeper > number and o.until >= e.until and o.life >= e.life and not later & ~others
-                for deeper, others, o in alive
-            )
-        )
+        found = []
+        for number, later, e in alive:
+            until, life = e.until, e.life
+            for deeper, others, o in alive:
+                if deeper > number and o.until >= until and o.life >= life and not later & ~others:
+                    break
+            else:
+                found.append(e)
+        return frozenset(found)
 
     def covers(self, n: int, state: State, other: State) -> bool:
         """Whether `state` is after call `n` at least as good as `other`: each of its entries has one that stands in."""
-        return all(
-            any(mine == entry or self._replaces(n, mine, entry) or _outlives(mine, entry) for mine in state)
-            for entry in other
-        )
+        for entry in other:
+            if entry in state:
+                continue
+            for mine in state:
+                if self._replaces(n, mine, entry) or _outlives(mine, entry):
+                    break
+            else:
+                return False
+        return True
 
     def _replaces(self, n: int, other: CachedPrefix, entry: CachedPrefix) -> bool:
         if other.key == entry.key or self._numbers[other.key] <= self._numbers[entry.key]:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import App
+from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -136,6 +137,15 @@ class CtxtuiApp(App[None]):
         self.crashed_in = ""
         """The session that was open then."""
         dress(self, os.environ, theme, glyphs)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's own for this platform; where that is a terminal, one that takes pastes as they come."""
+        found = super().get_driver_class()
+        if found.__module__ != "textual.drivers.linux_driver":
+            return found
+        from ctxtui.tui.terminal import TerminalDriver
+
+        return TerminalDriver
 
     def get_default_screen(self) -> Screen[Any]:
         """The bottom of the stack: what was asked for, or Home."""

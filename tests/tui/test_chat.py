@@ -24,6 +24,7 @@ from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.inspector.controllers.notes import NotesController
+from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.start import make_chat
 from ctxtui.views.text.span import Spans
 from tests.cli.money.test_count import png
@@ -491,3 +492,19 @@ async def test_the_cost_of_a_picture_stands_there_before_it_is_sent(tmp_path: Pa
         await say(screen, pilot, "what is @shot.png?")
         await until(pilot, lambda: "a cat" in shown(screen))
         assert b'"media_type":"image/png"' in asked(server)[0] and "1,296 tokens" not in words(screen.prompt.right)
+
+
+async def test_a_chat_says_why_its_context_is_so_big_and_stages_the_cut(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "notes.txt").write_text("forty-two is the answer, once more\n" * 2_000)
+    async with chatting(tmp_path, None) as (screen, pilot):
+        await say(screen, pilot, "read notes.txt")
+        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.editable())
+        reasons, owner = screen.panels.reasons, screen.owner(WhyController)
+        await pilot.press("escape")
+        await until(pilot, lambda: owner._rested() or reasons.groups is not None)  # type: ignore[func-returns-value]
+        await until(pilot, lambda: reasons.subject is not None and reasons.subject == owner._subject)
+        await until(pilot, lambda: "results" in shown(screen).splitlines()[1])
+        assert reasons.cut is not None and "Q" in shown(screen).splitlines()[1], shown(screen)[:400]
+        await pilot.press("Q")
+        await until(pilot, lambda: bool(screen.edits.overlay and screen.edits.overlay.staged))

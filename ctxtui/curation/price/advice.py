@@ -81,9 +81,9 @@ class Advice:
 
     @property
     def worth(self) -> float:
-        """What it is ranked by: USD, or where no price is known tokens that are not sent."""
+        """What it is ranked by: USD; tokens that are not sent where no price is known, or nothing costs any."""
         saves = self.saves
-        return saves if saves is not None else float(self.tag.freed * self.horizon)
+        return saves if saves else float(self.tag.freed * self.horizon)
 
     @property
     def quoted(self) -> int:

@@ -145,13 +145,15 @@ class Breakage(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTag:
     """What staged edits do: the next request `without` them and `under` them, counted alike; what the provider is
-    `foretold` to report of the one without (tokens); the raw position `parts_at` from which they are two requests; the
-    `breakage` of the cache if they are applied now; three `moments`; thinking that is lost behind them (tokens); later
-    blocks that quote what goes; what summaries do not say any more."""
+    `foretold` to report of the one without, `foretold_under` of the one under them (tokens); the raw position
+    `parts_at` from which they are two requests; the `breakage` of the cache if they are applied now; three `moments`;
+    thinking that is lost behind them (tokens); later blocks that quote what goes; what summaries do not say any
+    more."""
 
     without: RequestCount
     under: RequestCount
     foretold: int
+    foretold_under: int = 0
     parts_at: int | None = None
     breakage: Breakage | None = None
     moments: tuple[ApplyMoment, ...] = ()
@@ -215,6 +217,7 @@ def price_tag(
         without=counted[0],
         under=counted[1],
         foretold=asked.prompt.total,
+        foretold_under=prompt.total,
         parts_at=staged.first,
         breakage=breakage(asked, moments[0].read, staged.first),
         moments=moments,

@@ -6,12 +6,10 @@ to read, write and send, less what it would not have had. In calls that only go 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ctxtui.core.call import Call
-from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 
 
@@ -25,12 +23,12 @@ class FreedBlock(NamedTuple):
 
 
 class LaterCall(NamedTuple):
-    """A recorded call after the one shown: its `usage` (None: not reported), its time, and how many raw blocks at its
-    front are those of the context shown."""
+    """A recorded call after the one shown: its `usage` (None: not reported), its time, and the blocks that edits change
+    as far as they stand in its context."""
 
     usage: Usage | None
     at: float
-    shared: int
+    held: tuple[FreedBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +51,16 @@ class RestOfSession:
         return sum(map(bool, self.saved))
 
 
-def later_calls(tree: Tree, last: int, calls: Iterable[Call]) -> Iterator[LaterCall]:
-    """The recorded `calls` after a context that ends at the node `last`."""
-    shared = tree[last].depth
-    for call in calls:
-        # A call that goes on has all of the one before; a compaction cuts it down for good.
-        shared = min(shared, tree[tree.common(last, call.raw_head)].depth)
-        last = call.raw_head
-        edited = call.sent_head != call.raw_head
-        yield LaterCall(call.usage, call.started or 0.0, 0 if edited else shared)
-
-
 def rest_of_session(
-    freed: Sequence[FreedBlock],
     calls: Sequence[LaterCall],
     once: Callable[[int], float | None],
     charge: Callable[[Usage, float], float | None] | None,
+    scale: float = 1.0,
 ) -> RestOfSession:
-    """What the blocks in `freed` would have saved in `calls`. `once` is what the first of them pays more, by the tokens
-    that it read from the cache; `charge` gives the price of a usage at a time (None: no money is told)."""
-    ordered = sorted(freed)
-    saved = tuple(sum(one.tokens for one in _held(ordered, call)) for call in calls)
+    """What the blocks that edits change would have saved in `calls`. `once` is what the first of them pays more, by the
+    tokens that it read from the cache; `charge` gives the price of a usage at a time (None: no money is told), and
+    `scale` how many tokens are charged for each that is counted."""
+    saved = tuple(sum(one.tokens for one in call.held) for call in calls)
     if charge is None:
         return RestOfSession(saved)
     total, partial = 0.0, False
@@ -84,19 +71,16 @@ def rest_of_session(
             partial = True
             continue
         first = once(call.usage.cache_read) if number == 0 else None
-        more = first if first is not None else _more(call, list(_held(ordered, call)), charge)
+        more = first if first is not None else _more(call, scale, charge)
         partial |= more is None
         total += more or 0.0
     return RestOfSession(saved, total, partial)
 
 
-def _held(freed: Sequence[FreedBlock], call: LaterCall) -> Iterator[FreedBlock]:
-    return (one for one in freed if one.at < call.shared)
-
-
-def _more(call: LaterCall, freed: Sequence[FreedBlock], charge: Callable[[Usage, float], float | None]) -> float | None:
-    """What the call would have cost more without the tokens of `freed` (negative: less)."""
+def _more(call: LaterCall, scale: float, charge: Callable[[Usage, float], float | None]) -> float | None:
+    """What the call would have cost more without what it holds of changed blocks (negative: less)."""
     assert call.usage is not None
+    freed = [one._replace(tokens=round(one.tokens * scale)) for one in call.held]
     before, after = charge(call.usage, call.at), charge(smaller(call.usage, freed), call.at)
     return None if before is None or after is None else after - before
 

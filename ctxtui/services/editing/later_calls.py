@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
-from ctxtui.curation.price.rest_of_session import FreedBlock, RestOfSession, later_calls, rest_of_session
+from ctxtui.curation.price.later_calls import charged_as, later_calls
+from ctxtui.curation.price.price_tag import MISS, NOW, Charge, PriceTag
+from ctxtui.curation.price.rest_of_session import FreedBlock, LaterCall, RestOfSession, rest_of_session
 from ctxtui.services.editing.next_request import Next
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
 
 
 def rest_under(staging: Staging, coming: Next | None, tag: PriceTag | None) -> RestOfSession | None:
     """What the edits in question would have saved to the end of the recording, with the prices of `coming` and `tag`
     (None: not known yet); None where no call followed, or all of it is not counted yet."""
+    asked = asked_of_rest(staging, coming, tag)
+    return rest_of_session(*asked) if asked is not None else None
+
+
+Once = Callable[[int], float | None]
+"""What the first call pays more, by the tokens that it read."""
+
+
+def asked_of_rest(
+    staging: Staging, coming: Next | None, tag: PriceTag | None
+) -> tuple[list[LaterCall], Once, Charge | None, float] | None:
+    """What `rest_of_session` is asked: the calls that followed, their prices, and the tag's tokens for one of ours."""
     scene = staging.scene
     later = scene.calls[scene.index + 1 :]
     if not later or not staging.counted or not staging.unsent:
@@ -27,8 +42,12 @@ def rest_under(staging: Staging, coming: Next | None, tag: PriceTag | None) -> R
         # What the first call read ends before the edits: it wrote the rest anyway.
         return moments.get(NOW if read > first else MISS)
 
-    following = list(later_calls(scene.session.tree, scene.tip or scene.head, later))
-    return rest_of_session(freed, following, once, coming.asked.charge if coming and tag else None)
+    calls = list(later_calls(scene.session.tree, scene.tip or scene.head, later, freed, partial(_front, scene)))
+    return calls, once, coming.asked.charge if coming and tag else None, charged_as(tag, freed)
+
+
+def _front(scene: Scene, head: int, node: int) -> int:
+    return scene.missing + (scene.running.read(head, node) if scene.running.counted(node) else 0)
 
 
 def _freed(staging: Staging) -> Iterator[FreedBlock]:

@@ -18,8 +18,9 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.price.advice import saved_over
+from ctxtui.curation.price.later_calls import charged_as, later_calls
 from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
-from ctxtui.curation.price.rest_of_session import RestOfSession, later_calls, rest_of_session
+from ctxtui.curation.price.rest_of_session import RestOfSession, rest_of_session
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
@@ -110,8 +111,7 @@ class _Pricing:
         horizon: int,
     ) -> None:
         self._given, self._base, self._horizon = given, base, horizon
-        tree, nodes = given.situation.context.tree, given.situation.context.nodes
-        self._later = list(later_calls(tree, nodes[-1], later)) if nodes else []
+        self._later = later if given.situation.context.nodes else ()
         self._charge = charge_of(chosen.call, account.table)
 
     def priced(self, finding: Finding) -> PricedFinding | None:
@@ -138,9 +138,15 @@ class _Pricing:
             return None
         first = min(one.before for one in freed)
         moments = {one.name: one.once for one in tag.moments}
-        return rest_of_session(
-            freed, self._later, lambda read: moments.get(NOW if read > first else MISS), self._charge
-        )
+        context = self._given.situation.context
+        calls = list(later_calls(context.tree, context.nodes[-1], self._later, freed, self._front))
+        scale = charged_as(tag, freed)
+        return rest_of_session(calls, lambda read: moments.get(NOW if read > first else MISS), self._charge, scale)
+
+    def _front(self, head: int, node: int) -> int:
+        """Tokens of a context up to and with a node of it."""
+        running = self._given.costs.running
+        return self._given.situation.hidden + (running.read(head, node) if running.counted(node) else 0)
 
 
 def _lacking(calls: Sequence[Call], priced: bool) -> list[str]:

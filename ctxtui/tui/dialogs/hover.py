@@ -34,6 +34,9 @@ class Hover:
         from ctxtui.tui.dialogs.explain import explained, painted, spots_of
         from ctxtui.views.glossary import note, spots
 
+        if not self._app.screen_stack:
+            # The program ends.
+            return
         screen = self._app.screen
         try:
             tooltip = screen.get_child_by_type(Tooltip)

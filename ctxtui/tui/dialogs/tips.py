@@ -26,7 +26,8 @@ _SIGNS: Final = 9
 
 def _free(line: str) -> int:
     """The cell of a pane's first line at which a number of three cells hides no word."""
-    found = re.search(r"(?<=[─━ ·])[─━ ·╱]{3}", line)
+    # Where no blanks are left, a bar hides nothing that is read as a word.
+    found = re.search(r"(?<=[─━ ·])[─━ ·╱]{3}", line) or re.search(r"[█░·╱┃▏▎▍▌▋▊▉]{3}", line)
     return found.start() if found is not None else 0
 
 

@@ -64,6 +64,10 @@ class ScreenAccess:
         """Do this when what is under way is done."""
         self._screen.call_later(do)
 
+    def command(self, name: str) -> None:
+        """Do the command of the class `name`, as if its key were pressed."""
+        self._screen.call_later(self._screen.run_action, f"command('{name}')")
+
     def after_frame(self, do: Callable[[], object]) -> None:
         """Do this behind the next frame."""
         self._screen.call_after_refresh(do)

@@ -116,6 +116,10 @@ class BlockList(HostedList[Row, int]):
         elif row is not None:
             self.host.edit(kind, self.node(row))
 
+    def in_inspector(self, command: str) -> None:
+        """Do a command of the screen that the list was opened over; what it says is said here."""
+        self.app.screen_stack[-2].call_later(self.app.screen_stack[-2].run_action, f"command('{command}')")
+
 
 class _InList(Command):
     group = "blocks"
@@ -164,7 +168,21 @@ class ExternalizeRow(_InList):
     run = Act(lambda: BlockList, lambda screen: screen.edit("externalize"))
 
 
+class UndoInList(_InList):
+    """Undo the last action on the context, as in the transcript. The list stays open."""
+
+    name, keys = "undo edit", ("u",)
+    run = Act(lambda: BlockList, lambda screen: screen.in_inspector("Undo"))
+
+
+class ApplyInList(_InList):
+    """Apply what is staged, as in the transcript. The list stays open."""
+
+    name, keys, label = "apply staged edits", ("a",), "apply"
+    run = Act(lambda: BlockList, lambda screen: screen.in_inspector("Apply"))
+
+
 ON_ROWS: tuple[type[Command], ...] = (GoToBlock, MarkRow, DropRow)
 """What the key line of a list of blocks names first."""
-MORE_ON_ROWS: tuple[type[Command], ...] = (PinRow, TruncateRow, ExternalizeRow)
+MORE_ON_ROWS: tuple[type[Command], ...] = (ApplyInList, UndoInList, PinRow, TruncateRow, ExternalizeRow)
 """What else is done with its rows."""

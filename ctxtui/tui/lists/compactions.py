@@ -16,12 +16,12 @@ from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
 
-BLOCK, BEFORE, SUMMARIZE, TALK = "block", "before", "summarize", "talk"
+BLOCK, BEFORE, SUMMARIZE, TALK, GO_ON = "block", "before", "summarize", "talk", "go on"
 
 
 class CompactionWish(NamedTuple):
     """What the screen closes with: show the block of `node` in the call before a compaction, show that call, stage a
-    better summary there, or talk from there."""
+    better summary there, talk from there, or from there with the better summary."""
 
     kind: str
     one: Compaction
@@ -79,6 +79,16 @@ class TalkBefore(Command):
     run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(TALK))
 
 
+class GoOnBetter(Command):
+    """Go on from the call before with a better summary in place of all that was said there: it is opened to be read,
+    and enter begins a chat of its own with it."""
+
+    name, keys = "go on with a better summary", ("g",)
+    label, short, group = "go on with a better summary", "go on better", "compactions"
+    sought = ("continue", "resume", "fork")
+    run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(GO_ON))
+
+
 class BarsBoard(Board):
     """The context before and after, and what the summary kept."""
 
@@ -119,6 +129,7 @@ class CompactionsScreen(HostedList[Fact, CompactionWish]):
         PreviousCompaction,
         LostOrKept,
         CallBefore,
+        GoOnBetter,
         BetterSummary,
         TalkBefore,
     )

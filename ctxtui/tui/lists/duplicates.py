@@ -28,7 +28,7 @@ class ShowOther(Command):
 class MarkRepeats(Command):
     """Mark every block in the list: `d` then drops them as one action."""
 
-    name, keys, label, short, group = "mark all that could go", ("a",), "mark all that could go", "all", "blocks"
+    name, keys, label, short, group = "mark all that could go", ("A",), "mark all that could go", "all", "blocks"
     run = Act(lambda: RepeatsScreen, lambda screen: screen.mark_these([row.repeat.node for row in screen.rows]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from ctxtui.analysis.content.duplicates import standing
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.block_list import MORE_ON_ROWS, ON_ROWS, BlockList
 from ctxtui.tui.lists.list_screen import ListHost
@@ -16,9 +17,10 @@ from ctxtui.views.text.table import Table
 
 
 class NextOrder(Command):
-    """Order by the next figure: what was carried (tokens x calls it stayed), tokens, cost."""
+    """Order by the next figure: what was carried (tokens x calls it stayed), tokens, stale results, cost."""
 
     name, keys, label, group = "order by next column", ("s",), "order", "blocks"
+    sought = ("stale", "sort")
     run = Act(lambda: HeaviestScreen, lambda screen: screen.next_order())
 
 
@@ -39,7 +41,9 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         if study is None or scene is None:
             return ()
         known = study.thread(scene.thread)
-        return heaviest_blocks.weighed(scene, known.stays, known.ledger if known.has_costs else None)
+        finder = known.repeats
+        found = standing(finder.found, scene.session.tree, scene.head) if finder is not None else ()
+        return heaviest_blocks.weighed(scene, known.stays, known.ledger if known.has_costs else None, found)
 
     def settled(self, rows: Sequence[HeavyBlock]) -> bool:
         """What blocks cost comes as calls are entered into the ledger."""
@@ -47,7 +51,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         if study is None or scene is None:
             return True
         ledger = study.thread(scene.thread).ledger
-        return ledger is not None and ledger.done >= scene.number
+        return ledger is not None and ledger.done >= scene.number and study.thread(scene.thread).looked
 
     def figures(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
         """Each block with its figures."""

@@ -17,7 +17,7 @@ CONTENT: Final = frozenset(
 """Panes whose rows hold texts of the session: a word there is no label. Their rules, heads, signs and figures count."""
 NO_WORDS: Final = frozenset({"prompt", "keys", "filter", "words", "text"})
 """Panes that hold keys and what is typed: nothing there is a label."""
-_FIGURE: Final = re.compile(r"(?<![\w.:-])(?:[≥≈~?+−±] ?)?\$?\d[\d,]*(?:\.\d+)?(?:[kM]| %)?(?![\w:])")
+_FIGURE: Final = re.compile(r"(?<![\w.:-])(?:[≥≈~?+−±] ?)?\$?\d+(?:,\d{3})*(?:\.\d+)?(?:[kM]| %)?(?![\w:])")
 _OF_PANE: Final = {"context": "tokens", "transcript": "tokens", "heaviest": "tokens", "composition": "tokens",
                    "calls": "tokens", "header": "tokens", "tools": "tokens", "repeats": "tokens"}  # fmt: skip
 """What a figure is that has neither a label nor a head, by its pane."""

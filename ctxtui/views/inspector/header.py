@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.short_names import short_model
+from ctxtui.views.inspector.this_call import is_unreported
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
@@ -48,6 +49,8 @@ class Header:
     """Whether a price is missing in the cost, or the end of an answer: it is the least then."""
     partly_answered: bool = False
     """Whether answers are reported in part: what is `spent` is the least then."""
+    unreported: bool = False
+    """Whether there are answers, and no call is reported: what was paid is not known."""
     totals: SessionTotals | None = None
     """What the whole session comes to, where it has more threads than the one shown."""
 
@@ -72,6 +75,7 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
         thread=label,
         spent=_spent(scene) if subscription else None,
         partly_answered=subscription and any(call.answered_in_part for call in scene.calls[: scene.number]),
+        unreported=is_unreported(scene),
     )
 
 
@@ -140,6 +144,7 @@ def _figures(what: Header, room: int, *, origin: bool = False) -> list[Span]:
     bar = min(bar, 12) if others and room < 140 else min(bar, 24) if how else bar
     usable, window = what.limits.usable, what.limits.limit
     cost = numbers.least(what.cost, what.partial) if what.priced else numbers.NONE
+    cost = "no usage" if what.unreported else cost
     used = numbers.NONE if what.used is None else numbers.tokens(what.used)
     out = [Span("  ")]
     if bar and window:
@@ -164,7 +169,7 @@ def _figures(what: Header, room: int, *, origin: bool = False) -> list[Span]:
         out.append(Span(numbers.least_tokens(what.spent, what.partly_answered), "ink bold"))
         out += [Span(" tokens", "dim"), Span(f"  {cost} list", "faint")] if room >= 100 else []
     else:
-        out.append(Span(cost, "ink bold" if what.cost is not None else "dim"))
+        out.append(Span(cost, "ink bold" if what.cost is not None and not what.unreported else "dim"))
         out += others
     return [*out, Span(" " if room >= 100 else "")]
 

@@ -132,8 +132,8 @@ def _staged(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Wa
 
 
 def _lower(boxes: dict[str, Box], room: Box, call: int, wants: Wants) -> None:
-    """The lower part of a wide side column, in two columns."""
-    left = room.width // 2 + 1
+    """The lower part of a wide side column, in two columns: texts stand in the right one."""
+    left = min(room.width // 2 + 1, max(42, room.width * 2 // 5 + 1))
     y, end = room.y, room.y + room.height
     boxes["this-call"] = Box(room.x, y, left, call)
     y += call

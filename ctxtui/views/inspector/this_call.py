@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ctxtui.analysis.cache.misses import TTL
 from ctxtui.analysis.session_events import told
@@ -10,7 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import bars, cells, numbers
+from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import GUTTER
 from ctxtui.views.text.span import Span, Spans
 
@@ -55,6 +56,23 @@ class ThisCall:
     error: str = ""
     record: tuple[int, int] = (0, 0)
     sent: bool = True
+    unreported: bool = False
+    """Whether no call of the session is reported although there are answers."""
+
+
+_UNREPORTED: Final = (
+    "No usage in this recording (a translated session has none): tokens are counted, money is not known."
+)
+
+
+def is_unreported(scene: Scene) -> bool:
+    """Whether there are answers in a session of which no call is reported: what they cost is not known, not nothing."""
+    calls = scene.session.calls.values()
+    known = scene.figures.categories
+    answered = (
+        known.get("assistant") or known.get("tool_call") or any(call.response_head > call.sent_head for call in calls)
+    )
+    return bool(answered) and not any(call.usage is not None for call in calls)
 
 
 def this_call(scene: Scene) -> ThisCall:
@@ -77,6 +95,7 @@ def this_call(scene: Scene) -> ThisCall:
             by_pause=by_pause,
             error=call.error,
             sent=bool(call.id),
+            unreported=is_unreported(scene),
         )
     total = cost.usd if cost else usage.cost or None
     return ThisCall(
@@ -132,7 +151,9 @@ def lines(what: ThisCall, room: int, height: int) -> list[Spans]:
     if not what.reported:
         told = " No usage recorded for this call." if room >= 35 else " No usage recorded."
         told = told if what.sent else " Not sent yet."
-        out: list[Spans] = [[Span(told, "dim")], _facts_line(what, room)]
+        words = safe_text.wrap(_UNREPORTED, max(20, room - 2)) if what.unreported else []
+        out: list[Spans] = [[Span(f" {line}", "dim")] for line in words] or [[Span(told, "dim")]]
+        out.append(_facts_line(what, room))
         return out[: max(0, height)]
     if height < FULL:
         out = [_in_one(what), _total(what, room), _facts_line(what, room)]

@@ -32,7 +32,7 @@ def command(one: Advice, name: str) -> str:
 
 def saved(one: Advice) -> str:
     """What it saves over the calls ahead."""
-    return numbers.money(one.saves) if one.saves is not None else f"{numbers.tokens(one.worth)} tokens"
+    return numbers.money(one.saves) if one.saves else f"{numbers.tokens(one.worth)} tokens"
 
 
 def _frees(one: Advice, room: int) -> Span:

@@ -86,8 +86,12 @@ def _why(row: Repeated, room: int) -> Span:
     return Span(f"{100 * row.repeat.share:.0f} % the same" if near else WORD[row.repeat.kind], "warn")
 
 
+def _stands(row: Repeated) -> str:
+    return f"What stands for it: {where(row)}."
+
+
 _FIGURES: Final[tuple[Column[Repeated], ...]] = (
-    Column("", 18, _why, "left", gap=1),
-    Column("", 19, lambda row, room: Span(cells.fit(where(row), room - 1), "dim"), "left", from_width=90),
+    Column("", 18, _why, "left", gap=1, sum=_stands),
+    Column("", 19, lambda row, room: Span(cells.fit(where(row), room - 1), "dim"), "left", from_width=90, sum=_stands),
     Column("", 7, lambda row, _: Span(numbers.tokens(row.tokens), "ink bold" if row.tokens >= 1000 else "ink")),
 )

@@ -6,12 +6,14 @@ The weights of the context shown: for a worker, since a long context takes longe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
+from ctxtui.analysis.content.duplicates import Repeat
+from ctxtui.analysis.content.stale import stale
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 KEEP: Final = 500
 """Blocks that the list shows: nobody reads further."""
 _WIDE: Final = 96
+_REASON: Final = 13
+"""Cells in which there is room for why a result is stale."""
 """Cells of a line from which it has every column."""
 _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
 
@@ -34,12 +38,13 @@ _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
 @dataclass(frozen=True, slots=True)
 class HeavyBlock:
     """A block with its category; `usd` is what it has cost since it entered, None where that is not known; `context`
-    are the tokens of the context that it stands in."""
+    are the tokens of the context that it stands in, `stale` says why it is a stale result ("": it is none)."""
 
     weight: Weight
     category: int
     usd: float | None
     context: int = 0
+    stale: str = ""
 
 
 def total(rows: Sequence[HeavyBlock]) -> list[Span]:
@@ -71,6 +76,7 @@ def table(say: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Tab
         return [sign.span, Span(" "), *one_line.words(says, sign.style, "ink" if says.loud else "dim")]
 
     left_out = {
+        "stale" if not any(row.stale for row in rows) else "",
         "cost" if rows and all(row.usd is None for row in rows) else "",
         "cacheable" if _alike(rows) is not None else "",
     }
@@ -87,6 +93,10 @@ def _calls(one: Weight) -> str:
     if not one.since:
         return "No call has read it yet."
     return f"It came with call {one.since:,}, and {one.calls:,} call{'' if one.calls == 1 else 's'} had it."
+
+
+def _stale(row: HeavyBlock, room: int) -> Span:
+    return Span("" if not row.stale else row.stale if room >= _REASON else "stale", "warn")
 
 
 _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
@@ -121,6 +131,17 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
         sum=lambda row: sums.rate(row.usd, row.weight.carry, "tokens carried"),
     ),
     Column(
+        "stale",
+        7,
+        _stale,
+        "left",
+        gap=2,
+        wider=((_WIDE, _REASON),),
+        # Those that are stale, the largest first.
+        sort=lambda row: row.weight.tokens if row.stale else -1,
+        sum=lambda row: f"{row.stale[0].upper()}{row.stale[1:]}." if row.stale else "",
+    ),
+    Column(
         "cacheable",
         11,
         lambda row, _: Span(row.weight.stability or numbers.NOT_YET, _STABLE[row.weight.stability]),
@@ -128,18 +149,24 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 )
 
 
-def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None) -> list[HeavyBlock]:
-    """Every block of the scene's context with what it carried and, as far as `ledger` knows, cost."""
+def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None, repeats: Iterable[Repeat] = ()) -> list[HeavyBlock]:
+    """Every block of the scene's context with what it carried and, as far as `ledger` knows, cost; `repeats` are those
+    of this context, as far as they are found."""
     tree, running, number = scene.session.tree, scene.running, scene.number
     context = scene.figures.context_tokens
     if stays.done < number:
         # The study's own is still on its way.
         stays = Stays(tree)
         stays.advance(scene.calls)
+    old = stale(tree, scene.head, scene.turns, repeats)
     found = weights(tree, scene.head, running.own, stays, number, strips_thinking=running.strips_thinking)
     return [
         HeavyBlock(
-            one, tree[one.node].category, ledger.block(one.node, one.tokens, number) if ledger else None, context
+            one,
+            tree[one.node].category,
+            ledger.block(one.node, one.tokens, number) if ledger else None,
+            context,
+            old.get(one.node, ""),
         )
         for one in found
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from ctxtui.core.edit import APPLY, LEAVE, REVERT, WAIT, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT
@@ -59,6 +60,10 @@ def detail(row: EditRow, room: int) -> list[Spans]:
     return out
 
 
+_LEAST: Final = 12
+"""Cells in which a folder or a command still says something."""
+
+
 def copied(what: str, folder: str, file: str, without: Sequence[str], room: int) -> list[Span]:
     """What is said in `room` cells of a context that left by the command (or file) `what`, which was copied: the
     `folder` in which to type it ("": any), the `file` that was written ("": none), what it went `without`. What there
@@ -66,15 +71,19 @@ def copied(what: str, folder: str, file: str, without: Sequence[str], room: int)
     where = f"type it in {folder}" if folder else ""
     wrote = f"written to {file}" if file else ""
     lost = f"without {', '.join(without)}" if without else ""
-    forms = ((what, where, wrote, lost), (what, where, "", lost), (what, where, "", ""), ("", where, "", ""))
+    forms = ((what, where, wrote, lost), (what, where, "", lost), (what, where, "", ""))
     for form in forms if folder else forms[:1]:
         end = "keeps it" if form == forms[0] else "keeps the rest"
         told = _copied(*form, end)
         # Where it may be typed anywhere, the end of a line matters less than that it was copied.
         if width(told) <= room or not folder:
             return told
-    left = room - width(_copied("", "", "", "", "keeps all")) - 3
-    return _copied("", cells.fit(safe_text.one_line(where, 600), max(16, left)), "", "", "keeps all")
+    # The command comes first: it is what one looks for; its folder as far as there is room, its end above all.
+    left = room - width(_copied(what, "", "", "", "keeps all")) - 3
+    if left >= _LEAST:
+        return _copied(what, f"in …{cells.tail(safe_text.one_line(folder, 600), left - 4)}", "", "", "keeps all")
+    short = cells.fit(what, max(_LEAST, room - width(_copied("x", "", "", "", "keeps all")) + 1)).rstrip()
+    return _copied(short, "", "", "", "keeps all")
 
 
 def _copied(what: str, where: str, wrote: str, lost: str, end: str) -> list[Span]:

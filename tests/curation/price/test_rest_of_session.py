@@ -15,21 +15,21 @@ def charge(usage: Usage, at: float) -> float | None:
 
 
 def test_calls_that_only_go_on_cost_what_the_tag_says_once_and_per_call() -> None:
-    calls = [LaterCall(Usage(cache_read=50_000 + 100 * n, write_5m=100, fresh=5), float(n), 90) for n in range(10)]
-    freed = [FreedBlock(at=20, before=10_000, tokens=3_000), FreedBlock(at=40, before=20_000, tokens=1_000)]
+    freed = (FreedBlock(at=20, before=10_000, tokens=3_000), FreedBlock(at=40, before=20_000, tokens=1_000))
+    calls = [LaterCall(Usage(cache_read=50_000 + 100 * n, write_5m=100, fresh=5), float(n), freed) for n in range(10)]
     once, per_call = 700.0, -4_000 * READ
-    found = rest_of_session(freed, calls, lambda read: once, charge)
+    found = rest_of_session(calls, lambda read: once, charge)
     assert found.saved == (4_000,) * 10 and not found.partial and found.calls == found.holding == 10
     assert found.usd == pytest.approx(once + 9 * per_call)
 
 
 def test_a_miss_and_a_compaction_are_charged_for_what_they_were() -> None:
-    freed = [FreedBlock(at=20, before=10_000, tokens=3_000)]
+    freed = (FreedBlock(at=20, before=10_000, tokens=3_000),)
     calls = [
-        LaterCall(Usage(cache_read=0, write_5m=50_000), 0.0, 90),
-        LaterCall(Usage(cache_read=5_000, write_5m=45_000), 1.0, 90),
-        LaterCall(None, 2.0, 90),
-        LaterCall(Usage(cache_read=9_000), 3.0, 20),
+        LaterCall(Usage(cache_read=0, write_5m=50_000), 0.0, freed),
+        LaterCall(Usage(cache_read=5_000, write_5m=45_000), 1.0, freed),
+        LaterCall(None, 2.0, freed),
+        LaterCall(Usage(cache_read=9_000), 3.0, ()),
     ]
     asked: list[int] = []
 
@@ -37,10 +37,12 @@ def test_a_miss_and_a_compaction_are_charged_for_what_they_were() -> None:
         asked.append(read)
         return -1.0
 
-    found = rest_of_session(freed, calls, once, charge)
+    found = rest_of_session(calls, once, charge)
     assert asked == [0] and found.saved == (3_000, 3_000, 3_000, 0)
     assert found.usd == pytest.approx(-1.0 - 3_000 * WRITE) and found.partial and found.holding == 3
-    assert rest_of_session(freed, calls, once, None).usd is None
+    assert rest_of_session(calls, once, None).usd is None
+    half = rest_of_session(calls, lambda read: None, charge, 0.5)
+    assert half.saved == found.saved and half.usd == pytest.approx(-1_500 * 2 * WRITE), "one is charged for two"
 
 
 def test_tokens_go_from_where_they_stood_and_lifetimes_keep_their_shares() -> None:

@@ -13,6 +13,7 @@ from ctxtui.tui.lists.heaviest import HeaviestScreen
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story, every_category, long_session, use, with_subagents
+from tests.tui.inspector.controllers.test_staging import session
 from tests.tui.inspector.test_inspector import opened, settled, text, until
 
 
@@ -73,7 +74,7 @@ async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> Non
         await until(pilot, lambda: screen.edits.desk is not None)
         await pilot.press("W")
         await until(pilot, lambda: "carried in all" in seen(screen))
-        assert "⏎ go to it  space mark  d drop  s order  esc close" in seen(screen)
+        assert "⏎ go to it  space mark  d drop  s order  a apply  esc close" in seen(screen)
         listed = screen.app.screen
         assert isinstance(listed, HeaviestScreen)
         await pilot.press("home", "down", "down", "space", "space")
@@ -91,8 +92,8 @@ async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> Non
         await until(pilot, lambda: screen.edits.desk is not None and not screen.edits.desk.unsaved)
         await pilot.press("R")
         assert "not in this list. ⏎ goes to the block" in seen(screen), "a key that edits elsewhere says so"
-        await pilot.press("u")
-        assert "u undo edit: not in this list. esc, then it works" in seen(screen)
+        await pilot.press("X")
+        assert "not in this list. esc, then it works" in seen(screen)
         await pilot.press("d")
         await until(pilot, lambda: listed.sign(row).text == " ")
 
@@ -158,3 +159,25 @@ async def test_a_rule_that_is_no_expression_is_named() -> None:
         await settled(screen, pilot)
         await pilot.press("G")
         await until(pilot, lambda: "no regular expression" in seen(screen))
+
+
+async def test_stale_results_are_named_and_ordered_and_edits_are_applied_and_undone_in_the_list() -> None:
+    async with opened(session(), (120, 40)) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        await pilot.press("W")
+        page = screen.app.screen
+        assert isinstance(page, HeaviestScreen)
+        await until(pilot, lambda: any(row.stale for row in page.rows))
+        while page.order != "stale":
+            await pilot.press("s")
+        assert page.pane.row is not None and page.pane.row.stale
+        await until(pilot, lambda: "earlier turn" in seen(screen))
+        await pilot.press("d")
+        overlay = screen.edits.overlay
+        assert overlay is not None
+        await until(pilot, lambda: bool(overlay.staged))
+        await pilot.press("a")
+        await until(pilot, lambda: bool(overlay.applied) and "applied" in seen(screen))
+        await pilot.press("u")
+        await until(pilot, lambda: not overlay.applied)
+        assert screen.app.screen is page, "the list stays open"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.tui.lists.compactions import CompactionsScreen
+from ctxtui.tui.messages import TalkFrom
 from tests.analysis.content.test_compactions import forgetful
+from tests.cases.sessions import Story
 from tests.tui.inspector.test_inspector import opened, text, until
 
 
@@ -31,3 +34,44 @@ async def test_from_the_rule_to_what_was_lost_and_a_better_summary() -> None:
         [edit] = screen.edits.overlay.staged
         assert edit.kind == "summarize" and "src/lost.py" in edit.given["text"]
         assert transcript.new is not None and "staged" in text(screen)
+
+
+async def test_one_key_goes_on_from_the_call_before_once_the_better_summary_is_read() -> None:
+    async with opened(forgetful()) as (screen, pilot):
+        sent: list[TalkFrom] = []
+        screen.access.post = sent.append  # type: ignore[assignment,method-assign]
+        await until(pilot, lambda: screen.edits.editable())
+        await pilot.press("Z")
+        await until(pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.every))
+        await pilot.press("g")
+        await until(pilot, lambda: screen.line.asking and "read it" in text(screen))
+        overlay, rows = screen.edits.overlay, screen.panels.transcript.data
+        assert overlay is not None and rows is not None and not overlay.applied and not sent
+        [edit] = overlay.staged
+        assert edit.id in rows.read and "src/lost.py" in text(screen), "it is open to be read"
+        await pilot.press("down", "pagedown", "up", "enter")
+        await until(pilot, lambda: bool(sent))
+        assert sent[0].number == 2 and [one.id for one in sent[0].edits] == [edit.id]
+        assert not screen.line.asking
+
+
+async def test_what_is_not_wanted_stays_staged() -> None:
+    async with opened(forgetful()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.editable())
+        await pilot.press("Z")
+        await until(pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.every))
+        await pilot.press("g")
+        await until(pilot, lambda: screen.line.asking)
+        await pilot.press("escape")
+        overlay = screen.edits.overlay
+        assert overlay is not None and len(overlay.staged) == 1 and not overlay.applied and not screen.line.asking
+
+
+async def test_results_that_the_client_took_out_are_gone_to() -> None:
+    story = Story().user("go").call("one").user("more").call("two")
+    story.epoch = Epoch(2, EpochStart.MICROCOMPACTION, "24.2k → 3.1k")
+    story.user("again").call("three").user("last").call("four")
+    async with opened(story.session) as (screen, pilot):
+        await pilot.press("Z")
+        await until(pilot, lambda: "took out earlier results" in text(screen))
+        assert screen.state.index == 2

@@ -423,3 +423,15 @@ def test_what_was_attached_again_after_a_compaction_is_a_row_of_its_own() -> Non
     assert any("re-attached" in line and "?9.0k" in line for line in lines)
     assert any("not recorded" in line and "?20.0k" in line for line in lines)
     assert sum(part.tokens for part in what.parts) + what.residual == what.total
+
+
+@pytest.mark.parametrize("room", [30, 46, 90])
+def test_a_session_of_which_nothing_is_reported_says_so_and_shows_no_zeros(room: int) -> None:
+    story = Story().user("go").call("an answer of some words")
+    for id_, call in list(story.session.calls.items()):
+        story.session.calls[id_] = replace(call, usage=None)
+    scene = scene_of(story.session)
+    told = " ".join(plain(line).strip() for line in this_call.lines(this_call.this_call(scene), room, 8))
+    assert "No usage in this recording" in told and "money is not known" in told
+    head = plain(header.draw(header.header(scene, "recorded", 0.0, True), 120))
+    assert "no usage" in head and "$0.000" not in head

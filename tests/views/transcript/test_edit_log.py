@@ -14,11 +14,12 @@ FOLDER = "/home/me/work/entire"
 
 
 @pytest.mark.parametrize("room", [62, 76, 116, 156, 260])
-def test_it_is_said_in_which_folder_a_command_is_to_be_typed(room: int) -> None:
+def test_the_command_comes_first_and_then_the_folder_in_which_it_is_typed(room: int) -> None:
     told = copied(COMMAND, FOLDER, FILE, ("system prompt and tools",), room)
     said = plain(told)
-    assert width(told) <= room and "copied" in said and f"type it in {FOLDER}" in said and "E keeps" in said
-    assert room < 116 or COMMAND in said
+    assert width(told) <= room and "copied: claude --resume 99f7" in said and "E keeps" in said
+    assert room < 76 or COMMAND in said
+    assert room < 116 or f"type it in {FOLDER}" in said
     assert room < 260 or (FILE in said and "without system prompt and tools" in said)
 
 

@@ -31,6 +31,9 @@ _LOOKED_AT: Final = 8
 _SURE_OF_TOOLS: Final = 0.5
 _TALK: Final = frozenset({"messages", "input", "contents", "prompt"})
 """Members under which a request's conversation stands."""
+_BEFORE_SYSTEM: Final = frozenset({"system", "max_tokens", "stream", "temperature", "metadata", "thinking"})
+_BEFORE_INPUT: Final = frozenset({"input", "model", "instructions", "stream", "store", "temperature", "metadata"})
+"""Members that may stand with a long text before anything else tells that it is a request's."""
 _DEFINES: Final = frozenset({"input_schema", "parameters", "function", "custom"})
 """Members of which a tool's definition has one."""
 
@@ -69,15 +72,26 @@ def _told(head: bytes) -> tuple[str, float]:
 
 
 def _begun(value: Json) -> tuple[str, float]:
-    """What a request that is longer than the head says before its messages: a long system prompt, many tools."""
-    if not isinstance(value, dict) or value.keys() & _TALK:
+    """What a request that is longer than the head says before its messages: a long system prompt, many tools. A pair
+    is told by its request."""
+    if not isinstance(value, dict):
+        return "", 0.0
+    if isinstance(value.get("request"), dict) and "response" not in value:
+        return _begun(value["request"])
+    if isinstance(value.get("input"), str) and value.keys() <= _BEFORE_INPUT:
+        # The text itself is what is long; what comes behind it tells whether it is an embedding's.
+        return RESPONSES, _SURE_OF_TOOLS
+    if value.keys() & _TALK:
         return "", 0.0
     tools = value.get("tools")
     defined = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     # The last one may be cut.
-    if defined and all(tool.keys() & _DEFINES for tool in defined[:-1] or defined):
-        return tool_home(defined[0]), _SURE_OF_TOOLS
-    if isinstance(value.get("system"), str | list) and "model" in value:
+    if defined and all(tool.keys() & _DEFINES for tool in defined[:-1]):
+        if defined[:-1] or defined[0].keys() & _DEFINES:
+            return tool_home(defined[0]), _SURE_OF_TOOLS
+        if isinstance(defined[0].get("description"), str) and "name" in defined[0]:
+            return (RESPONSES if "type" in defined[0] else ANTHROPIC), _SURE_OF_TOOLS
+    if isinstance(value.get("system"), str | list) and ("model" in value or value.keys() <= _BEFORE_SYSTEM):
         return ANTHROPIC, _SURE_OF_TOOLS
     return (RESPONSES, _SURE_OF_TOOLS) if isinstance(value.get("instructions"), str) and "model" in value else ("", 0.0)
 

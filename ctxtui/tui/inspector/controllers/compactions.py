@@ -8,12 +8,19 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS
 from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.tui.messages import TalkFrom
+from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ctxtui.analysis.content.compactions import Compaction
+    from ctxtui.core.edit import Edit
     from ctxtui.tui.lists.compactions import CompactionWish
+
+_SCROLL = {"up": -1, "down": 1, "pageup": -1, "pagedown": 1}
+"""Keys that scroll while a summary is read, with the way."""
 
 
 class CompactionsController(EditController):
@@ -26,7 +33,14 @@ class CompactionsController(EditController):
             self.say([Span("this context is still being counted", "dim")])
             return
         if not any(event.kind == "compaction" for event in scene.events):
-            self.say([Span(f"no compaction in {state.count:,} calls", "dim")])
+            small = next((event.number for event in scene.events if event.kind == "microcompaction"), 0)
+            if small:
+                # The strip marks it as a compaction, too: there is no summary to look into, but a call to go to.
+                state.go(small - 1)
+                told = f"before call {small:,} the client took out earlier results, without a summary: "
+                self.say([Span(told, "ink"), Span("P", "accent bold"), Span(" shows what went", "dim")])
+            else:
+                self.say([Span(f"no compaction in {state.count:,} calls", "dim")])
             return
         from ctxtui.tui.lists.compactions import CompactionsScreen
 
@@ -45,7 +59,7 @@ class CompactionsController(EditController):
 
     def _chosen(self, wish: CompactionWish | None) -> None:
         # Imported here, as the screen: most sessions were never compacted.
-        from ctxtui.tui.lists.compactions import BLOCK, SUMMARIZE, TALK
+        from ctxtui.tui.lists.compactions import BLOCK, GO_ON, SUMMARIZE, TALK
 
         if wish is None:
             return
@@ -56,13 +70,13 @@ class CompactionsController(EditController):
         self.state.to_call(one.thread, one.number - 1)
         if wish.kind == BLOCK:
             self.state.to_block(wish.node)
-        elif wish.kind == SUMMARIZE:
-            self._summarize(one)
+        elif wish.kind in (SUMMARIZE, GO_ON):
+            self._summarize(one, goes_on=wish.kind == GO_ON)
         else:
             self.say([Span(f"call {one.number - 1:,}, the last one before the compaction", "ink")])
 
-    def _summarize(self, one: Compaction) -> None:
-        """Stage a better summary for all that was said in the call before."""
+    def _summarize(self, one: Compaction, *, goes_on: bool = False) -> None:
+        """Stage a better summary for all that was said in the call before; or ask whether to go on with it."""
         scene = self.panels.scene
         if scene is None or not self.edits.ready():
             return
@@ -82,7 +96,11 @@ class CompactionsController(EditController):
             return
         text = better_summary(scene.session.tree, one, lambda: told(facts(context, said)))
         whole = range(said[0], said[-1] + 1)
-        self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])
+        made = self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])
+        if goes_on:
+            if made:
+                self.access.soon(lambda: self._read_first(one, made))
+            return
         self.access.soon(self._to_summary)
         more = numbers.tokens(one.summary_tokens)
         self.say(
@@ -97,6 +115,38 @@ class CompactionsController(EditController):
                 Span(" applies", "dim"),
             ]
         )
+
+    def _read_first(self, one: Compaction, made: Sequence[Edit]) -> None:
+        """Open the summary, and ask whether to go on with it: nothing is applied that nobody could read."""
+        self.state.to_new(made[0].id)
+        lead: list[Span] = [Span(" read it  ", "ink")]
+        for key, does in (("⏎", "go on with it"), ("R", "edit it"), ("↑ ↓", "scroll")):
+            lead += [Span(key, "accent bold"), Span(f" {does}  ", "dim")]
+        staged = [Span("esc", "accent bold"), Span(" leave it staged ", "dim")]
+
+        def answered(key: str) -> None:
+            if key in _SCROLL:
+                pane = self.panels.transcript
+                pane.scroll_to_line(pane.top + _SCROLL[key] * (pane.body_height - 1 if "page" in key else 1))
+            elif key == "R":
+                self.prompt.cancel()
+                self.access.command("Replace")
+            else:
+                self.prompt.cancel()
+                self._go_on_with(one, made)
+
+        self.prompt.ask(Question(lead, answered, keys=("enter", "R", *_SCROLL), right=staged, stays=True))
+
+    def _go_on_with(self, one: Compaction, made: Sequence[Edit]) -> None:
+        overlay, staging = self.edits.overlay, self.panels.staging
+        if overlay is None or staging is None:
+            return
+        if staging.applied.refused:
+            self.prompt.refuse(f"refused: {staging.applied.refused}")
+            return
+        overlay.apply(edit.id for edit in made)
+        self.edits.changed()
+        self.access.post(TalkFrom(self.state.source.name, one.thread, one.number - 1, overlay.applied))
 
     def _to_summary(self) -> None:
         """The cursor on what was staged."""

@@ -23,6 +23,7 @@ from ctxtui.views.text.span import Span, Spans
 if TYPE_CHECKING:
     from ctxtui.core import edit as edits
     from ctxtui.core.edit import Edit
+    from ctxtui.core.usage import Usage
     from ctxtui.curation import edits_from_selection
     from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
     from ctxtui.services.chat.model_summary import SummaryPart
@@ -198,7 +199,6 @@ class SummariesController(EditController):
     def _offer_told(self, partner: ChatModel, body: bytes) -> Spans:
         """What would be sent to whom, and about what it costs."""
         from ctxtui.core.block import text
-        from ctxtui.core.call import Call
         from ctxtui.core.usage import Usage
         from ctxtui.tokens.weights import tokens
 
@@ -206,11 +206,19 @@ class SummariesController(EditController):
         assert study is not None
         whole = text(body.decode("utf-8", "replace"))
         count = round(tokens(study.measured(partner.model, whole), study.book.weights(partner.model)))
-        usage = Usage(fresh=count, output=_ANSWER)
-        cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=partner.model, usage=usage)])[0]
-        price = f", about {numbers.money(cost.usd)}" if cost is not None else ""
+        usd = self._price(partner, Usage(fresh=count, output=_ANSWER))
+        price = f", about {numbers.money(usd)}" if usd is not None else ", no price is known"
         name = f"{partner.model} ({partner.endpoint.name})"
         return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}", "ink")]
+
+    def _price(self, partner: ChatModel, usage: Usage) -> float | None:
+        """What a request to this model costs, in USD."""
+        from ctxtui.core.call import Call
+
+        study = self.state.study
+        assert study is not None
+        cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=partner.model, usage=usage)])[0]
+        return cost.usd if cost is not None else None
 
     async def _ask(self, job: _Job, partner: ChatModel, body: bytes) -> None:
         from ctxtui.services.chat.model_summary import written
@@ -230,6 +238,8 @@ class SummariesController(EditController):
             self.edits.desk.overlay(job.thread).stage_all([edit])
             self.edits.changed()
         used = f", {numbers.tokens(made.usage.input)} in, {made.usage.output:,} out" if made.usage is not None else ""
+        usd = self._price(partner, made.usage) if made.usage is not None else None
+        used += f", {numbers.money(usd)}" if usd is not None else ""
         words = f"{safe_text.one_line(made.model, 60)} wrote it{used}; `R` edits, `l` lists what it lost, `a` applies"
         self.say([Span("✓ ", "ok"), Span(words, "ink")])
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _REST: Final = 1.0
 """Seconds for which a call must be looked at before the cheapest cut is looked for."""
+_REST_LIVE: Final = 4.0
+"""The same in a session that grows: an agent at work makes many calls that nobody looks at."""
 _PATIENCE: Final = 20.0
 """Seconds for which it is looked for at most; then the best that was found by then is told."""
 
@@ -55,7 +57,7 @@ class WhyController(EditController):
             self._timer.stop()
         scene = self.panels.scene
         if scene is not None and scene.counted and self.state.complete and not self._closed:
-            self._timer = self.access.timer(_REST, self._rested)
+            self._timer = self.access.timer(_REST_LIVE if self.state.live else _REST, self._rested)
 
     @property
     def _subject(self) -> Subject | None:
@@ -85,14 +87,9 @@ class WhyController(EditController):
         self.panels.say_why()
 
     def _look(self, scene: Scene) -> None:
-        """Look for the cheapest cut, unless it is known or looked for already; a live session is left alone."""
+        """Look for the cheapest cut, unless it is known or looked for already."""
         desk, subject = self.edits.desk, self._subject
-        if (
-            desk is None
-            or subject is None
-            or self.state.live
-            or subject in (self._looking, self.panels.reasons.subject)
-        ):
+        if desk is None or subject is None or subject in (self._looking, self.panels.reasons.subject):
             return
         if not self.edits.editable() or not desk.ready(scene, self.state.feed.want):
             self._timer = self.access.timer(_REST, self._rested)

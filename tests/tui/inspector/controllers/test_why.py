@@ -27,3 +27,16 @@ async def test_the_line_says_why_goes_there_and_stages_the_cut() -> None:
         await pilot.pause(0.1)
         assert reasons.cut is not None and screen.edits.overlay is not None
         assert [edit.id for edit in screen.edits.overlay.staged] == [edit.id for edit in reasons.cut.edits]
+
+
+async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
+    async with opened(reads().session, live=True) as (screen, pilot):
+        reasons, owner = screen.panels.reasons, screen.owner(WhyController)
+        assert screen.state.live
+        await until(pilot, lambda: screen.edits.editable())
+        owner._rested()
+        await until(pilot, lambda: reasons.subject is not None)
+        await pilot.press("Q")
+        await pilot.pause(0.1)
+        assert reasons.cut is not None and screen.edits.overlay is not None
+        assert [edit.id for edit in screen.edits.overlay.staged] == [edit.id for edit in reasons.cut.edits]

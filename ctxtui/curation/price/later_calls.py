@@ -1,0 +1,85 @@
+"""The recorded calls after a context, each with the blocks that edits change, as far as they still stand there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ctxtui.core.call import Call
+from ctxtui.core.tree import Tree
+from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.curation.price.rest_of_session import FreedBlock, LaterCall
+
+Front = Callable[[int, int], int]
+"""Tokens of a context (by its end) up to and with a node of it."""
+
+
+def charged_as(tag: PriceTag | None, freed: Sequence[FreedBlock]) -> float:
+    """How many tokens the `tag` prices for each token that is freed: it goes by what reports make of the request, of
+    which a token may be more or less than one that is counted."""
+    gone = sum(one.tokens for one in freed)
+    return max(0.0, (tag.foretold - tag.foretold_under) / gone) if tag is not None and gone else 1.0
+
+
+def later_calls(
+    tree: Tree, last: int, calls: Iterable[Call], freed: Sequence[FreedBlock], front: Front
+) -> Iterator[LaterCall]:
+    """The recorded `calls` after a context that ends at `last` (a node); edits change its blocks in `freed`."""
+    stand = _Standing(tree, last, freed)
+    for call in calls:
+        found = stand.go(call.raw_head)
+        edited = call.sent_head != call.raw_head
+        held = () if edited else tuple(_placed(tree, call, found, front))
+        yield LaterCall(call.usage, call.started or 0.0, held)
+
+
+def _placed(tree: Tree, call: Call, found: Sequence[tuple[FreedBlock, int]], front: Front) -> Iterator[FreedBlock]:
+    """The blocks where they stand in `call`."""
+    for one, at in found:
+        if at == one.at:
+            yield one
+            continue
+        node = call.raw_head
+        while tree[node].depth > at:
+            node = tree[node].parent
+        yield one._replace(at=at, before=front(call.raw_head, node))
+
+
+class _Standing:
+    """Where changed blocks stand in one context after the other. Edits are about content, and which of several equal
+    blocks one is: where a call parts from the one before, a block may stand again, as after a compaction that kept
+    it."""
+
+    def __init__(self, tree: Tree, head: int, freed: Sequence[FreedBlock]) -> None:
+        self._tree = tree
+        self._head = head
+        self._freed = freed
+        self._at: dict[int, int | None] = {one.at: one.at for one in freed}
+        self._first = head
+        self._names: dict[int, tuple[str, int]] = {}
+
+    def _places(self, head: int, among: frozenset[str] | None = None) -> dict[tuple[str, int], int]:
+        """The blocks of a context, or those `among` digests, by digest and which of several, with their positions."""
+        found: dict[tuple[str, int], int] = {}
+        seen: Counter[str] = Counter()
+        for at, node in enumerate(self._tree.path(head)):
+            digest = self._tree[node].block.digest
+            if among is None or digest in among:
+                found[digest, seen[digest]] = at
+                seen[digest] += 1
+        return found
+
+    def go(self, head: int) -> list[tuple[FreedBlock, int]]:
+        """The blocks that the context `head` has, each with its position there."""
+        tree = self._tree
+        shared = tree[tree.common(self._head, head)].depth
+        parts, self._head = shared < tree[self._head].depth, head
+        gone = [at for at, now in self._at.items() if now is None or now >= shared]
+        if parts and gone:
+            if not self._names:
+                self._names = {at: name for name, at in self._places(self._first).items() if at in self._at}
+            names = [self._names[at] for at in gone if at in self._names]
+            places = self._places(head, frozenset(digest for digest, _ in names))
+            for was in gone:
+                self._at[was] = places.get(self._names[was]) if was in self._names else None
+        return [(one, at) for one in self._freed if (at := self._at[one.at]) is not None]

@@ -1,0 +1,83 @@
+"""What the terminal sends, read so that a paste costs what its pieces cost and not each of its characters."""
+
+from __future__ import annotations
+
+import os
+import selectors
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+from textual import events
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+BEGIN: Final = "\x1b[200~"
+END: Final = "\x1b[201~"
+_READ: Final = 1 << 16
+"""Bytes that are read at once."""
+
+
+class PasteParser(XTermParser):
+    """Textual's parser, which looks at every character; what stands between the marks of a paste is taken as it is."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._pasted: list[str] | None = None
+        """The pieces of a paste that goes on; None outside of one."""
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """What `data` means; "" is the end. A mark that is cut in two at the beginning of a paste goes the long way."""
+        if not data:
+            yield from super().feed(data)
+            return
+        while data:
+            if self._pasted is None:
+                typed, mark, data = data.partition(BEGIN)
+                if typed:
+                    yield from super().feed(typed)
+                if mark:
+                    self._pasted = []
+            else:
+                data, whole = self._take(data)
+                if whole is not None:
+                    yield whole
+
+    def _take(self, data: str) -> tuple[str, events.Paste | None]:
+        """Take what belongs to the paste: what stands behind its end, and the paste if that is there."""
+        assert self._pasted is not None
+        # The mark at its end may be cut in two.
+        last = self._pasted.pop() if self._pasted else ""
+        keep = min(len(last), len(END) - 1)
+        head, text = last[: len(last) - keep], last[len(last) - keep :] + data
+        self._pasted.append(head)
+        inside, mark, rest = text.partition(END)
+        self._pasted.append(inside)
+        if not mark:
+            return rest, None
+        # As Textual does.
+        whole = events.Paste("".join(self._pasted).replace("\x00", ""))
+        self._pasted = None
+        return rest, whole
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver with another parser, and larger reads."""
+
+    def run_input_thread(self) -> None:
+        """Read until the screen ends."""
+        parser = PasteParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        # Not the quickest selector: it takes any terminal, pipe or file.
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                data = decode(os.read(self.fileno, _READ)) if selector.select(0.1) else ""
+                for event in (*(parser.feed(data) if data else ()), *parser.tick()):
+                    self.process_message(event)
+        with suppress(EOFError, ParseError):
+            for _ in parser.feed(""):
+                pass

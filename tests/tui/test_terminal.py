@@ -1,0 +1,56 @@
+"""What the terminal sends: a paste comes whole, however it is cut, and costs its pieces and not its characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+from textual._parser import Parser
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+
+from ctxtui.tui.terminal import BEGIN, END, PasteParser
+
+TYPED = st.text(st.sampled_from("abc é\r\n"), max_size=5)
+PASTED = st.text(st.sampled_from("abc é[201~\n\0"), max_size=30)
+
+
+def said(parser: XTermParser, chunks: Sequence[str]) -> list[object]:
+    """What the parser makes of it: text of pastes, keys."""
+    found: list[Message] = [event for chunk in chunks if chunk for event in parser.feed(chunk)]
+    return [
+        ("paste", e.text) if isinstance(e, events.Paste) else (type(e).__name__, getattr(e, "key", "")) for e in found
+    ]
+
+
+@given(st.lists(st.tuples(TYPED, PASTED), max_size=4), TYPED, st.lists(st.integers(0, 200), max_size=6))
+def test_any_cut_of_typing_and_pasting_means_what_textual_makes_of_it(
+    parts: list[tuple[str, str]], last: str, cuts: list[int]
+) -> None:
+    text = "".join(f"{typed}{BEGIN}{pasted}{END}" for typed, pasted in parts) + last
+    at = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    chunks = [text[a:b] for a, b in pairwise(at)]
+    whole = said(XTermParser(), [text])
+    found = said(PasteParser(), chunks)
+    # Textual says nothing of a paste of nothing.
+    assert [one for one in found if one != ("paste", "")] == [one for one in whole if one != ("paste", "")]
+
+
+@pytest.mark.parametrize("size", [1_000_000, 5_000_000])
+def test_a_paste_is_not_looked_at_character_by_character(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, feed = 0, Parser.feed
+
+    def counted(self: Parser[Message], data: str):  # type: ignore[no-untyped-def]
+        nonlocal looked
+        looked += len(data)
+        return feed(self, data)
+
+    monkeypatch.setattr(Parser, "feed", counted)
+    text = BEGIN + "x" * (size - 1) + "\n" + END + "y"
+    found = said(PasteParser(), [text[n : n + 65_536] for n in range(0, len(text), 65_536)])
+    assert [kind for kind, _ in found] == ["paste", "Key"] and len(found[0][1]) == size  # type: ignore[index,misc]
+    assert looked == 1, "the key behind it"
