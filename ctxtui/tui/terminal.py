@@ -75,7 +75,13 @@ class TerminalDriver(LinuxDriver):
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                data = decode(os.read(self.fileno, _READ)) if selector.select(0.1) else ""
+                data = ""
+                if selector.select(0.1):
+                    got = os.read(self.fileno, _READ)
+                    if not got:
+                        # The terminal is gone: reading on would find that out again, as fast as it can.
+                        break
+                    data = decode(got)
                 for event in (*(parser.feed(data) if data else ()), *parser.tick()):
                     self.process_message(event)
         with suppress(EOFError, ParseError):

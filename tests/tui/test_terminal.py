@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from textual._parser import Parser
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from ctxtui.tui.terminal import BEGIN, END, PasteParser
+from ctxtui.tui.terminal import BEGIN, END, PasteParser, TerminalDriver
 
 TYPED = st.text(st.sampled_from("abc é\r\n"), max_size=5)
 PASTED = st.text(st.sampled_from("abc é[201~\n\0"), max_size=30)
@@ -52,5 +54,21 @@ def test_a_paste_is_not_looked_at_character_by_character(size: int, monkeypatch:
     monkeypatch.setattr(Parser, "feed", counted)
     text = BEGIN + "x" * (size - 1) + "\n" + END + "y"
     found = said(PasteParser(), [text[n : n + 65_536] for n in range(0, len(text), 65_536)])
-    assert [kind for kind, _ in found] == ["paste", "Key"] and len(found[0][1]) == size  # type: ignore[index,misc]
+    assert [kind for kind, _ in found] == ["paste", "Key"] and len(found[0][1]) == size  # type: ignore[index,misc,has-type]
     assert looked == 1, "the key behind it"
+
+
+def test_a_terminal_that_is_gone_is_read_no_more() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"a")
+    os.close(writing)
+    driver = object.__new__(TerminalDriver)
+    driver._debug, driver.fileno, driver.exit_event = False, reading, Event()
+    seen: list[Message] = []
+    driver.process_message = seen.append  # type: ignore[method-assign,assignment]
+    thread = Thread(target=driver.run_input_thread, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive(), "it read on"
+    assert [event.key for event in seen if isinstance(event, events.Key)] == ["a"]
+    os.close(reading)
