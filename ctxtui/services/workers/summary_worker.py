@@ -29,7 +29,7 @@ from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 11
+VERSION: Final = 12
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
