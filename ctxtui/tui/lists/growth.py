@@ -18,6 +18,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.inspector.stacked_chart import StackedChart
 from ctxtui.views.lists import growth as views
@@ -196,7 +197,8 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         if spot.pane == self._chart.id:
             chart = self._figures.chart if self._figures is not None else None
             return {ROW: stacked_chart.sum_of_scale(chart)} if chart is not None else {}
-        return {ROW: views.SUM_OF_SENTENCES}
+        report = self._words.report
+        return {ROW: views.sum_of_growth(report.growth)} if report is not None else {}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""

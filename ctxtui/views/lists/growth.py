@@ -21,8 +21,6 @@ from ctxtui.views.text.span import Span, Spans, width
 
 _NAME: Final = 10
 _NAMED_PARTS: Final = 4
-SUM_OF_SENTENCES: Final = "The sentence has what it rests on; `ctxtui growth --json` has every call behind it."
-"""Of the figures in the sentences."""
 
 
 class Ahead(Protocol):
@@ -74,6 +72,16 @@ def sent_words(what: Growth) -> str:
         return told
     word = "quadratic" if what.shape.sent == shapes.FASTER else "nearly linear"
     return f"{told}; in all it grows {word}: twice the calls send {what.shape.doubled:.1f} times as much"
+
+
+def sum_of_growth(what: Growth) -> str:
+    """What the figures of the sentences are made of."""
+    calls = len(what.calls)
+    if not calls:
+        return ""
+    first, last = what.stretch
+    each = f"{what.carry:,} tokens of context in {calls:,} calls, {what.carry // calls:,} each on average"
+    return f"{each}; rates and what grew are those of calls {first:,} to {last:,}, ranges those of ctxtui preflight."
 
 
 class Sentence(NamedTuple):
