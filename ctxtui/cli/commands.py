@@ -85,6 +85,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "cache", "ctxtui.cli.inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."
             ),
+            CommandEntry("stage", "ctxtui.cli.edit.stage:stage", "Stage pins and drops that the inspector then shows."),
             CommandEntry("pins", "ctxtui.cli.edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
             CommandEntry(
                 "sessions", "ctxtui.cli.manage.sessions:sessions", "List the sessions that can be opened, newest first."

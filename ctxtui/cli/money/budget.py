@@ -37,21 +37,26 @@ if TYPE_CHECKING:
     metavar="PART=TOKENS",
     help="Tokens of system, tools, task or answer in place of those counted; any other name: goes in besides.",
 )
+@click.option("--hub", is_flag=True, help="Ask huggingface.co for the window of the model OWNER/NAME; no key is sent.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def budget(context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], as_json: bool) -> None:
+def budget(
+    context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], hub: bool, as_json: bool
+) -> None:
     """Lay out a model's window before a run."""
     from ctxtui.services.agent_tools.agent_tools import wanted_of
     from ctxtui.services.chat.context_files import ContextFiles
     from ctxtui.services.chat.model_choice import usual_model
     from ctxtui.services.chat.opening import opening
+    from ctxtui.services.project.model_window import model_window
     from ctxtui.services.project.report import RunPlan, analysed
 
     config = config_of(context)
     begins, files = opening(), ContextFiles(config, path)
-    kept = files.memory_for(task)
+    kept, name = files.memory_for(task), model or usual_model(config.settings, os.environ)
     plan = RunPlan(
-        model=model or usual_model(config.settings, os.environ),
+        model=name,
+        window=model_window(name, config, hub=True) if hub else None,
         task=task,
         system=begins.system,
         tools=tuple(wanted_of(begins.tools, config.settings.tools)),

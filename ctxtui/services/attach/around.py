@@ -94,6 +94,8 @@ class Around:
         urls = await self.serve()
         try:
             started = self.program.lead(urls, list(self.command[1:]), self.env, self.cwd)
+            # Before the program runs: it may ask for one at once.
+            passing = _PassedSignals(asyncio.get_running_loop())
             try:
                 child = subprocess.Popen(
                     [self.command[0], *started.arguments], env={**self.env, **started.env}, cwd=self.cwd
@@ -104,6 +106,7 @@ class Around:
             except OSError as error:
                 self.say(f"{self.command[0]}: {error.strerror}")
                 return NOT_RUN
+            passing.to(child)
             return await self._wait(child)
         finally:
             await self.close()
@@ -121,20 +124,36 @@ class Around:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(done, code)
 
-        for number in (signal.SIGINT, signal.SIGQUIT):
-            # The terminal sends them to the program as well, and what becomes of them is its own business.
-            loop.add_signal_handler(number, lambda: None)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, _pass_on, child, number)
         threading.Thread(target=wait, name="ctxtui waits", daemon=True).start()
         code = await ended
         child.returncode = code
         return code if code >= 0 else _SIGNALLED - code
 
 
-def _pass_on(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(child.pid, number)
+class _PassedSignals:
+    """Signals for ctxtui go on to the program; those that come before it runs, as soon as it does."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._pid = 0
+        self._early: list[signal.Signals] = []
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            # The terminal sends them to the program as well, and what becomes of them is its own business.
+            loop.add_signal_handler(number, lambda: None)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._pass_on, number)
+
+    def to(self, child: subprocess.Popen[bytes]) -> None:
+        """The program runs."""
+        self._pid = child.pid
+        for number in self._early:
+            self._pass_on(number)
+
+    def _pass_on(self, number: signal.Signals) -> None:
+        if not self._pid:
+            self._early.append(number)
+            return
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, number)
 
 
 def _waited(pid: int) -> int:

@@ -169,6 +169,7 @@ class Host:
             partner = await refined(partner, self.line, self.config)
         self.partner = partner
         self.files.meet(partner)
+        self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
 
     async def _introduced(self) -> ChatModel:
         partner = await self._chosen()
@@ -302,6 +303,7 @@ class Host:
             return
         self.partner, talk = partner, self.runner.conversation
         self.files.meet(partner)
+        self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
         params = params_for(partner, self.config.settings.answer_tokens)
         self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
         self.tell(ChatNews(None, (Described(window=partner.window),)))

@@ -20,7 +20,8 @@ from ctxtui.services.chat.child_run import last_words
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
 from ctxtui.services.counting.books import book_for, cache_rules
-from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.counting import Counter, LocalCounts
+from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import price_here, price_of, prices_for
 from ctxtui.services.headless.before_run import found_before, has_price
 from ctxtui.services.headless.job_log import JobLogs
@@ -55,7 +56,10 @@ class HeadlessRun:
         self._host = host
         self._say = say
         self._observe = observe
-        self._counter = Counter()
+        here = LocalCounts()
+        # Labels are looked for where somebody reads of them.
+        labels = Labels(host.config.settings.labels, here) if options.log_dir is not None else None
+        self._counter = Counter(here, labels=labels)
         self._edits: RunEdits | None = None
         self._teller: Foreteller | None = None
         self._over = asyncio.Event()

@@ -1,5 +1,4 @@
-"""The folder of a job, whoever wrote it: rounds as ``NNN-prompt.txt``, ``NNN-response.txt``, ``NNN-tool-calls.json``,
-``NNN-tool-results.json`` (``ctxtui run --log-dir``, Pedroceli), or a log a turn that only counts (LLuMa)."""
+"""Job folders (Pedroceli's: numbered prompts, responses, tool calls and results) and logs of single turns (LLuMa's)."""
 
 from __future__ import annotations
 
@@ -8,148 +7,165 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ctxtui.core import canonical
-from ctxtui.core.block import Item
 from ctxtui.core.call import Call, Fidelity
-from ctxtui.core.canonical import Json
+from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.session import Described, Event, Skipped
-from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.chat_messages import more, spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, word
+from ctxtui.transcripts.kit.fields import count, listed, moment, money, obj, word
 from ctxtui.transcripts.kit.rows import JOB
 from ctxtui.transcripts.kit.whole_file import json_reader
 
 NAME: Final = "job folder"
-_ROUND: Final = re.compile(r"0*(\d+)-([\w-]+)\.\w+")
-_SECTION: Final = re.compile(r"^(?==== )", re.MULTILINE)
-"""Where a prompt's sections begin (``=== Previous Work Summary ===``): each is a block of its own, so that what stays
-the same from prompt to prompt is seen."""
-
-_TALK: Final = "=== messages\n"
-_ROLE: Final = re.compile(r"\n--- (system|developer|user|assistant|tool)\n")
-"""How ``ctxtui run --log-dir`` writes the messages of a prompt."""
-_FRAME: Final = re.compile(r"(?:=== \w+|--- \w+|\[(?:tool_call|tool_use|function_call)\b.*)")
-"""Lines of a response that are none of its words: whose it is, and calls, which stand in a file of their own."""
-_JSON: Final = ("tool-calls", "tool-results", "turn")
-_FIGURES: Final = ("composition", "summarizations")
-
-Round = dict[str, Json]
-"""What is known of a round, by the kind of its file."""
+_FILE: Final = re.compile(r"(\d+)-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
+_ORDER: Final = ("prompt", "response", "tool-calls", "tool-results")
+_INPUT: Final = ("input_tokens", "input", "prompt_tokens")
+_OUTPUT: Final = ("output_tokens", "output", "completion_tokens")
+_CACHED: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins such a folder, as the edge hands it over."""
+    """How sure it is that `head` begins a folder's files, or the log of a turn."""
     first = next(iter(file_head.values(head)), None)
-    return 0.99 if isinstance(first, list) and first[:1] == [JOB] else 0.0
+    if listed(first)[:1] == [JOB]:
+        return 1.0
+    turn = first if isinstance(first, dict) else {}
+    # An API's answer or request has figures like these, too.
+    if turn.keys() & {"messages", "content", "choices", "role", "type", "object", "requests", "events"}:
+        return 0.0
+    return 0.8 if _figures(turn) and (turn.keys() & {"turn", "turn_id"} or name.startswith("turn")) else 0.0
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of a folder: its files with their names, in order, behind `JOB`."""
-    dialogue = Dialogue(tree)
+    """The events of a folder's files, or of one turn's log."""
     yield Described(source=NAME)
-    rounds: dict[int, Round] = {}
-    for number, file in enumerate(objects(value), 1):
-        name, told = word(file.get("name")), file.get("text")
-        found = _ROUND.fullmatch(name)
-        if found is None:
-            yield from _counted(dialogue, number, name, told)
+    files = [obj(one) for one in listed(value)[1:]] if isinstance(value, list) else [{"name": "turn", "value": value}]
+    job = _Job(tree, [obj(one.get("value")) for one in files if not _FILE.match(word(one.get("name")))])
+    for found in sorted(files, key=_place):
+        yield from job.file(found)
+    yield from job.end()
+
+
+def _place(found: dict[str, Json]) -> tuple[int, int]:
+    """A file's place among the others: by its number, and with one number a prompt before its response."""
+    named = _FILE.match(word(found.get("name")))
+    return (int(named[1]), _ORDER.index(named[2])) if named else (1 << 62, 0)
+
+
+class _Job:
+    """What the files of a job come to. `turns` are the logs of its turns, in their order: one for each response."""
+
+    def __init__(self, tree: Tree, turns: list[dict[str, Json]]) -> None:
+        self._talk = Dialogue(tree)
+        self._turns = turns
+        self._asked: list[str] = []
+        """Ids of the last response's calls."""
+        self._prompted = False
+
+    def file(self, found: dict[str, Json]) -> Iterator[Event]:
+        """The next file."""
+        named, value = _FILE.match(word(found.get("name"))), found.get("value")
+        if "trouble" in found:
+            yield Skipped(1, f"{word(found.get('name'))}: {word(found.get('trouble'))}")
+        elif named is None:
+            pass  # a turn's log: its figures are its response's
+        elif named[2] == "prompt":
+            # Each prompt is the whole of what the model read then.
+            self._talk.head = 0
+            self._talk.say(spoken("user", word(value)))
+            self._prompted = True
+        elif named[2] == "response":
+            if not self._prompted:
+                yield Skipped(1, f"{word(found.get('name'))}: its prompt is missing")
+            yield self._talk.answer(spoken("assistant", word(value)), self._known())
+            self._prompted, self._asked = False, []
+        elif named[2] == "tool-calls":
+            parts = [_call(one, n) for n, one in enumerate(_objects(value))]
+            self._asked = [word(part["id"]) for part in parts]
+            seen = self._talk.go_on(more("assistant", *parts)) if parts else None
+            if seen is not None:
+                yield seen
         else:
-            rounds.setdefault(int(found[1]), {})[found[2]] = told
-    for number, one in sorted(rounds.items()):
-        yield from _round(dialogue, number, one)
-    yield Described(title=dialogue.title)
-    yield dialogue.tip()
+            results = [_result(one, n, self._asked) for n, one in enumerate(_objects(value))]
+            self._talk.say(spoken("user", *results) if results else [])
+
+    def _known(self) -> Call:
+        """What the log of the turn says of the next call."""
+        return _call_of(self._turns[self._talk.calls]) if self._talk.calls < len(self._turns) else Call("", "")
+
+    def end(self) -> Iterator[Event]:
+        """Turns of which nothing but figures is there, and how things stand."""
+        for turn in self._turns[self._talk.calls :]:
+            if _figures(turn):
+                yield self._talk.answer([], replace(_call_of(turn), fidelity=Fidelity.TOTALS))
+            else:
+                yield Skipped(1, "a turn's log without tokens")
+        yield self._talk.tip()
+        yield Described(title=self._talk.title)
 
 
-def _round(dialogue: Dialogue, number: int, one: Round) -> Iterator[Event]:
-    calls, results, turn = (_parsed(one.get(kind)) for kind in _JSON)
-    for kind in _JSON:
-        if kind in one and _parsed(one[kind]) is None:
-            yield Skipped(number, f"no JSON: {number:03}-{kind}.json")
-    dialogue.head = ROOT
-    dialogue.say(_asked(word(one.get("prompt"))))
-    yield dialogue.answer(_answer(word(one.get("response")), objects(calls)), _known(f"round-{number}", obj(turn)))
-    dialogue.say([item for result in objects(results) for item in _result(result)])
+def _figures(turn: dict[str, Json]) -> dict[str, Json]:
+    """The tokens of a turn: beside its other members, or in ``usage``; empty where there are none."""
+    for found in (obj(turn.get("usage")), obj(turn.get("token_usage")), turn):
+        if found.keys() & set(_INPUT) and found.keys() & set(_OUTPUT):
+            return found
+    return {}
 
 
-def _asked(prompt: str) -> list[Item]:
-    """A prompt as messages, where it says which they are; else one of the user's, by sections."""
-    lead, told, talk = prompt.partition(_TALK)
-    if not told:
-        return chat_messages.spoken("user", *(part for part in _SECTION.split(prompt) if part.strip()))
-    parts = _ROLE.split(f"\n{talk}")[1:]
-    system = lead.partition("=== system\n")[2].partition("\n=== ")[0]
-    said = [*([("system", system)] if system else ()), *zip(parts[::2], parts[1::2], strict=True)]
-    return [item for role, text in said for item in chat_messages.spoken(role, text.strip("\n"))]
-
-
-def _answer(response: str, calls: list[dict[str, Json]]) -> list[Item]:
-    """The answer with its calls."""
-    made = []
-    for n, call in enumerate(calls):
-        given = call.get("input", call.get("arguments", call.get("args", {})))
-        spelled = given if isinstance(given, str) else canonical.text_of(given)
-        name = word(call.get("name")) or word(call.get("tool"))
-        function: dict[str, Json] = {"name": name, "arguments": spelled}
-        made.append({"id": word(call.get("id")) or f"call_{n}", "type": "function", "function": function})
-    kept = [line for line in response.splitlines() if not _FRAME.fullmatch(line)]
-    message: dict[str, Json] = {"role": "assistant", "content": "\n".join(kept).strip()}
-    return chat_messages.items(message | ({"tool_calls": made} if made else {}))
-
-
-def _result(result: dict[str, Json]) -> list[Item]:
-    told = next((result[key] for key in ("text", "content", "output", "result", "error") if key in result), "")
-    words = told if isinstance(told, str) else canonical.text_of(told)
-    named = word(result.get("id")) or word(result.get("tool_call_id"))
-    return chat_messages.items({"role": "tool", "content": words} | ({"tool_call_id": named} if named else {}))
-
-
-def _counted(dialogue: Dialogue, number: int, name: str, told: Json) -> Iterator[Event]:
-    """The log of a turn that holds figures alone."""
-    turn = obj(_parsed(told))
-    if not turn:
-        yield Skipped(number, f"no JSON: {name}")
-        return
-    known = _known(word(turn.get("turn_id")) or name, turn)
-    dialogue.title = dialogue.title or "turns, by their figures"
-    extra: dict[str, Json] = {key: turn[key] for key in _FIGURES if key in turn}
-    yield dialogue.answer([], replace(known, fidelity=Fidelity.TOTALS, extra=extra), ROOT)
-
-
-def _known(id_: str, turn: dict[str, Json]) -> Call:
-    when = moment(turn.get("time", turn.get("timestamp")))
-    usage = _usage(obj(turn.get("usage")), money(turn.get("cost_usd")))
-    return Call(id_, "", model=word(turn.get("model")), provider=word(turn.get("provider")), started=when, usage=usage)
-
-
-def _usage(used: dict[str, Json], cost: float | None) -> Usage | None:
-    """Figures in our words (`input` is all of it) or in those of Anthropic's API (without the cache)."""
-    if "input" in used:
-        read, written = count(used.get("cache_read")), count(used.get("cache_write"))
-        fresh = max(0, count(used.get("input")) - read - written)
-        return Usage(
-            fresh=fresh, cache_read=read, write_5m=written, output=count(used.get("output")), has_cache=True, cost=cost
+def _call_of(turn: dict[str, Json]) -> Call:
+    found = _figures(turn)
+    usage = None
+    if found:
+        whole = next((count(found[key]) for key in _INPUT if key in found), 0)
+        read, written = (count(found.get(key)) for key in _CACHED)
+        # The total, by their document; where the cache alone is more, it is the provider's own count beside it.
+        fresh = whole - read - written if whole >= read + written else whole
+        output = next((count(found[key]) for key in _OUTPUT if key in found), 0)
+        usage = Usage(
+            fresh=fresh,
+            cache_read=read,
+            write_5m=written,
+            output=output,
+            has_cache=bool(found.keys() & set(_CACHED)),
+            cost=money(turn.get("cost_usd")),
         )
-    if "input_tokens" not in used:
-        return None
-    return Usage(
-        fresh=count(used.get("input_tokens")),
-        cache_read=count(used.get("cache_read_input_tokens")),
-        write_5m=count(used.get("cache_creation_input_tokens")),
-        output=count(used.get("output_tokens")),
-        has_cache=any(key.startswith("cache_") for key in used),
-        cost=cost,
-    )
+    when = next((moment(turn[key]) for key in ("timestamp", "time") if key in turn), None)
+    return Call("", "", provider=word(turn.get("provider")), model=word(turn.get("model")), ended=when, usage=usage)
 
 
-def _parsed(text: Json) -> Json:
-    """The JSON in a file; None where it is none."""
-    try:
-        return canonical.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        return None
+def _objects(value: Json) -> list[dict[str, Json]]:
+    """The entries of a file of calls or results: a list, or the list that an object holds."""
+    inner = next((found for found in obj(value).values() if isinstance(found, list)), None)
+    rows = value if isinstance(value, list) else inner if inner is not None else [value]
+    return [obj(one) for one in rows if isinstance(one, dict)]
+
+
+def _call(one: dict[str, Json], number: int) -> dict[str, Json]:
+    function = obj(one.get("function"))
+    name = word(one.get("name")) or word(one.get("tool")) or word(one.get("tool_name")) or word(function.get("name"))
+    keys = ("input", "args", "arguments", "parameters", "params")
+    given = next((one[key] for key in keys if key in one), function.get("arguments", {}))
+    id_ = word(one.get("id")) or word(one.get("call_id")) or f"call_{number}"
+    return {
+        "type": "tool_use",
+        "id": id_,
+        "name": name,
+        "input": given if isinstance(given, dict) else {"value": given},
+    }
+
+
+def _result(one: dict[str, Json], number: int, asked: list[str]) -> dict[str, Json]:
+    id_ = next((word(one[key]) for key in ("id", "call_id", "tool_call_id", "tool_use_id") if key in one), "")
+    id_ = id_ or (asked[number] if number < len(asked) else f"call_{number}")
+    keys = ("text", "output", "content", "result", "stdout", "error")
+    said = next((one[key] for key in keys if one.get(key) not in (None, "")), "")
+    text = said if isinstance(said, str) else text_of(said)
+    wrong = bool(one.get("error")) and "output" not in one
+    failed = wrong or bool(one.get("is_error")) or one.get("success") is False
+    return {"type": "tool_result", "tool_use_id": id_, "content": text, **({"is_error": True} if failed else {})}
 
 
 reader = json_reader(take)

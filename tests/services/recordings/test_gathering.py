@@ -143,71 +143,7 @@ def test_a_folder_of_events_is_one_session(tmp_path: Path) -> None:
         ("x", ["gpt-4o-1700000000.123-ab12-error.json"], True),
         ("x", ["gpt-4o-1700000000.123.json", "other.json"], False),
         ("x", [], False),
-        ("job-1", ["001-prompt.txt", "001-response.txt", "notes.md"], True),
-        ("job-1", ["001-prompt.txt", "session.jsonl"], False),
-        ("job-1", ["001-response.txt"], False),
-        ("logs", ["turn_000001.json", "turn-2.json"], True),
-        ("logs", ["turn_000001.json", "other.json"], False),
     ],
 )
 def test_which_folders_are_one_recording(folder: str, names: list[str], expected: bool) -> None:
     assert is_gathered(folder, names) is expected
-
-
-JOB = {
-    "001-prompt.txt": "Add a limit.\n=== Repository ===\npackage api\n",
-    "001-response.txt": "I look at it.",
-    "001-tool-calls.json": '[{"tool": "read_file", "args": {"path": "a.go"}}]',
-    "001-tool-results.json": '[{"output": "package a"}]',
-    "002-prompt.txt": "Add a limit.\n=== Repository ===\npackage api\n=== Previous Work Summary ===\nSteps 1-1:\n",
-    "002-response.txt": "Done.",
-    "002-tool-calls.json": "[",
-    "010-prompt.txt": "Once more.",
-    "notes.md": "not of the job",
-}
-
-
-def test_a_jobs_folder_of_another_program_is_one_session(tmp_path: Path) -> None:
-    folder = tmp_path / "jobs" / "job-123"
-    folder.mkdir(parents=True)
-    for name, text in JOB.items():
-        (folder / name).write_text(text)
-    assert recordings_in(tmp_path / "jobs") == [folder]
-    session = load(folder).session
-    first, second, third = calls(session)
-    assert [call.id for call in (first, second, third)] == ["round-1", "round-2", "round-10"]
-    assert session.about.source == "job folder" and session.about.title == "Add a limit."
-    tree = session.tree
-    asked = [[item.block for item in tree.items(call.raw_head)] for call in (first, second)]
-    assert asked[1][: len(asked[0])] == asked[0] and len(asked[1]) == len(asked[0]) + 1, "sections that stay are seen"
-    said = [item.block.value() for item in tree.items(first.response_head, first.raw_head)]
-    assert "I look at it." in str(said) and "read_file" in str(said) and "a.go" in str(said)
-    assert [one.reason for one in session.skipped] == ["no JSON: 002-tool-calls.json"]
-    assert all(call.usage is None for call in (first, second, third))
-
-
-def test_a_folder_of_turns_logs_is_counts(tmp_path: Path) -> None:
-    theirs = {
-        "input_tokens": 9000,
-        "output_tokens": 595,
-        "cache_creation_input_tokens": 400,
-        "cache_read_input_tokens": 15079,
-    }
-    ours = {"input": 24479, "output": 595, "cache_read": 15079, "cache_write": 400, "fresh": 9000}
-    for number, usage in ((1, theirs), (2, ours), (10, theirs)):
-        log = {
-            "turn_id": f"turn_{number:06}",
-            "timestamp": "2025-11-01T18:15:22Z",
-            "usage": usage,
-            "composition": {"buttons": 21},
-        }
-        (tmp_path / f"turn_{number:06}.json").write_text(json.dumps(log))
-    session = load(tmp_path).session
-    found = calls(session)
-    assert [call.id for call in found] == ["turn_000001", "turn_000002", "turn_000010"]
-    assert {(c.usage.input, c.usage.output, c.usage.cache_read, c.usage.cache_write) for c in found if c.usage} == {
-        (24479, 595, 15079, 400)
-    }
-    assert found[0].fidelity == "totals only" and found[0].extra["composition"] == {"buttons": 21}
-    (tmp_path / "turn_000003.json").write_text("{")
-    assert [one.reason for one in load(tmp_path).session.skipped] == ["no JSON: turn_000003.json"]
