@@ -19,8 +19,8 @@ FIXED = {"system": 2_048, "tools": 1_024, "task": 512}
 
 @dataclass(frozen=True)
 class Job:
-    """A job in a `window`: what `ctxtui budget --json` said before, and what it says of the authors' example (`worked`),
-    the metadata of `ctxtui run --json`, each ``NNN-turn.json``, and the names in the job folder."""
+    """A job in a `window`: what `ctxtui budget --json` said before, and of the authors' example (`worked`), the
+    metadata of `ctxtui run --json`, each ``NNN-turn.json``, and the names in the job folder."""
 
     window: int
     budget: Mapping[str, Any]
