@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.offline import offline
+from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
+from ctxtui.offline.local.servers import Local, LocalModel
 from ctxtui.offline.script import parse_script
 from tests.cli.conftest import Run
 
@@ -198,3 +199,10 @@ def test_only_the_tools_that_are_wanted_are_offered_and_done(
     assert "There is no tool 'read_file'" in str(results[1]) and "xyzzy" in str(results[2])
     every = ctxtui("budget", "--json").json["tools"]
     assert 0 < ctxtui("--set", "tools=grep", "budget", "--json").json["tools"] < every
+
+
+def test_the_window_that_a_server_tells_is_on_record(ctxtui: Run, home: Path) -> None:
+    with offline(Server(local=Local("lm studio", (LocalModel(window=16_384),)))) as running:
+        ran = ctxtui("run", "list .", "--base-url", running.openai_url, "--json")
+    shown = ctxtui("show", ran.json["metadata"]["session"], "--json").json
+    assert shown["context_window"]["limit"] == 16_384
