@@ -110,6 +110,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
             ),
+            CommandEntry(
+                "hold", "ctxtui.cli.agent.hold:hold", "Requests that wait under exec: release, apply, refuse."
+            ),
             CommandEntry("proxy", "ctxtui.cli.agent.proxy:proxy", "Stand between programs and providers: off ends it."),
             CommandEntry(
                 "offline",
@@ -131,6 +134,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry(
                 "curate", "ctxtui.cli.edit.curate:curate", "Print a request under edits and policies, with its price."
+            ),
+            CommandEntry(
+                "edits", "ctxtui.cli.edit.edits:edits", "Print a session's edits, and what became of them per call."
             ),
             CommandEntry(
                 "repair", "ctxtui.cli.edit.repair:repair", "Mend a session that its provider refuses, into a new file."

@@ -12,6 +12,7 @@ import click
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
+from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def budget(
     from ctxtui.services.chat.model_choice import usual_model
     from ctxtui.services.chat.opening import opening
     from ctxtui.services.project.model_window import model_window
+    from ctxtui.services.project.progress import ReadingProgress
     from ctxtui.services.project.report import RunPlan, analysed
 
     config = config_of(context)
@@ -64,7 +66,8 @@ def budget(
         memory=kept.texts if kept is not None else (),
         apart=files.apart,
     )
-    report = analysed(plan, config, path)
+    with Working("reading the project") as work:
+        report = analysed(plan, config, path, progress=ReadingProgress(work.say))
     if as_json:
         write_json(report_fields(report))
     else:

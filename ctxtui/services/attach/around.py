@@ -18,6 +18,9 @@ from ctxtui.attach.recorder import Recorder, Run, new_run
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
+from ctxtui.services.attach.control import Control
+from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.attach.holding import HoldGate, HoldRules
 from ctxtui.services.attach.program import Program
 
 NOT_FOUND: Final = 127
@@ -33,11 +36,13 @@ _SWITCHING: Final = 0.0005
 @dataclass(slots=True, kw_only=True)
 class Around:
     """A program and what is put around it. `given` are upstreams by name that the user named, `folder` is where
-    recordings go, `say` is told what a person should hear once the program has ended."""
+    recordings go, `database` holds the edits, `hold` says which requests wait;
+    `say` is told what a person should hear once the program has ended."""
 
     command: Sequence[str]
     program: Program
     folder: Path
+    database: Path
     env: Mapping[str, str]
     cwd: str
     given: Mapping[str, str] = field(default_factory=dict)
@@ -46,6 +51,9 @@ class Around:
     run: str = field(default_factory=new_run)
     recorder: Recorder = field(init=False)
     relays: list[Relay] = field(default_factory=list)
+    hold: HoldRules = field(default_factory=HoldRules)
+    gate: HoldGate = field(init=False)
+    control: Control = field(init=False)
 
     def __post_init__(self) -> None:
         closed = self.program.closed(self.env)
@@ -74,10 +82,13 @@ class Around:
         self.recorder = Recorder(
             Run(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
         )
+        self.gate = HoldGate(EditsGate(self.database, session), self.hold, self.recorder.put)
+        self.control = Control(self.folder, self.run, self.gate.answer)
+        await self.control.start()
         sys.setswitchinterval(_SWITCHING)
         found: dict[str, str] = {}
         for upstream in upstreams:
-            relay = Relay([upstream], self.recorder.put, self.recorder.next_name)
+            relay = Relay([upstream], self.recorder.put, self.recorder.next_name, gate=self.gate)
             await relay.start()
             self.relays.append(relay)
             found[upstream.name] = relay.base_url(upstream)
@@ -87,6 +98,8 @@ class Around:
         """End the relays, and write what waits."""
         for relay in self.relays:
             await relay.close()
+        await self.control.close()
+        self.gate.close()
         await asyncio.to_thread(self.recorder.close)
 
     async def go(self) -> int:

@@ -29,6 +29,8 @@ from ctxtui.services.headless.run_edits import RunEdits
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult
 from ctxtui.services.headless.run_progress import full_line, round_line, step_line, tokens_line
 from ctxtui.services.headless.spending import Spending
+from ctxtui.services.project.progress import ReadingProgress
+from ctxtui.services.project.progress import told as wait_told
 from ctxtui.views.lists.run_report import plain_lines as report_lines
 from ctxtui.wire.request import Request
 
@@ -190,7 +192,9 @@ class HeadlessRun:
         host = self._host
         assert host.partner is not None
         if host.files.usable:
-            for line in report_lines(await asyncio.to_thread(found_before, host, task, self._counter)):
+            progress = ReadingProgress()
+            finding = asyncio.to_thread(found_before, host, task, self._counter, progress)
+            for line in report_lines(await wait_told(finding, progress, self._say)):
                 self._say(line)
         else:
             self._say(f"warning: the window of {host.partner.model} is not known: nothing is held against it")

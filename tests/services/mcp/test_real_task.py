@@ -11,8 +11,12 @@ import pytest
 
 from ctxtui.offline import offline
 from ctxtui.offline.script import parse_script
+from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.config.config import load
+from ctxtui.tui.chat.screen import ChatScreen
 from tests.cli.conftest import Run, ctxtui, home
 from tests.services.mcp.real_task import KNOWN, NOTE, REMEMBERED, TASK, WINDOW, configured, repository, script
+from tests.tui.test_chat import asked_for_leave, make_chat, reply, say, shown, until
 
 __all__ = ["ctxtui", "home"]
 
@@ -55,3 +59,45 @@ def test_without_a_screen(ctxtui: Run, home: Path, tmp_path: Path, monkeypatch: 
     by_name = {one["name"]: one for one in ledger}
     assert by_name["graph"]["called"] == 3 and by_name["files"]["called"] == 1
     assert by_name["files"]["carried_calls"] == 7 and by_name["files"]["schema_usd"] > 0
+
+
+async def test_on_the_screen(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = repository(tmp_path)
+    monkeypatch.chdir(work)
+    configured(Path(os.environ["CTXTUI_HOME"]), work)
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    (memory / "user.md").write_text(KNOWN)
+    flags = ["files=auto", f"memory={memory}", "tips=false"]
+    with offline() as server:
+        server.server.provider.playback = parse_script(script(work))
+        wish = ModelChoice("anthropic", "claude-opus-5-5", server.url)
+        app = make_chat(wish, load(flags, cwd=work, env={}, user=Path(os.environ["CTXTUI_HOME"]) / "config.toml"), work)
+        async with app.run_test(size=(140, 50)) as pilot:
+            screen = app.screen
+            assert isinstance(screen, ChatScreen)
+            await until(pilot, lambda: screen.state.host.runner is not None)
+            await say(screen, pilot, TASK, wait=False)
+            await asked_for_leave(screen, pilot)
+            assert "write_file docs/notes/mcp-size.md" in shown(screen) and not (work / "docs" / "notes").exists()
+            # While it waits: what the context holds, what it cost, how full the window is.
+            assert " of 24.6k" in shown(screen) and "call 5" in shown(screen) and "$0." in shown(screen)
+            await reply(screen, pilot, "o")
+            await until(pilot, lambda: not screen.state.running and len(screen.state.host.session.calls) == 7)
+            await pilot.press("escape")
+            await until(pilot, lambda: "saves" in shown(screen))
+            told = shown(screen)
+            for words in (
+                "≡ memory",
+                "¶ document",
+                "ƒ tools",
+                "next call",
+                "read",
+                "It is 8: `FAILED`",
+                "32.8k by setting",
+            ):
+                assert words in told, words
+            usage = [call.usage for call in screen.state.host.session.calls.values()]
+    assert (work / "docs" / "notes" / "mcp-size.md").read_text() == NOTE
+    assert all(one is not None and one.input < WINDOW for one in usage)
+    assert all(one is not None and one.cache_read > 0.9 * one.input for one in usage[2:]), "the cache holds"
