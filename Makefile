@@ -3,7 +3,7 @@
 
 BIN = .venv/bin
 
-.PHONY: run test quick install lint types imports unit format test-all test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
+.PHONY: seeds run test quick install lint types imports unit format test-all test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -72,6 +72,10 @@ glossary: install
 # The table of docs/reliability.md, by running all of it; ARGS="--scale 0.1 --only kills,disk" for less.
 faults: install
 	$(BIN)/python -m tests.faults.table $(ARGS)
+
+# The figures of the examples beside those of their authors; ARGS=--json, or ARGS=--write for docs/seeds.md.
+seeds: install
+	@$(BIN)/python scripts/seeds.py $(ARGS)
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)

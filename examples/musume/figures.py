@@ -55,7 +55,7 @@ def _less(before: int, after: int) -> str:
 
 def _texts(sizes: Sizes) -> Iterator[Figure]:
     static = sizes.system + sizes.tools
-    counted = "theirs at four characters a token"
+    counted = "theirs are estimates: the button that they print is as large as ours"
     yield Figure("system prompt and tools", "2,300 + 1,500", f"{sizes.system:,} + {sizes.tools:,}", "", "ctxtui count")
     yield Figure("least that this model caches", "3,800 cached", "4,096", f"{static:,} alone are never cached")
     yield Figure("a button", "180 -> 65", _less(sizes.button, sizes.small_button), counted)
@@ -91,7 +91,11 @@ def _money(runs: Mapping[str, Played]) -> Iterator[Figure]:
         turn = run.usd / max(1, len(run.logs))
         less = f", {100 - 100 * run.usd / plain.usd:.0f} % less" if plain and name != "plain" else ""
         theirs = "$0.022" if name == "plain" else "$0.006, 73 % less" if name == "layout" else ""
-        why = "theirs at $0.80 / $4 a million; the list says $1 / $5, and $1.25 for a write" if name == "plain" else ""
+        why = (
+            "theirs at $0.80 / $4 a million and 24,479 tokens; the list says $1 / $5, and $1.25 for a write"
+            if name == "plain"
+            else ""
+        )
         yield Figure(f"a turn costs, {_said(name)}", theirs, f"${turn:.4f}{less}", why, "ctxtui cost turns.jsonl")
         if name in ("plain", "layout"):
             theirs = "$2.20" if name == "plain" else "$0.60"

@@ -21,11 +21,13 @@ from examples.kit import (
     work_folder,
 )
 from examples.pedroceli import repository
-from examples.pedroceli.figures import Job, figures
+from examples.pedroceli.figures import CLAIMED, FIXED, Job, figures
 from examples.pedroceli.job import TASK, steps
 
 HERE = Path(__file__).resolve().parent
 WINDOWS = (32_768, 16_384)
+MODELS = {32_768: "qwen2.5-coder:32b", 16_384: "deepseek-coder:33b"}
+"""The models of the authors' worked examples."""
 TOOLS = "read_file grep edit_file write_file mcp__go__*"
 
 
@@ -64,10 +66,22 @@ def job(given: argparse.Namespace, folder: Path, window: int) -> Job:
     return Job(
         window=window,
         budget=asked("budget", "--model", given.model or "offline", "--task", TASK, cwd=root),
+        worked=_worked(folder, window),
         metadata=ran["metadata"],
         turns=[json.loads(path.read_text(encoding="utf-8")) for path in sorted((log / "logs").glob("turn_*.json"))],
         folder=sorted(path.name for path in log.iterdir()),
     )
+
+
+def _worked(folder: Path, window: int) -> Any:
+    """What `ctxtui budget` says of the authors' worked example for this window; None where they have none."""
+    if window not in CLAIMED:
+        return None
+    parts = {**FIXED, **{name.replace(" ", "_"): tokens for name, tokens in CLAIMED[window].items()}}
+    takes = [word for name, tokens in parts.items() for word in ("--take", f"{name}={tokens}")]
+    empty = folder / f"empty-{window}"
+    empty.mkdir()
+    return asked("budget", "--model", MODELS[window], *takes, cwd=empty)
 
 
 def _project(root: Path, window: int, model: str) -> str:

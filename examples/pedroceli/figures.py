@@ -19,11 +19,12 @@ FIXED = {"system": 2_048, "tools": 1_024, "task": 512}
 
 @dataclass(frozen=True)
 class Job:
-    """A job in a `window`: what `ctxtui budget --json` said before, the metadata of `ctxtui run --json`, each
-    ``logs/turn_NNNNNN.json``, and the names in the job folder."""
+    """A job in a `window`: what `ctxtui budget --json` said before, and of the authors' example (`worked`), the
+    metadata of `ctxtui run --json`, each ``logs/turn_NNNNNN.json``, and the names in the job folder."""
 
     window: int
     budget: Mapping[str, Any]
+    worked: Mapping[str, Any] | None
     metadata: Mapping[str, Any]
     turns: Sequence[Mapping[str, Any]]
     folder: Sequence[str]
@@ -45,10 +46,12 @@ def _of(job: Job) -> Iterator[Figure]:
     yield Figure(f"{name}: available", f"{available:,}", f"{budget['available']:,}", "what those three leave")
     yield Figure(f"{name}: reserved for the answer", f"{window // 4:,}", f"{budget['reserved']:,}")
     claimed = CLAIMED.get(window)
-    if claimed:
-        told, wanted = ("fits comfortably", "tight fit")[window < 32_768], sum(claimed.values())
-        fits = "fits" if wanted <= available else f"{wanted - available:,} too many"
-        yield Figure(f"{name}: their worked example", f"{wanted:,}: {told}", fits, f"of {available:,} available")
+    if claimed and job.worked is not None:
+        told, wanted = ("fits comfortably", "tight fit")[window < 32_768], sum(job.worked["wants"].values())
+        room = job.worked["available"]
+        fits = "fits" if wanted <= room else f"{wanted - room:,} too many"
+        why = f"of {room:,} available"
+        yield Figure(f"{name}: their worked example", f"{wanted:,}: {told}", fits, why, "ctxtui budget --take")
     repository, strategy = budget["repository"], budget["strategy"]
     yield Figure(
         f"{name}: repository",

@@ -221,7 +221,9 @@ class Host:
         if self._past is not None and self._past.stored:
             writer.put(SessionResumed(self._past.stored))
         else:
-            first = (self.session.about, ThreadSeen(MAIN), TipMoved(MAIN, talk.head))
+            window = self.partner.window if self.partner is not None else 0
+            about = replace(self.session.about, window=window or self.session.about.window)
+            first = (about, ThreadSeen(MAIN), TipMoved(MAIN, talk.head))
             writer.put(SessionBegun(Session(self.session.tree).fold(first)))
             if self._past is not None and self._past.origin is not None:
                 noted = self._record.take(progress.Noted(CONTINUED, self._past.origin.text))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.offline import offline
+from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
+from ctxtui.offline.local.servers import Local, LocalModel
 from ctxtui.offline.script import parse_script
 from tests.cli.conftest import Run
 
@@ -207,3 +208,10 @@ def test_a_jobs_folder_without_its_session_opens_as_it_was(ctxtui: Run, where: t
     left = ctxtui("show", "job", "--json").json
     assert (left["session"]["source"], left["session"]["calls"]) == ("job folder", whole["session"]["calls"])
     assert [one["reported_input"] for one in left["growth"]] == [one["reported_input"] for one in whole["growth"]]
+
+
+def test_the_window_that_a_server_tells_is_on_record(ctxtui: Run, home: Path) -> None:
+    with offline(Server(local=Local("lm studio", (LocalModel(window=16_384),)))) as running:
+        ran = ctxtui("run", "list .", "--base-url", running.openai_url, "--json")
+    shown = ctxtui("show", ran.json["metadata"]["session"], "--json").json
+    assert shown["context_window"]["limit"] == 16_384
