@@ -43,10 +43,11 @@ test-all: test
 	[ "$(MCP)" = none ] || $(MAKE) --no-print-directory test-mcp ARGS=
 	sh scripts/try_wheel.sh
 
-# Real MCP servers, two from npm and two from PyPI, in .venv-mcp; MCP=none leaves them out of test-all.
+# Real MCP servers, two from npm and two from PyPI, in .venv-mcp: each by itself, then a task that is done with two of them.
+# MCP=none leaves them out of test-all.
 test-mcp: install
 	PYTHON="$(PYTHON)" sh scripts/install_mcp_servers.sh
-	REAL_MCP=1 $(BIN)/pytest -n0 tests/services/mcp/test_real_servers.py $(ARGS)
+	REAL_MCP=1 $(BIN)/pytest -n0 tests/services/mcp/test_real_servers.py tests/services/mcp/test_real_task.py $(ARGS)
 
 # The clients of scripts/clients.txt, of these versions, into .venv-clients.
 clients:

@@ -41,6 +41,21 @@ def record(
     return _in_process("record")(function, session=session, thread=thread, tags=tags, folder=folder)
 
 
+def edits(session: str, thread: str = "main") -> Any:
+    """The edits that a person applied to `session` in the inspector, for the next request of this program.
+
+        overlay = ctxtui.edits("nightly")
+        client.messages.create(**overlay.apply({"model": ..., "max_tokens": ..., "messages": messages}))
+
+    They target blocks, so they hold for every later request though it holds the whole history again. A request that
+    they are not about, or that its provider would then refuse, is given back as it is: ``overlay.proof`` says what
+    was applied, what sleeps and what was refused. ``ctxtui edits nightly --json`` reads the same overlay.
+    """
+    from importlib import import_module
+
+    return import_module("ctxtui.services.attach.session_edits").edits(session, thread)
+
+
 def _in_process(name: str) -> Any:
     # Imported here, and by its name: whoever only wants the version loads nothing.
     from importlib import import_module

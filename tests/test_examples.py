@@ -188,9 +188,8 @@ def test_a_job_in_a_small_window(quick: Quick, tmp_path: Path) -> None:
     assert ours(found, "16k: their worked example") == "10,296 too many"
     assert ours(found, "16k: named, whole").startswith("6 files, ")
     job = tmp_path / "work-pedroceli" / "job-16k"
-    assert {path.name for path in job.glob("011-*")} == {
-        "011-prompt.txt", "011-response.txt", "011-tool-calls.json", "011-turn.json",
-    }  # fmt: skip
+    prompts = sorted(job.glob("*-prompt.txt"))
+    assert len(prompts) == len(list((job / "logs").iterdir())) == 11
     log = """[Summary of rounds 1-5, drawn from the record]
 Steps 1-5:
 - Read: docs/limits.md
@@ -198,7 +197,7 @@ Steps 1-5:
 - Tests: 8 passed, 0 failed
 - Committed: "Add rate limiting middleware"
 """
-    assert log in (job / "011-prompt.txt").read_text()
+    assert log in prompts[-1].read_text()
     assert (tmp_path / "work-pedroceli" / "bot-16k" / "pkg/api/middleware.go").read_text().count("RateLimit") == 2
 
 

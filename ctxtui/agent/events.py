@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ctxtui.core.canonical import Json
+from ctxtui.wire.speech import ResultImage
 
 
 class ToolLeave(StrEnum):
@@ -35,6 +36,7 @@ class ToolResult:
     id: str
     text: str
     is_error: bool = False
+    images: tuple[ResultImage, ...] = ()
 
 
 # Events

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from ctxtui.agent.conversation import Conversation, Draft
@@ -14,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT
 from ctxtui.wire.registry import DIALECTS
-from ctxtui.wire.speech import Result
+from ctxtui.wire.speech import Result, ResultImage
 
 BROKEN_OFF: Final = "interrupted: ctxtui ended"
 OPENED: Final = "opened"
@@ -64,7 +65,7 @@ class Replay:
         elif event.kind == "context":
             self._said_with(json.loads(data))
         elif event.kind == "results":
-            talk.results([Result(id_, "", text, wrong) for id_, text, wrong in json.loads(data)])
+            talk.results([_result(*one) for one in json.loads(data)])
         elif event.kind == "back":
             path = talk.tree.path(talk.head)
             talk.back_to(path[int(data) - 1] if int(data) else 0)
@@ -116,3 +117,8 @@ class Replay:
         response = exchange.response
         self.talk.answer(response, cut=True)
         return exchange.call(response, self.talk.head, exchange.first_byte, BROKEN_OFF)
+
+
+def _result(id_: str, text: str, wrong: bool, images: Iterable[Iterable[str]] = ()) -> Result:
+    """A result as it was on its way; older ones say nothing of images."""
+    return Result(id_, "", text, wrong, tuple(ResultImage(*one) for one in images))

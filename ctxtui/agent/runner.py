@@ -152,7 +152,7 @@ class Runner:
         """Do what takes no time, and say what it came to."""
         match command:
             case events.AddResults(results):
-                named = [Result(one.id, "", one.text, one.is_error) for one in results]
+                named = [Result(one.id, "", one.text, one.is_error, one.images) for one in results]
                 return progress.ResultsCame(results, self.conversation.results(named))
             case events.HoldRequest(reason):
                 return progress.RequestHeld(reason)

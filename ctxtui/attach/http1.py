@@ -100,6 +100,14 @@ def with_target(head: bytes, old: str, new: str) -> bytes:
     return line.replace(old.encode("latin-1"), new.encode("latin-1"), 1) + b"\r\n" + rest
 
 
+def with_length(head: bytes, length: int) -> bytes:
+    """A head's bytes for a body of `length` bytes that is neither packed nor in chunks, all else as it was."""
+    lines = head[: -len(END)].split(b"\r\n")
+    gone = (b"content-length", b"transfer-encoding", b"content-encoding")
+    kept = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in gone]
+    return b"\r\n".join([lines[0], *kept, b"Content-Length: %d" % length]) + END
+
+
 def keeps_open(head: Head) -> bool:
     """Whether the connection goes on after this message."""
     if head.holds("connection", "close"):

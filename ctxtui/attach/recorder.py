@@ -31,6 +31,8 @@ from ctxtui.wire.key_mask import KeyMask
 MOST_WAITING: Final = 256 << 20
 """Bytes that may wait to be written; beyond, what comes is lost and counted."""
 _OPEN_FILES: Final = 64
+_GATHER: Final = 0.03
+"""Seconds for which what comes is gathered before it is written; so much a killed process loses at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,28 @@ class Ended:
     error: str = ""
 
 
-News = Begun | Asked | Answered | Said | Frame | Ended
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was decided about a request: the `body` that left in place of its own (None: its own), and what is `told`
+    of it."""
+
+    x: str
+    at: float
+    body: bytes | None
+    told: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A request waits, `until` then at most (Unix seconds), and why."""
+
+    x: str
+    at: float
+    until: float
+    why: str
+
+
+News = Begun | Asked | Sent | Held | Answered | Said | Frame | Ended
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,6 +158,8 @@ class Recorder:
         self._run = run
         self._queue: deque[News] = deque()
         self._wake = threading.Event()
+        self._hurry = threading.Event()
+        """Set by who waits for what is written."""
         self._stop = False
         self._waiting = 0
         self._dropped: set[str] = set()
@@ -160,12 +185,12 @@ class Recorder:
     def begin_anew(self) -> None:
         """In a child process after a fork: what waited is the parent's to write; the thread is only there."""
         self._queue.clear()
-        self._wake, self._waiting = threading.Event(), 0
+        self._wake, self._hurry, self._waiting = threading.Event(), threading.Event(), 0
         self._prefix = new_run()
         self._open.clear()
         for tape in self._tapes.values():
             # The parent goes on from them.
-            tape.bodies = Bodies()
+            tape.bodies, tape.sent = Bodies(), Bodies()
         self._begin()
 
     def put(self, news: News) -> None:
@@ -182,6 +207,7 @@ class Recorder:
     def close(self, seconds: float = 5.0) -> None:
         """Write what waits, for at most so many seconds."""
         self._stop = self.closed = True
+        self._hurry.set()
         self._wake.set()
         self._thread.join(seconds)
         if self._thread.is_alive():
@@ -190,8 +216,10 @@ class Recorder:
     def flush(self, seconds: float = 5.0) -> bool:
         """Wait until everything that was put is written; whether it was within so many seconds."""
         limit = time.monotonic() + seconds
+        self._hurry.set()
         while (self._queue or self._waiting) and time.monotonic() < limit:
             time.sleep(0.002)
+        self._hurry.clear()
         return not self._queue
 
     @property
@@ -211,6 +239,9 @@ class Recorder:
     def _work(self) -> None:
         while True:
             self._wake.wait()
+            if not self._stop:
+                # What comes meanwhile is written with it: whoever passes it on is not held up by each piece.
+                self._hurry.wait(_GATHER)
             self._wake.clear()
             while self._queue:
                 news = self._queue.popleft()
@@ -250,6 +281,10 @@ class Recorder:
             self._answered(one, news)
         elif isinstance(news, Said):
             self._said(one, news)
+        elif isinstance(news, Sent):
+            self._sent(one, news)
+        elif isinstance(news, Held):
+            self._write(one, line(x=news.x, at=news.at, held=news.why, until=news.until))
         elif isinstance(news, Frame):
             told = one.mask.text(news.text)
             self._write(one, line(x=news.x, at=news.at, frame=told, by="client" if news.by_client else "server"))
@@ -265,13 +300,20 @@ class Recorder:
         except Malformed:
             said = wire
         sender = sender_of(one.headers)
-        session = begun.session or sender.session or self._run.session or _conversation(begun, said)
+        session = begun.session or sender.session or self._run.session or session_of(begun.url, said)
         one.tape = self._tape(session, sender)
         body = one.tape.bodies.told(begun.x, one.mask.masked(said), wire, encoding)
         asked: dict[str, Json] = {"method": begun.method, "url": shown_url(begun.url), "headers": shown(begun.fields)}
         if begun.thread:
             asked["thread"] = begun.thread
         self._write(one, line(x=begun.x, at=begun.at, asked={**asked, "body": body}))
+
+    def _sent(self, one: _Recorded, news: Sent) -> None:
+        told = dict(news.told)
+        if news.body is not None and one.tape is not None:
+            body = one.mask.masked(news.body)
+            told["body"] = one.tape.sent.told(news.x, body, news.body, "")
+        self._write(one, line(x=news.x, at=news.at, sent=told))
 
     def _answered(self, one: _Recorded, news: Answered) -> None:
         encoding = next((text for name, text in news.fields if name.lower() == "content-encoding"), "")
@@ -349,11 +391,11 @@ def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
     return data, b""
 
 
-def _conversation(begun: Begun, body: bytes) -> str:
+def session_of(url: str, body: bytes) -> str:
     """The session of a request whose client tells none: what a person says first in it, and whom it asks."""
     asked = value(body)
     said = asked.get("messages", asked.get("input")) if isinstance(asked, dict) else None
-    host = begun.url.partition("://")[2].partition("/")[0]
+    host = url.partition("://")[2].partition("/")[0]
     if said is None:
         return f"other-{host.replace(':', '-')}"
     first = next((one for one in objects(said) if one.get("role") == "user"), {"content": said})

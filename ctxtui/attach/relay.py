@@ -10,15 +10,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from ctxtui.attach import http1
+from ctxtui.attach.decoding import unpacker
 from ctxtui.attach.frames import FrameReader, readers
+from ctxtui.attach.gate import Gate, Verdict, Waiting
 from ctxtui.attach.http1 import Body, Head
-from ctxtui.attach.recorder import Answered, Asked, Begun, Ended, Frame, News, Said
+from ctxtui.attach.recorder import Answered, Asked, Begun, Ended, Frame, News, Said, Sent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.attach.visitors import stranger
 from ctxtui.core.errors import BadConfig, Malformed
@@ -96,6 +98,7 @@ class Relay:
     name: Callable[[], str]
     _: KW_ONLY
     named: bool = False
+    gate: Gate | None = None
     clock: Callable[[], float] = time.time
     port: int = 0
     _server: asyncio.Server | None = None
@@ -178,6 +181,8 @@ class _Connection:
             relay=self._relay, client=self._client, upstream=upstream, head=head, target=target, body=body
         )
         exchange.begin(asked.method)
+        if not await exchange.passes_gate():
+            return False
         try:
             side = await self._side(upstream)
         except (OSError, TimeoutError) as error:
@@ -267,6 +272,10 @@ class _Exchange:
     method: str = ""
     ended: bool = False
     """Whether its end has been told."""
+    ready: bytes | None = None
+    """The whole body as it came, where it had to be whole before it leaves."""
+    replaced: bytes | None = None
+    """What leaves in its place."""
     away: bool = False
     """Whether the client has gone while it was answered."""
 
@@ -282,11 +291,83 @@ class _Exchange:
             self.ended = True
             self.relay.tell(Ended(self.x, self.relay.clock(), error))
 
+    async def passes_gate(self) -> bool:
+        """Ask the gate, where there is one that wants to be asked; whether the request is to leave."""
+        gate, url = self.relay.gate, f"{self.upstream.origin}{self.target}"
+        try:
+            if gate is None or self.body.done or self.head.get("expect") or not gate.wants(self.head, url):
+                return True
+        except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request
+            self._passed(error)
+            return True
+        try:
+            self.ready, said = await self._whole()
+            waiting = Waiting(x=self.x, url=url, head=self.head, body=said)
+            verdict = await self._unless_gone(gate.decide(waiting))
+        except _Away:
+            self.end(GONE)
+            return False
+        except Exception as error:  # noqa: BLE001 - as above
+            self._passed(error)
+            return True
+        if verdict.told or verdict.body is not None:
+            self.relay.tell(Sent(self.x, self.relay.clock(), verdict.body, verdict.told))
+        self.replaced = verdict.body
+        if verdict.answer is None:
+            return True
+        with suppress(OSError):
+            await self.client.put(verdict.answer)
+        self.end("answered by ctxtui: it never left")
+        return False
+
+    def _passed(self, error: Exception) -> None:
+        why = f"a fault in ctxtui: {type(error).__name__}: {error}"
+        self.relay.tell(Sent(self.x, self.relay.clock(), None, {"refused": {"": why}}))
+
+    async def _whole(self) -> tuple[bytes, bytes]:
+        """The body: the bytes as they came, and what they say, unpacked."""
+        raw: list[bytes] = []
+        said: list[bytes] = []
+        while not self.body.done:
+            data = await self.client.some()
+            if not data:
+                raise _Away
+            taken, piece = self.body.feed(data)
+            self.client.held = data[taken:] + self.client.held
+            raw.append(data[:taken])
+            said.append(piece)
+            self.relay.tell(Asked(self.x, piece))
+        self.relay.tell(Asked(self.x, b"", last=True))
+        try:
+            return b"".join(raw), unpacker(self.head.get("content-encoding")).feed(b"".join(said))
+        except Malformed:
+            # Nothing is known of it, so nothing is changed in it.
+            return b"".join(raw), b""
+
+    async def _unless_gone(self, deciding: Coroutine[Any, Any, Verdict]) -> Verdict:
+        """What is decided. Raises `_Away` where the client goes first."""
+        deciding_ = asyncio.ensure_future(deciding)
+        gone = asyncio.ensure_future(self._rest())
+        try:
+            await asyncio.wait([deciding_, gone], return_when=asyncio.FIRST_COMPLETED)
+            if gone.done():
+                data = gone.result()
+                self.client.held += data
+                if not data and not deciding_.done():
+                    raise _Away
+            return await deciding_
+        finally:
+            for task in (deciding_, gone):
+                task.cancel()
+            await asyncio.gather(deciding_, gone, return_exceptions=True)
+
     async def carry(self, side: _Side) -> bool:
         """Pass the request on and the answer back; whether the connection goes on."""
         head = http1.with_field(self.head, "host", self.upstream.host_header)
         if self.relay.named:
             head = http1.with_target(head, http1.asked(self.head).target, self.target)
+        if self.replaced is not None:
+            head = http1.with_length(head, len(self.replaced))
         try:
             await side.put(head)
         except OSError:
@@ -321,6 +402,10 @@ class _Exchange:
 
     async def _up(self, side: _Side) -> None:
         """The request's body."""
+        if self.ready is not None:
+            with suppress(ConnectionError):
+                await side.put(self.ready if self.replaced is None else self.replaced)
+            return
         while not self.body.done:
             data = await self.client.some()
             if not data:

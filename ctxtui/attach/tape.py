@@ -27,6 +27,8 @@ class Tape:
     def __init__(self, path: Path, head: Callable[[], bytes]) -> None:
         self.path = path
         self.bodies = Bodies()
+        self.sent = Bodies()
+        """Those that left in place of the program's own."""
         self.lost = 0
         self.why = ""
         self._head = head
@@ -47,7 +49,7 @@ class Tape:
             self._unsaid += lines
             self.why = error.strerror or str(error)
             # Later bodies must not be told by one that was lost.
-            self.bodies = Bodies()
+            self.bodies, self.sent = Bodies(), Bodies()
             return False
         return True
 

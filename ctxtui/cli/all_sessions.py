@@ -18,7 +18,7 @@ def known_sessions(settings: Settings, folder: Path | None = None) -> list[Sessi
     """Them, oldest first, samples left out; what is not remembered yet is read now. Raises what listing `folder`
     raises; what cannot be read has an `error`."""
     from ctxtui.services.library.library import SessionLibrary
-    from ctxtui.services.workers.summary_worker import from_store
+    from ctxtui.services.workers.summary_worker import from_store, version_for
 
     shelf = SessionLibrary(settings, Path.cwd())
     every = shelf.inside(folder) if folder is not None else shelf.stored(shelf.placed())
@@ -26,7 +26,9 @@ def known_sessions(settings: Settings, folder: Path | None = None) -> list[Sessi
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
     with Working("reading") as work:
-        known = [from_store(one, settings) for one in found if one.stored and not one.path]
+        stored = [one for one in found if one.stored and not one.path]
+        version = version_for(settings) if stored else ""
+        known = [from_store(one, settings, version) for one in stored]
         for one in shelf.figures(found, Event()):
             known.append(one)
             work.say(f"{len(known)} of {len(found)} sessions")

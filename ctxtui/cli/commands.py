@@ -88,6 +88,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "cache", "ctxtui.cli.inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."
             ),
+            CommandEntry("stage", "ctxtui.cli.edit.stage:stage", "Stage pins and drops that the inspector then shows."),
             CommandEntry("pins", "ctxtui.cli.edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
             CommandEntry(
                 "sessions", "ctxtui.cli.manage.sessions:sessions", "List the sessions that can be opened, newest first."
@@ -112,6 +113,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
             ),
+            CommandEntry(
+                "hold", "ctxtui.cli.agent.hold:hold", "Requests that wait under exec: release, apply, refuse."
+            ),
             CommandEntry("proxy", "ctxtui.cli.agent.proxy:proxy", "Stand between programs and providers: off ends it."),
             CommandEntry(
                 "offline",
@@ -133,6 +137,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry(
                 "curate", "ctxtui.cli.edit.curate:curate", "Print a request under edits and policies, with its price."
+            ),
+            CommandEntry(
+                "edits", "ctxtui.cli.edit.edits:edits", "Print a session's edits, and what became of them per call."
             ),
             CommandEntry(
                 "repair", "ctxtui.cli.edit.repair:repair", "Mend a session that its provider refuses, into a new file."

@@ -25,6 +25,9 @@ TOOL_USE_INPUT: Final = "tool_use_input"
 """In `Call.extra`: tokens of input that a report gives apart as brought by the provider's own tools (Gemini)."""
 
 
+EDITS: Final = "edits"
+"""In `Call.extra` of a call that left another program through ctxtui: which edits were ``applied``, ``asleep`` and
+``refused`` in it, by their ids."""
 ANSWER_LEAST: Final = "answer_least"
 """In `Call.extra`: tokens that the recorded answer comes to at least, where the report is one of its beginning."""
 

@@ -35,6 +35,23 @@ def file_block(data: bytes) -> FileBlock:
     return FileBlock(TEXT, block.text(data.decode("utf-8", "replace")))
 
 
+_LARGEST: Final = 10_000_000
+"""Characters of an image in base64 (facts §1)."""
+_WIDEST: Final = 8_000
+"""Pixels of an image's longer edge (facts §1)."""
+
+
+def image_trouble(found: FileBlock) -> str:
+    """Why no provider takes this image; "" where they do."""
+    if found.size is None or found.block is None:
+        return "no image that models read"
+    if max(found.size.width, found.size.height) > _WIDEST:
+        return f"{found.size.width} x {found.size.height} pixels: at most {_WIDEST:,} are taken"
+    if len(found.block.body) > _LARGEST:
+        return f"{len(found.block.body):,} bytes as it is sent: too many"
+    return ""
+
+
 def _media(kind: str, media_type: str, data: bytes) -> Block:
     source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode("ascii")}
     return block.make(kind, {"type": kind, "source": source})

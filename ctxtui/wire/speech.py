@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from ctxtui.core import block
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Skeleton
@@ -14,20 +15,37 @@ from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.translate import encode
 
 
+class ResultImage(NamedTuple):
+    """An image that a tool brought: its `media_type` and its bytes in base64."""
+
+    media_type: str
+    data: str
+
+
 class Result(NamedTuple):
-    """What a tool brought: `id` names the call, `name` the tool."""
+    """What a tool brought: `id` names the call, `name` the tool. The text says where each of the `images` belongs."""
 
     id: str
     name: str
     text: str
     is_error: bool = False
+    images: tuple[ResultImage, ...] = ()
+
+
+IMAGES: Final = "The images of these results, in their order."
+"""What stands before images in a dialect whose results hold text alone."""
+
+
+def _image(one: ResultImage) -> Json:
+    return {"type": "image", "source": {"type": "base64", "media_type": one.media_type, "data": one.data}}
 
 
 def _anthropic(results: Sequence[Result]) -> list[Json]:
     blocks: list[Json] = []
     for one in results:
         failed = {"is_error": True} if one.is_error else {}
-        blocks.append({"type": "tool_result", "tool_use_id": one.id, "content": one.text, **failed})
+        said: Json = [{"type": "text", "text": one.text}, *map(_image, one.images)] if one.images else one.text
+        blocks.append({"type": "tool_result", "tool_use_id": one.id, "content": said, **failed})
     return [{"role": "user", "content": blocks}]
 
 
@@ -36,7 +54,14 @@ def _chat(results: Sequence[Result]) -> list[Json]:
 
 
 def _responses(results: Sequence[Result]) -> list[Json]:
-    return [{"type": "function_call_output", "call_id": one.id, "output": one.text} for one in results]
+    return [{"type": "function_call_output", "call_id": one.id, "output": _output(one)} for one in results]
+
+
+def _output(one: Result) -> Json:
+    if not one.images:
+        return one.text
+    shown = [{"type": "input_image", "image_url": f"data:{i.media_type};base64,{i.data}"} for i in one.images]
+    return [{"type": "input_text", "text": one.text}, *shown]
 
 
 def _ollama(results: Sequence[Result]) -> list[Json]:
@@ -107,8 +132,16 @@ def marked_items(items: Sequence[Item], marks: Mapping[str, str], *, only: bool 
 
 
 def tool_results(dialect: str, results: Sequence[Result]) -> tuple[Item, ...]:
-    """The items that answer an assistant's calls, in their order; none for none."""
-    return _items(dialect, _VOICES[dialect].results(results)) if results else ()
+    """The items that answer an assistant's calls, in their order; none for none. Where the dialect's results hold text
+    alone, images follow in a message of their own, which is nobody's turn."""
+    if not results:
+        return ()
+    items = _items(dialect, _VOICES[dialect].results(results))
+    images = [Attached(block.of(_image(image))) for one in results for image in one.images]
+    if not images or dialect not in (CHAT, OLLAMA):
+        return items
+    shown = user_message(dialect, IMAGES, images)
+    return (*items, *(item._replace(place=item.place._replace(mark="meta")) for item in shown))
 
 
 def _items(dialect: str, messages: list[Json]) -> tuple[Item, ...]:

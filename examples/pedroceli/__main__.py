@@ -65,7 +65,7 @@ def job(given: argparse.Namespace, folder: Path, window: int) -> Job:
         window=window,
         budget=asked("budget", "--model", given.model or "offline", "--task", TASK, cwd=root),
         metadata=ran["metadata"],
-        turns=[json.loads(path.read_text(encoding="utf-8")) for path in sorted(log.glob("*-turn.json"))],
+        turns=[json.loads(path.read_text(encoding="utf-8")) for path in sorted((log / "logs").glob("turn_*.json"))],
         folder=sorted(path.name for path in log.iterdir()),
     )
 

@@ -20,7 +20,7 @@ FIXED = {"system": 2_048, "tools": 1_024, "task": 512}
 @dataclass(frozen=True)
 class Job:
     """A job in a `window`: what `ctxtui budget --json` said before, the metadata of `ctxtui run --json`, each
-    ``NNN-turn.json``, and the names in the job folder."""
+    ``logs/turn_NNNNNN.json``, and the names in the job folder."""
 
     window: int
     budget: Mapping[str, Any]
@@ -73,8 +73,8 @@ def _claimed(claimed: Mapping[str, int], group: Mapping[str, Any]) -> str:
 
 
 def _rounds(name: str, job: Job) -> Iterator[Figure]:
-    prompts = [turn["usage"]["input"] for turn in job.turns if turn["usage"]]
-    totals = [turn["usage"]["input"] + turn["usage"]["output"] for turn in job.turns if turn["usage"]]
+    prompts = [turn["usage"]["input_tokens"] for turn in job.turns if turn["usage"]]
+    totals = [turn["usage"]["input_tokens"] + turn["usage"]["output_tokens"] for turn in job.turns if turn["usage"]]
     if not prompts:
         return
     yield Figure(f"{name}: first prompt", "", f"{prompts[0]:,}", "files, before any history")

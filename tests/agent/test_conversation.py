@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from ctxtui.agent.conversation import Conversation, ConversationStart, begin, go_on, with_tools
 from ctxtui.agent.tools.registry import TOOLS
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import dumps, loads
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request, Response
-from ctxtui.wire.speech import Result
+from ctxtui.wire.speech import Result, ResultImage
 from ctxtui.wire.sse import EventParser
+from tests.cases.sessions import PNG
 
 PARAMS: dict[str, dict[str, Any]] = {
     "anthropic": {"model": "m", "max_tokens": 1000, "cache_control": {"type": "ephemeral"}, "stream": True},
@@ -147,13 +149,30 @@ def test_the_bytes_read_back_as_the_context(dialect: str) -> None:
     talk.say("thanks")
     draft = talk.draft()
     legal(talk)
-    read = DIALECTS[dialect].decode_request(draft.body, None)
-    assert list(read.items) == talk.tree.items(draft.sent_head)
-    assert read.skeleton == draft.skeleton
+    back = DIALECTS[dialect].decode_request(draft.body, None)
+    assert list(back.items) == talk.tree.items(draft.sent_head)
+    assert back.skeleton == draft.skeleton
     assert draft.body == encode(Request(tuple(talk.tree.items(draft.sent_head)), draft.skeleton))
     # What was sent before is the beginning of what is sent now: the cache can read it.
     shared = first.rindex(b"]")
     assert draft.body[:shared] == first[:shared]
+
+
+@EVERY
+def test_an_image_of_a_result_is_sent_and_is_nobodys_turn(dialect: str) -> None:
+    talk = begun(dialect)
+    talk.say("look")
+    turn = talk.tree[talk.head].turn
+    settled = talk.answer(heard(dialect, STREAMS[dialect]))
+    first, *rest = settled.calls
+    picture = ResultImage("image/png", PNG)
+    talk.results([Result(first.id, "", "a picture", False, (picture,)), *(Result(one.id, "", "no") for one in rest)])
+    assert PNG in legal(talk).decode() and talk.tree[talk.head].turn == turn and talk.open_calls() == []
+    kinds = [media.media_type for node in talk.tree.path(talk.head) for media in read(talk.tree[node].block).media]
+    assert len(kinds) == 1
+    talk.say("thanks")
+    legal(talk)
+    assert talk.tree[talk.head].turn == turn + 1
 
 
 @EVERY

@@ -235,8 +235,10 @@ def test_it_goes_on_in_a_fork_and_to_the_programs_end(running: RunningProvider, 
     script = f"""\
 import os, anthropic, ctxtui
 ctxtui.record(session="forked", folder={str(tmp_path)!r})
-client = anthropic.Anthropic(api_key="x", base_url={running.url!r}, max_retries=0)
-ask = lambda: client.messages.create(model="{MODEL}", max_tokens=50, messages=[{{"role": "user", "content": "hoi"}}])
+def ask():
+    # A connection each: one that two processes write to would be nobody's.
+    with anthropic.Anthropic(api_key="x", base_url={running.url!r}, max_retries=0) as client:
+        client.messages.create(model="{MODEL}", max_tokens=50, messages=[{{"role": "user", "content": "hoi"}}])
 ask()
 child = os.fork()
 ask()

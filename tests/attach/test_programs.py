@@ -74,11 +74,19 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
 )
 def test_what_cannot_be_led_says_so(tmp_path: Path, command: list[str], env: dict[str, str]) -> None:
     with pytest.raises(BadConfig, match="ctxtui proxy"):
-        Around(command=command, program=program_of(command), folder=tmp_path, env=env, cwd="/")
+        Around(command=command, program=program_of(command), folder=tmp_path, database=tmp_path, env=env, cwd="/")
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "https://", "https://u:p@x", "http://x:0/", "x"])
 def test_an_upstream_is_an_address_of_http(tmp_path: Path, url: str) -> None:
-    around = Around(command=["x"], program=PROGRAMS[-1], folder=tmp_path, env={}, cwd="/", given={"anthropic": url})
+    around = Around(
+        command=["x"],
+        program=PROGRAMS[-1],
+        folder=tmp_path,
+        database=tmp_path / "db",
+        env={},
+        cwd="/",
+        given={"anthropic": url},
+    )
     with pytest.raises(BadConfig):
         around.upstreams()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
@@ -38,6 +39,15 @@ class InMemory:
 
     def save(self) -> None:
         pass
+
+    def moved(self) -> bool:
+        return False
+
+    def stored(self) -> dict[str, list[Edit]]:
+        return {}
+
+    def take(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
+        return []
 
 
 class HandMade:

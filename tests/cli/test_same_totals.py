@@ -141,7 +141,7 @@ def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui:
     assert found["tokens"] == sum(call.usage.input + call.output for call in calls if call.usage)
     assert all(call.output > 1 for call in calls)
     assert "≥$" in ctxtui("sessions", path.parent, "--figures").out
-    for words in (["cost", path], ["why", path], ["show", path]):
+    for words in (["cost", path], ["why", path], ["show", path], ["report", path], ["stats", path.parent]):
         assert "≥ $" in ctxtui(*words).out, words
     told = ctxtui("why", path).out
     assert f"{found['partial_calls']} answers in part; by our count" in told

@@ -245,8 +245,13 @@ def _unreadable(session: Session, call: Call) -> list[str]:
     return [f"{call.thread}: {one}" for one in check("anthropic", body)]
 
 
-def kill_once(folder: Path, seed: int, id_: str, seconds: float) -> tuple[str, list[str]]:
-    """Chat in a child for `seconds`, then kill it; the session's id and what the child said."""
+PATIENCE = 60.0
+"""Seconds after which a child is killed however little it did."""
+
+
+def kill_once(folder: Path, seed: int, id_: str, acked: int, seconds: float) -> tuple[str, list[str]]:
+    """Chat in a child until so many events are acknowledged and for `seconds` more, then kill it; the session's id and
+    what the child said. By what it did and not by the clock, so that a busy machine is tried as hard as an idle one."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -262,6 +267,11 @@ def kill_once(folder: Path, seed: int, id_: str, seconds: float) -> tuple[str, l
             piece = stream.read(65536)
             assert piece, "the child ended by itself"
             data += piece
+        latest = time.monotonic() + PATIENCE
+        while _acked(data) < acked and time.monotonic() < latest:
+            piece = stream.read(65536)
+            assert piece, "the child ended by itself"
+            data += piece
         timer = threading.Timer(seconds, os.kill, (child, signal.SIGKILL))
         timer.start()
         while piece := stream.read(65536):
@@ -270,6 +280,13 @@ def kill_once(folder: Path, seed: int, id_: str, seconds: float) -> tuple[str, l
     os.waitpid(child, 0)
     lines = data.decode().splitlines()
     return next(line.split()[1] for line in lines if line.startswith("S ")), lines
+
+
+def _acked(data: bytearray) -> int:
+    """The last ticket that was acknowledged in what a child said so far."""
+    start = data.rfind(b"\nA ") + 3
+    end = data.find(b"\n", start)
+    return int(data[start:end]) if start > 2 and end > 0 else 0
 
 
 def warm() -> None:
@@ -292,12 +309,14 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     chance = random.Random(given.seed)
+    given.folder.mkdir(parents=True, exist_ok=True)
     result = {"kills": 0, "acknowledged": 0, "lost": 0, "invalid": 0, "partial": 0}
     id_ = ""
     for number in range(given.kills):
         # Every few kills a new chat: otherwise the same one goes on.
         id_ = "" if number % 5 == 0 else id_
-        id_, lines = kill_once(given.folder, given.seed * 100_000 + number, id_, 0.02 + chance.random() * 0.4)
+        acked, more = chance.randrange(140), chance.random() * 0.06
+        id_, lines = kill_once(given.folder, given.seed * 100_000 + number, id_, acked, more)
         result["kills"] += 1
         result["acknowledged"] += max((int(line[2:]) for line in lines if line.startswith("A ")), default=0)
         path = given.folder / "home" / "ctxtui.db"

@@ -18,4 +18,6 @@ def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout)
     assert (found["kills"], found["lost"], found["invalid"]) == (KILLS, 0, 0), (found, done.stderr[-2000:])
-    assert found["acknowledged"] > 10 * KILLS and found["partial"] > KILLS // 10, "the kills hit something"
+    assert found["acknowledged"] > 10 * KILLS, "the kills hit something"
+    # Of a few kills it may happen that none hits an answer.
+    assert found["partial"] > KILLS // 10 or not ALL, "the kills hit answers"

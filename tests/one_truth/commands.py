@@ -74,6 +74,11 @@ def readings(path: Path) -> Iterator[Reading]:
     yield Reading(LOST, USD, "cache", cache["lost_usd"], partial=lost)
     yield Reading(SENT, TOKENS, "cost", cost["tokens"], partial=in_part)
     yield Reading(NOW, TOKENS, "preflight", said("preflight", name)["context_tokens"])
+    grown, report = said("growth", name), said("report", name)["sessions"][0]
+    if show["growth"]:
+        yield Reading(NOW, TOKENS, "growth", grown["calls"][-1]["context_tokens"])
+        yield Reading(MAIN_CALLS, COUNT, "growth", len(grown["calls"]))
+    yield Reading(COST, USD, "report", report["cost_usd_at_least"], partial=lacks)
     checked = said("check", name, "--max-context", "999M")["files"][0]["figures"]
     yield Reading(CALLS, COUNT, "check", checked["calls"])
     yield Reading(MISSES, COUNT, "check", checked["rewrites"])

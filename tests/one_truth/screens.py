@@ -23,7 +23,8 @@ PATIENCE: Final = 150.0
 """Seconds that a screen may take until nothing on it changes any more."""
 _QUIET: Final = 0.6
 _BUSY: Final = re.compile(
-    r"\A.*  reading | reading \d+ of \d+ ─|^[━ ].{0,40}· (?:running every call|adding up)", re.MULTILINE
+    r"\A.*  reading | reading \d+ of \d+ ─|^[━ ].{0,40}· (?:running every call|reading every call|adding up)",
+    re.MULTILINE,
 )
 """What the header and the rules of lists say while something is worked out; rows may hold any words."""
 LISTS: Final = {"misses": "c", "bill": "dollar_sign", "threads": "T", "heaviest": "W"}

@@ -31,6 +31,7 @@ LISTS = {
     "phases": "G",
     "policies": "L",
     "what would help": "H",
+    "findings": "exclamation_mark",
     "diff": "P",
 }
 WORDS_ONLY = frozenset({"title", "turn", "call", "sessions", "summary"})

@@ -17,6 +17,7 @@ from tests.transcripts.formats import (
     test_event_stream,
     test_gemini_cli,
     test_har,
+    test_job_folder,
     test_lm_studio,
     test_openai_items,
     test_root_llm_log,
@@ -65,6 +66,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "inspect", "a.zip", test_inspect.archived(test_inspect.log(test_inspect.sample()))
     yield "lm studio", "a.log", test_lm_studio.LOG.encode()
     yield "openai items", "a.json", as_bytes(test_openai_items.stored())
+    yield "job folder", "a.json", as_bytes(test_job_folder.job())
     yield "root llm log", "a.jsonl", as_lines(test_root_llm_log.log())
     yield "swe-agent", "a.json", as_bytes(test_swe_agent.trajectory())
     yield "tau-bench", "a.json", as_bytes(test_tasks.tau())

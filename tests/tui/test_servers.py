@@ -7,9 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.app import App
 
+from ctxtui.services.config.mcp_servers import parse_server
+from ctxtui.services.mcp.connection import ServerState
+from ctxtui.tui.chat.server_log import ServerLogScreen
 from ctxtui.tui.chat.servers import ServersController
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
+from ctxtui.tui.theme.theme import dress
 from tests.services.chatting import answer, provider, text, use
 from tests.tui.test_chat import asked, asked_for_leave, chatting, reply, say, shown, until
 
@@ -47,3 +52,41 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         await until(pilot, lambda: len(asked(server)) == 3 and not screen.state.running)
         names = [tool["name"] for tool in json.loads(asked(server)[-1])["tools"]]
         assert names and not any(name.startswith("mcp__") for name in names)
+
+
+class Written:
+    """A server that has written to its log."""
+
+    def __init__(self) -> None:
+        self.server = parse_server("small", {"command": "x"})
+        self.state = ServerState.READY
+        self.text = ""
+
+    def log_text(self) -> str:
+        return self.text
+
+
+async def test_the_log_of_a_server_is_followed() -> None:
+    one, app = Written(), App[None]()
+    dress(app, {}, "dark", "unicode")
+    async with app.run_test(size=(60, 8)) as pilot:
+        screen = ServerLogScreen(one, "")  # type: ignore[arg-type]
+        screen.again = 0.02  # type: ignore[misc]
+        await app.push_screen(screen)
+
+        def shown() -> str:
+            return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+        await until(pilot, lambda: "small · ready" in shown() and "nothing to standard error" in shown())
+        one.text = "".join(f"line {n}\n" for n in range(40))
+        await until(pilot, lambda: "line 39" in shown())
+        one.text += "\x1b[31mthe end\n"
+        one.state = ServerState.FAILED
+        await until(pilot, lambda: "the end" in shown() and "small · failed" in shown())
+        await pilot.press("up")
+        await until(pilot, lambda: screen.pane.cursor == 39)
+        one.text += "".join(f"more {n}\n" for n in range(40))
+        await until(pilot, lambda: len(screen.rows) == 81)
+        assert screen.pane.cursor == 39 and "more 39" not in shown(), "who reads further up stays there"
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is not screen)

@@ -57,8 +57,11 @@ class Homes:
     """Which server defines a tool, where its call does not name one: of the `defined` (server, name)."""
 
     def __init__(self, defined: Iterable[tuple[str, str]]) -> None:
-        self._defined = list(defined)
-        self._servers: dict[str, str] = {name: server for server, name in self._defined}
+        servers: dict[str, str] = {}
+        for server, name in defined:
+            # What is defined without a server is meant by its name alone.
+            servers[name] = server if servers.get(name, server) else ""
+        self._servers = servers
 
     def server(self, server: str, name: str) -> str:
         """The server of the tool `name` whose call names `server`, or none ("")."""

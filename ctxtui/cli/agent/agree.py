@@ -117,6 +117,8 @@ class Agreed:
     variants: tuple[Agreement, ...]
     blocks: tuple[Agreement, ...] = ()
     weights: dict[str, int] = field(default_factory=dict)
+    idle: tuple[str, ...] = ()
+    """Variants that change nothing of these calls, and were not sent."""
 
 
 def agreed(name: str, asked: Asked, config: Config) -> Agreed:
@@ -164,6 +166,7 @@ def agreed(name: str, asked: Asked, config: Config) -> Agreed:
         variants=tuple(one for one in found if one.variant not in weights),
         blocks=tuple(load_bearing(found, weights)),
         weights=weights,
+        idle=tuple(one.name for one in asked.wanted if one.name not in {each.variant for each in plan}),
     )
 
 
@@ -188,6 +191,7 @@ def fields(one: Agreed) -> dict[str, Any]:
         "refused": one.quote.refused,
         "quote_usd": one.quote.usd,
         "variants": [_fields(each) for each in one.variants],
+        "unchanged_by": list(one.idle),
         "left_out": [{**_fields(each), "tokens": one.weights[each.variant]} for each in one.blocks],
     }
 
@@ -220,6 +224,8 @@ def _print(one: Agreed, glyphs: str) -> None:
     painter.line(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
     for line in agreement_lines(one.variants, room):
         painter.line(line)
+    for name in one.idle:
+        painter.line([Span(f" {safe_text.one_line(name)} changes nothing of these calls: not sent", "dim")])
     if one.blocks:
         painter.line([Span(" left out one by one, what the model misses most first:", "bold")])
         for line in agreement_lines(one.blocks, room):

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 
 if TYPE_CHECKING:
     from ctxtui.services.attach.around import Around
+    from ctxtui.services.attach.holding import HoldRules
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -28,14 +30,25 @@ if TYPE_CHECKING:
     "--as", "name", metavar="PROGRAM", default="", help="Lead it as this program is led: claude-code, codex ..."
 )
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A word that goes with what is recorded; repeatable.")
+@click.option("--hold", is_flag=True, help="Hold each request until `ctxtui hold` lets it go; side calls pass.")
+@click.option(
+    "--hold-over-tokens", "over", type=click.IntRange(min=0), metavar="N", default=0, help="Hold larger ones."
+)
+@click.option("--hold-pattern", "pattern", metavar="REGEX", default="", help="Hold those in which it is found.")
 @click.option("--print-env", is_flag=True, help="Run nothing: print what leads programs here, and serve until ctrl+c.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end, unless something was not recorded.")
 @click.option("--json", "as_json", is_flag=True, help="With --print-env: print JSON (schema_version 1).")
+@click.pass_context
 def exec_(
+    context: click.Context,
+    /,
     command: tuple[str, ...],
     upstreams: tuple[str, ...],
     name: str,
     tags: tuple[str, ...],
+    hold: bool,
+    over: int,
+    pattern: str,
     print_env: bool,
     quiet: bool,
     as_json: bool,
@@ -52,7 +65,7 @@ def exec_(
     """
     from ctxtui.services.attach.around import Around
     from ctxtui.services.attach.registry import program_of
-    from ctxtui.services.config.paths import attached_dir
+    from ctxtui.services.config.paths import attached_dir, database
 
     if not command and not print_env:
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
@@ -60,10 +73,12 @@ def exec_(
         command=command,
         program=program_of(command, name),
         folder=attached_dir(),
+        database=database(config_of(context).settings.data_dir),
         env=dict(os.environ),
         cwd=os.getcwd(),
         given=dict(_named(one) for one in upstreams),
         tags=tags,
+        hold=_rules(hold, over, pattern),
         say=note,
     )
     if print_env:
@@ -71,6 +86,17 @@ def exec_(
     code = asyncio.run(around.go())
     _tell(around, quiet)
     return code
+
+
+def _rules(hold: bool, over: int, pattern: str) -> HoldRules:
+    import re
+
+    from ctxtui.services.attach.holding import rules_of
+
+    try:
+        return rules_of(each=hold, tokens=over, pattern=pattern)
+    except re.error as error:
+        raise WrongUse(f"no regular expression: {error}", place="--hold-pattern") from None
 
 
 def _named(text: str) -> tuple[str, str]:

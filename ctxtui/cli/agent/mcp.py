@@ -173,7 +173,7 @@ def _named(found: Sequence[McpServer], name: str) -> McpServer:
 def _fields(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
     return {
         "name": one.name,
-        "transport": "http" if one.url else "stdio",
+        "transport": "sse" if one.sse else "http" if one.url else "stdio",
         "starts": one.told,
         "enabled": one.enabled,
         "allowed": leave.given(one),

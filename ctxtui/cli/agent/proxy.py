@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 
@@ -19,7 +20,8 @@ from ctxtui.cli.output import note, shown, write, write_json
     "--upstream", "upstreams", metavar="NAME=URL", multiple=True, help="One more provider, or another address of one."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON (schema_version 1).")
-def proxy(action: str, port: int, upstreams: tuple[str, ...], as_json: bool) -> int:
+@click.pass_context
+def proxy(context: click.Context, /, action: str, port: int, upstreams: tuple[str, ...], as_json: bool) -> int:
     """Stand between programs and their providers until ctrl+c, or `ctxtui proxy off`; everything is recorded.
 
     Each provider has an address of its own here, /anthropic, /openai, /ollama ..., fixed when it starts: give it to a
@@ -30,7 +32,7 @@ def proxy(action: str, port: int, upstreams: tuple[str, ...], as_json: bool) -> 
     Example: ctxtui proxy --upstream gateway=https://llm.example.com/v1
     """
     from ctxtui.services.attach import standing
-    from ctxtui.services.config.paths import attached_dir
+    from ctxtui.services.config.paths import attached_dir, database
 
     folder = attached_dir()
     if action == "off":
@@ -40,7 +42,9 @@ def proxy(action: str, port: int, upstreams: tuple[str, ...], as_json: bool) -> 
     if action == "status":
         return _status(standing.standing_one(folder), as_json)
     named = dict(_named(one) for one in upstreams)
-    relay = standing.Standing(folder, {**standing.usual(os.environ), **named}, port)
+    relay = standing.Standing(
+        folder, database(config_of(context).settings.data_dir), {**standing.usual(os.environ), **named}, port
+    )
 
     def ready(urls: dict[str, str]) -> None:
         if as_json:

@@ -86,6 +86,9 @@ class NumberOrAuto(click.ParamType[int]):
     multiple=True,
     help="A tool that needs no leave, or a pattern; agent: sub-agents. Repeatable.",
 )
+@click.option(
+    "--server", "servers", metavar="NAME", multiple=True, help="Only this MCP server, or pattern; repeatable."
+)
 @TOOLS_OPTION
 @FILES_OPTION
 @MEMORY_OPTION
@@ -108,6 +111,7 @@ def run(
     length: int | None,
     budget_usd: float | None,
     allow: tuple[str, ...],
+    servers: tuple[str, ...],
     tool_files: tuple[Path, ...],
     log_dir: Path | None,
     files: str | None,
@@ -141,7 +145,8 @@ def run(
     if messages == 1:
         raise WrongUse("a request of one message has no room for an answer", place="--max-context-messages 1")
     agents = "true" if AGENT in allow else None
-    override(context, answer_tokens=max_tokens or "", files=files, memory=memory, agents=agents)
+    chosen = " ".join(servers)
+    override(context, answer_tokens=max_tokens or "", files=files, memory=memory, agents=agents, mcp_servers=chosen)
     config = config_of(context)
     options = RunOptions(
         task=words,

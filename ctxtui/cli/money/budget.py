@@ -12,6 +12,7 @@ import click
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
+from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
 
 if TYPE_CHECKING:
@@ -37,21 +38,27 @@ if TYPE_CHECKING:
     metavar="PART=TOKENS",
     help="Tokens of system, tools, task or answer in place of those counted; any other name: goes in besides.",
 )
+@click.option("--hub", is_flag=True, help="Ask huggingface.co for the window of the model OWNER/NAME; no key is sent.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def budget(context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], as_json: bool) -> None:
+def budget(
+    context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], hub: bool, as_json: bool
+) -> None:
     """Lay out a model's window before a run."""
     from ctxtui.services.agent_tools.agent_tools import wanted_of
     from ctxtui.services.chat.context_files import ContextFiles
     from ctxtui.services.chat.model_choice import usual_model
     from ctxtui.services.chat.opening import opening
+    from ctxtui.services.project.model_window import model_window
+    from ctxtui.services.project.progress import ReadingProgress
     from ctxtui.services.project.report import RunPlan, analysed
 
     config = config_of(context)
     begins, files = opening(), ContextFiles(config, path)
-    kept = files.memory_for(task)
+    kept, name = files.memory_for(task), model or usual_model(config.settings, os.environ)
     plan = RunPlan(
-        model=model or usual_model(config.settings, os.environ),
+        model=name,
+        window=model_window(name, config, hub=True) if hub else None,
         task=task,
         system=begins.system,
         tools=tuple(wanted_of(begins.tools, config.settings.tools)),
@@ -59,7 +66,8 @@ def budget(context: click.Context, path: Path, model: str, task: str, takes: tup
         memory=kept.texts if kept is not None else (),
         apart=files.apart,
     )
-    report = analysed(plan, config, path)
+    with Working("reading the project") as work:
+        report = analysed(plan, config, path, progress=ReadingProgress(work.say))
     if as_json:
         write_json(report_fields(report))
     else:

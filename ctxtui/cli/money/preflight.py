@@ -91,6 +91,7 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
         "usable": limit_fields(found.usable),
         "compaction": limit_fields(found.compaction),
         "cost_usd": range_fields(ahead.usd),
+        "partial_calls": found.partial,
         "eaten": {
             "tokens": sum(found.eaten.values()),
             "categories": found.eaten,

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
+from ctxtui.core.category import INDEX
 from ctxtui.core.edit import USER, Edit, in_force, make
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
@@ -19,6 +20,7 @@ from ctxtui.curation.provider_rules import ProviderRules
 
 T = TypeVar("T")
 Settings = Mapping[str, Json]
+_MEMORY: Final = INDEX["memory"]
 
 
 class Stretch(NamedTuple):
@@ -236,9 +238,15 @@ class PolicyContext:
 
     @cached_property
     def lead(self) -> int:
-        """How many messages at the front are a system prompt (OpenAI Chat)."""
-        roles = [message.role for message in self.context.messages]
-        return next((n for n, role in enumerate(roles) if role not in ("system", "developer")), len(roles))
+        """How many messages at the front nobody said: a system prompt (OpenAI Chat), then memory of a host's."""
+        messages = self.context.messages
+        return next((n for n, message in enumerate(messages) if not self._is_front(message)), len(messages))
+
+    def _is_front(self, message: Message) -> bool:
+        parts = self.blocks(message.start, message.stop)
+        tree, nodes = self.context.tree, self.context.nodes
+        memory = bool(parts) and all(tree[nodes[at]].category == _MEMORY for at in parts)
+        return message.role in ("system", "developer") or memory
 
 
 def edit(

@@ -12,7 +12,7 @@ from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, arguments
 from ctxtui.agent.tools.planned_write import PlannedCall
 from ctxtui.agent.tools.tool import MOST, BadInput, checked
-from ctxtui.services.sandbox.command import CommandResult, run
+from ctxtui.services.sandbox.command import CommandResult, limited, run
 from ctxtui.services.sandbox.confinement import confinement
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class AgentCommands:
             return ToolResult(call.id, str(error), is_error=True)
         found = await asyncio.to_thread(confinement)
         seconds = min(max(1, given.get("timeout", SECONDS)), MOST_SECONDS)
-        wrapped = found.wrapped(argv, self._root.resolve(), Path.home(), network=settings.command_network)
+        wrapped = found.wrapped(
+            limited(argv, settings.command_memory), self._root.resolve(), Path.home(), network=settings.command_network
+        )
         try:
             done = await run(wrapped, self._root, seconds)
         except FileNotFoundError:

@@ -33,8 +33,8 @@ class AgentTools:
     """The tools in the folder (`files`), `commands` there, the user's `own` ones, and those of the running `servers`.
     `offered` are the definitions of the first two, `known` gives what stands outside of the conversation: a reference
     to it in a tool's input is replaced by its content. Only those that `wanted` names are there (the setting
-    ``tools``). With `only` there are no others than these: they are lent to a sub-agent, and the servers are not its
-    own."""
+    ``tools``); `images` is the setting ``mcp_images``. With `only` there are no others than these: they are lent to a
+    sub-agent, and the servers are not its own."""
 
     def __init__(
         self,
@@ -46,8 +46,10 @@ class AgentTools:
         *,
         own: OwnTools,
         wanted: str = "",
+        images: str = "auto",
         only: frozenset[str] | None = None,
     ) -> None:
+        self._images = images
         self.servers = servers
         self.own = own
         self._wanted = wanted
@@ -114,6 +116,11 @@ class AgentTools:
             return await self._commands.run(call)
         return await self._files.run(call, planned if isinstance(planned, PlannedWrite) else None)
 
+    def meet(self, *, local: bool) -> None:
+        """Another model answers from now on: images of servers are for those that are known to see, which of a `local`
+        server's nobody is."""
+        self.servers.sees = self._images == "on" or (self._images == "auto" and not local)
+
     async def close(self) -> None:
         """Nothing runs any more."""
         await self._files.close()
@@ -164,14 +171,22 @@ def tools_for(
 ) -> AgentTools:
     """The tools of a chat in `cwd`, with those that keep memory (`kept`) and the user's `own`; no server is started
     yet. `offered` are the definitions of all but the last two. Raises `BadConfig` for a server that is spelled
-    wrongly."""
+    wrongly, `NotFound` for one that is wanted and not there."""
     settings = config.settings
-    pool = ServerPool(servers(config, cwd), ServerLeave(data_dir(settings.data_dir)), log_dir() / "mcp")
+    leave = ServerLeave(data_dir(settings.data_dir))
+    pool = ServerPool(servers(config, cwd), leave, log_dir() / "mcp", wanted=settings.mcp_servers)
     commands = AgentCommands(cwd, settings, outside.keep)
 
     def known() -> dict[str, str]:
         return {**outside.known(), **commands.kept}
 
     return AgentTools(
-        ToolProcess(cwd, known, own=kept), commands, pool, offered, known, own=OwnTools(own), wanted=settings.tools
+        ToolProcess(cwd, known, own=kept),
+        commands,
+        pool,
+        offered,
+        known,
+        own=OwnTools(own),
+        wanted=settings.tools,
+        images=settings.mcp_images,
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxtui.agent.child import OwnTool
+from ctxtui.agent.child import AGENT, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
 from ctxtui.agent.tools.planned_write import PlannedCall
@@ -44,6 +44,8 @@ class OwnTools:
             given = _plain(checked(self.tools[call.name].told, call.input))
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
+        if call.name == AGENT:
+            return PlannedCall("a sub-agent", "with the tools that need no leave; what it costs counts here", given)
         return PlannedCall(call.name, "a tool of your own, runs in this process, not confined", given)
 
     async def run(self, call: ToolCall) -> ToolResult:

@@ -18,6 +18,9 @@ from ctxtui.attach.recorder import Recorder, Run, new_run
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
+from ctxtui.services.attach.control import Control
+from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.attach.holding import HoldGate, HoldRules
 from ctxtui.services.attach.program import Program
 
 NOT_FOUND: Final = 127
@@ -33,11 +36,13 @@ _SWITCHING: Final = 0.0005
 @dataclass(slots=True, kw_only=True)
 class Around:
     """A program and what is put around it. `given` are upstreams by name that the user named, `folder` is where
-    recordings go, `say` is told what a person should hear once the program has ended."""
+    recordings go, `database` holds the edits, `hold` says which requests wait;
+    `say` is told what a person should hear once the program has ended."""
 
     command: Sequence[str]
     program: Program
     folder: Path
+    database: Path
     env: Mapping[str, str]
     cwd: str
     given: Mapping[str, str] = field(default_factory=dict)
@@ -46,6 +51,9 @@ class Around:
     run: str = field(default_factory=new_run)
     recorder: Recorder = field(init=False)
     relays: list[Relay] = field(default_factory=list)
+    hold: HoldRules = field(default_factory=HoldRules)
+    gate: HoldGate = field(init=False)
+    control: Control = field(init=False)
 
     def __post_init__(self) -> None:
         closed = self.program.closed(self.env)
@@ -74,10 +82,13 @@ class Around:
         self.recorder = Recorder(
             Run(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
         )
+        self.gate = HoldGate(EditsGate(self.database, session), self.hold, self.recorder.put)
+        self.control = Control(self.folder, self.run, self.gate.answer)
+        await self.control.start()
         sys.setswitchinterval(_SWITCHING)
         found: dict[str, str] = {}
         for upstream in upstreams:
-            relay = Relay([upstream], self.recorder.put, self.recorder.next_name)
+            relay = Relay([upstream], self.recorder.put, self.recorder.next_name, gate=self.gate)
             await relay.start()
             self.relays.append(relay)
             found[upstream.name] = relay.base_url(upstream)
@@ -87,6 +98,8 @@ class Around:
         """End the relays, and write what waits."""
         for relay in self.relays:
             await relay.close()
+        await self.control.close()
+        self.gate.close()
         await asyncio.to_thread(self.recorder.close)
 
     async def go(self) -> int:
@@ -94,6 +107,8 @@ class Around:
         urls = await self.serve()
         try:
             started = self.program.lead(urls, list(self.command[1:]), self.env, self.cwd)
+            # Before the program runs: it may ask for one at once.
+            passing = _PassedSignals(asyncio.get_running_loop())
             try:
                 child = subprocess.Popen(
                     [self.command[0], *started.arguments], env={**self.env, **started.env}, cwd=self.cwd
@@ -104,6 +119,7 @@ class Around:
             except OSError as error:
                 self.say(f"{self.command[0]}: {error.strerror}")
                 return NOT_RUN
+            passing.to(child)
             return await self._wait(child)
         finally:
             await self.close()
@@ -121,20 +137,36 @@ class Around:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(done, code)
 
-        for number in (signal.SIGINT, signal.SIGQUIT):
-            # The terminal sends them to the program as well, and what becomes of them is its own business.
-            loop.add_signal_handler(number, lambda: None)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, _pass_on, child, number)
         threading.Thread(target=wait, name="ctxtui waits", daemon=True).start()
         code = await ended
         child.returncode = code
         return code if code >= 0 else _SIGNALLED - code
 
 
-def _pass_on(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(child.pid, number)
+class _PassedSignals:
+    """Signals for ctxtui go on to the program; those that come before it runs, as soon as it does."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._pid = 0
+        self._early: list[signal.Signals] = []
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            # The terminal sends them to the program as well, and what becomes of them is its own business.
+            loop.add_signal_handler(number, lambda: None)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._pass_on, number)
+
+    def to(self, child: subprocess.Popen[bytes]) -> None:
+        """The program runs."""
+        self._pid = child.pid
+        for number in self._early:
+            self._pass_on(number)
+
+    def _pass_on(self, number: signal.Signals) -> None:
+        if not self._pid:
+            self._early.append(number)
+            return
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, number)
 
 
 def _waited(pid: int) -> int:

@@ -19,6 +19,7 @@ from ctxtui.attach.recorder import Recorder, Run, new_run
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
+from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.program import ANTHROPIC, OPENAI
 
 PORT: Final = 4020
@@ -39,9 +40,10 @@ def usual(env: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class Standing:
-    """A relay on `port` to `upstreams` (name: base URL) that records into `folder`."""
+    """A relay on `port` to `upstreams` (name: base URL) that records into `folder`; `database` holds the edits."""
 
     folder: Path
+    database: Path
     upstreams: Mapping[str, str]
     port: int = PORT
     recorder: Recorder = field(init=False)
@@ -57,7 +59,8 @@ class Standing:
             run = new_run()
             self.recorder = Recorder(Run(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
             sys.setswitchinterval(_SWITCHING)
-            relay = Relay(found, self.recorder.put, self.recorder.next_name, named=True)
+            gate = EditsGate(self.database, "")
+            relay = Relay(found, self.recorder.put, self.recorder.next_name, named=True, gate=gate)
             try:
                 await relay.start(self.port)
                 urls = {one.name: relay.base_url(one) for one in found}
@@ -68,6 +71,7 @@ class Standing:
                 await stop.wait()
             finally:
                 await relay.close()
+                gate.close()
                 await asyncio.to_thread(self.recorder.close)
 
 

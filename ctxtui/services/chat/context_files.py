@@ -16,6 +16,7 @@ from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config.package_data import model_table
+from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.speech import Attached
 
@@ -55,6 +56,8 @@ class ContextFiles:
         self._cwd = cwd
         self.counter: Counter | None = None
         """Counts what goes along; made when the first is asked for."""
+        self.progress = ReadingProgress()
+        """How far reading the project is."""
         self._partner: ChatModel | None = None
         self._kept: MemoryFolder | None = None
         self._folder = _folder(config, cwd)
@@ -166,7 +169,7 @@ class ContextFiles:
         from ctxtui.project.selection import select
         from ctxtui.services.project.report import counted_project, thresholds_of
 
-        project = counted_project(self._cwd, self.meter)
+        project = counted_project(self._cwd, self.meter, self.progress)
         there = but | self.apart(one.path for one in project.files)
         files = [one for one in project.files if one.path not in there]
         limits = thresholds_of(self._settings)

@@ -45,6 +45,7 @@ from ctxtui.services.chat.resume import Recovered, dialect_of, put_on_record, ta
 from ctxtui.services.chat.waiting_edits import release_due
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
+from ctxtui.services.project.progress import told
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
 from ctxtui.store.in_flight import left_over
@@ -169,6 +170,7 @@ class Host:
             partner = await refined(partner, self.line, self.config)
         self.partner = partner
         self.files.meet(partner)
+        self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
 
     async def _introduced(self) -> ChatModel:
         partner = await self._chosen()
@@ -302,6 +304,7 @@ class Host:
             return
         self.partner, talk = partner, self.runner.conversation
         self.files.meet(partner)
+        self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
         params = params_for(partner, self.config.settings.answer_tokens)
         self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
         self.tell(ChatNews(None, (Described(window=partner.window),)))
@@ -345,7 +348,9 @@ class Host:
     async def _attached(self, text: str) -> Sequence[Attached]:
         """What goes in front of the user's message `text`; memory is put in place with it."""
         assert self.runner is not None
-        found = await asyncio.to_thread(self.files.with_message, text, self.session, self.runner.conversation.head)
+        head = self.runner.conversation.head
+        reading = asyncio.to_thread(self.files.with_message, text, self.session, head)
+        found = await told(reading, self.files.progress, self.say)
         self.runner.conversation.memory = found.memory
         if found.told:
             self._moment(progress.Noted("files", found.told))

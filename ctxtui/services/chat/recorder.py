@@ -136,4 +136,4 @@ class Recording:
 
 def results_json(results: tuple[ToolResult, ...]) -> str:
     """Tool results as text."""
-    return json.dumps([[one.id, one.text, one.is_error] for one in results])
+    return json.dumps([[one.id, one.text, one.is_error, [*map(list, one.images)]] for one in results])

@@ -14,17 +14,18 @@ from ctxtui.core.errors import BadConfig
 _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")
 _KEYS: Final = (*_TEXTS, *_TABLES, "args", "timeout", "enabled", "allow")
-_REMOTE: Final = ("http", "streamable-http")
+_SSE: Final = "sse"
+_REMOTE: Final = ("http", "streamable-http", _SSE)
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
-    """One server as it is written. It is a `command` with `args`, spoken to over stdio, or it is at a `url`. `env` and
-    `headers` are added to what it gets; ``${NAME}`` stands for a variable. `timeout` is the seconds that a call may
-    take. Only what is `enabled` starts by itself; the tools that `allow` names (or patterns) need no leave. `place` is
-    the file that names it; where that belongs to a `project` (its folder, "": it is the user's own) it starts nothing
-    before it was asked."""
+    """One server as it is written. It is a `command` with `args`, spoken to over stdio, or it is at a `url` (`sse`: it
+    speaks the transport of before 2025). `env` and `headers` are added to what it gets; ``${NAME}`` stands for a
+    variable. `timeout` is the seconds that a call may take. Only what is `enabled` starts by itself; the tools that
+    `allow` names (or patterns) need no leave. `place` is the file that names it; where that belongs to a `project` (its
+    folder, "": it is the user's own) it starts nothing before it was asked."""
 
     name: str
     command: str = ""
@@ -32,6 +33,7 @@ class McpServer:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""
     url: str = ""
+    sse: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 60.0
     enabled: bool = True
@@ -53,6 +55,7 @@ class McpServer:
     def digest(self) -> str:
         """Names its content: leave that was given holds for this, and for nothing else."""
         said = [self.name, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers)]
+        said += [_SSE] if self.sse else []
         return hashlib.sha256(json.dumps([*said, self.project], sort_keys=True).encode()).hexdigest()
 
     def filled(self, env: Mapping[str, str]) -> McpServer:
@@ -65,6 +68,7 @@ class McpServer:
             env={name: fill(value) for name, value in self.env.items()},
             cwd=fill(self.cwd),
             url=fill(self.url),
+            sse=self.sse,
             headers={name: fill(value) for name, value in self.headers.items()},
             timeout=self.timeout,
             place=self.place,
@@ -107,8 +111,9 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
         raise wrong("timeout must be a number of seconds")
     kind = value.get("type", "")
-    if bool(value.get("command")) == bool(value.get("url")) or kind not in ("", "stdio", *_REMOTE):
-        raise wrong(f"type {kind} is not spoken" if kind in ("sse", "ws") else "it needs a command or a url")
+    trouble = _no_way(kind, bool(value.get("command")), bool(value.get("url")))
+    if trouble:
+        raise wrong(trouble)
     return McpServer(
         name=name,
         args=tuple(args),
@@ -120,8 +125,18 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
         enabled=value.get("enabled", True) is not False,
         place=place,
         project=project,
+        sse=kind == _SSE,
         **{key: str(value.get(key, "")) for key in ("command", "cwd", "url")},
     )
+
+
+def _no_way(kind: str, command: bool, url: bool) -> str:
+    """Why there is no way to a server of this type; "" where there is one."""
+    if kind == "ws":
+        return f"type {kind} is not spoken"
+    if command == url or kind not in ("", "stdio", *_REMOTE):
+        return "it needs a command or a url"
+    return f"type {kind} needs a url" if kind in _REMOTE and not url else ""
 
 
 def checked(value: Any) -> dict[str, Any]:

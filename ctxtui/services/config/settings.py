@@ -198,6 +198,15 @@ _INSTRUCTIONS: Final = _about(_flag, "whether a chat's agent reads CLAUDE.md and
 _TOOLS: Final = _about(
     _text, "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all"
 )
+_SERVERS: Final = _about(
+    _text,
+    "MCP servers that start with a chat: names or patterns with blanks between; empty: those that are enabled",
+    user_only=True,
+)
+_IMAGES: Final = _about(
+    _choice("auto", "on", "off"),
+    "whether images that MCP tools bring go to the model; auto: unless a local server runs it",
+)
 _PROVIDER: Final = _about(_text, "provider of a new chat; empty: by the keys and servers there are", user_only=True)
 _BASE_URL: Final = _about(_text, "address of a compatible server for chats", user_only=True)
 _PLAIN_KEY: Final = _about(
@@ -216,6 +225,9 @@ _HOLD_USD: Final = _about(
 _HOLD_MISS: Final = _about(_flag, "whether a chat's request that would miss the cache is held", tighter=_either)
 _SHELL: Final = _about(_flag, "whether the agent's commands go through a shell", user_only=True)
 _NETWORK: Final = _about(_flag, "whether the agent's confined commands reach the network", user_only=True)
+_MEMORY_LIMIT: Final = _about(
+    _whole(0, 10_000_000), "MB of address space that each of the agent's commands may have; 0: no limit", tighter=_lower
+)
 _UNCONFINED: Final = _about(
     _flag, "whether commands that nothing confines may have leave for a session, or without a user", user_only=True
 )
@@ -263,6 +275,8 @@ class Settings:
     memory_files: str = field(default="all", metadata=_MEMORY_FILES)
     instructions: bool = field(default=True, metadata=_INSTRUCTIONS)
     tools: str = field(default="", metadata=_TOOLS)
+    mcp_images: str = field(default="auto", metadata=_IMAGES)
+    mcp_servers: str = field(default="", metadata=_SERVERS)
     labels: dict[str, Any] = field(default_factory=dict, metadata=_LABELS)
     provider: str = field(default="", metadata=_PROVIDER)
     base_url: str = field(default="", metadata=_BASE_URL)
@@ -276,6 +290,7 @@ class Settings:
     hold_on_miss: bool = field(default=False, metadata=_HOLD_MISS)
     command_shell: bool = field(default=False, metadata=_SHELL)
     command_network: bool = field(default=False, metadata=_NETWORK)
+    command_memory: int = field(default=0, metadata=_MEMORY_LIMIT)
     command_unconfined: bool = field(default=False, metadata=_UNCONFINED)
     mcp: dict[str, Any] = field(default_factory=dict, metadata=_MCP)
     max_rounds: int = field(default=100, metadata=_ROUNDS)

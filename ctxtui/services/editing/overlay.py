@@ -10,6 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxtui.core.canonical import Json
@@ -36,10 +37,6 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import source_info, stored_name
 
 if TYPE_CHECKING:
-    from ctxtui.store.store import Store
-
-if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
     from ctxtui.services.recordings.recording import Loaded
     from ctxtui.store.store import Store
 
@@ -62,7 +59,8 @@ class ThreadEdits:
         self.thread = thread
         self.branch = branch
         self._log = list(log)
-        self._saved = self._earlier = len(self._log)
+        self._saved = len(self._log)
+        self._earlier = {entry.id for entry in self._log}
         self._artifacts: dict[str, bytes] = {}
         self._now = now
         self._new_id = new_id
@@ -156,9 +154,26 @@ class ThreadEdits:
         """Take back what is staged; undo brings it back."""
         return self._append(discarding(self._log, self._stamp()))
 
-    def revert(self, ids: Iterable[str]) -> list[Edit]:
+    def revert(self, ids: Iterable[str], *, author: str = USER) -> list[Edit]:
         """Take back single entries of the log, staged or applied."""
-        return self._append(reverting(self._log, ids, self._stamp()))
+        return self._append(reverting(self._log, ids, Stamp(self._new_id(), self._now(), author)))
+
+    def take(self, stored: Iterable[Edit]) -> list[Edit]:
+        """Take in the entries that another program has `stored` meanwhile; those that were not known. Nothing while
+        entries of ours are being saved."""
+        if not self._lock.acquire(blocking=False):
+            return []
+        try:
+            known = {entry.id for entry in self._log}
+            new = [entry for entry in stored if entry.id not in known]
+            # They stand where the database has them: before what is not there yet.
+            self._log[self._saved : self._saved] = new
+            self._saved += len(new)
+            self._earlier |= {entry.id for entry in new}
+            self._version += len(new)
+            return new
+        finally:
+            self._lock.release()
 
     def withdraw(self, made: Sequence[Edit]) -> None:
         """Take back what was staged last as if it had never been: it is refused. What is being saved, or was, is
@@ -193,9 +208,8 @@ class ThreadEdits:
         return last_undone(self._log)
 
     def is_earlier(self, entries: Sequence[Edit]) -> bool:
-        """Whether all of `entries` were there before this program read them: another run made them."""
-        known = {entry.id for entry in self._log[: self._earlier]}
-        return bool(entries) and all(entry.id in known for entry in entries)
+        """Whether all of `entries` were made by another run of the program, before or meanwhile."""
+        return bool(entries) and all(entry.id in self._earlier for entry in entries)
 
     def redo(self) -> list[Edit]:
         """Bring back what was undone last."""
@@ -246,6 +260,7 @@ class SessionEdits:
         self._known: dict[str, ThreadEdits] = {}
         self._lock = threading.Lock()
         self._id = ""
+        self._stamps: tuple[tuple[int, int], ...] = ()
 
     def of(self, thread: str) -> ThreadEdits:
         """The overlay of `thread`. Raises `CtxtuiError` where the database cannot be read."""
@@ -269,6 +284,21 @@ class SessionEdits:
         with Store.open(database(self._settings.data_dir)) as store:
             for overlay in list(self._known.values()):
                 overlay.save(store, self._stored)
+
+    def moved(self) -> bool:
+        """Whether the database has changed since this was last asked: another program may have staged something."""
+        path = database(self._settings.data_dir)
+        before = self._stamps
+        self._stamps = tuple(_stamp(Path(f"{path}{end}")) for end in ("", "-wal"))
+        return self._stamps != before
+
+    def stored(self) -> dict[str, list[Edit]]:
+        """The stored logs of the threads that were asked for; for a worker thread. Raises `CtxtuiError`."""
+        return {thread: self._read(thread) for thread in list(self._known)}
+
+    def take(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
+        """Take in what `stored` gave; the entries that were new."""
+        return [entry for thread, log in stored.items() for entry in self.of(thread).take(log)]
 
     def _read(self, thread: str) -> list[Edit]:
         path = database(self._settings.data_dir)
@@ -301,3 +331,11 @@ class SessionEdits:
             price = price_of(prices_for(self._settings))
             self._id = store.import_session(loaded.session, source_info(loaded), price=price)
         return self._id
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        there = path.stat()
+    except OSError:
+        return 0, 0
+    return there.st_size, there.st_mtime_ns

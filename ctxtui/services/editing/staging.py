@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -60,6 +60,15 @@ class EditKeeper(Protocol):
     def save(self) -> None:
         """Write what is new."""
 
+    def moved(self) -> bool:
+        """Whether another program may have staged something."""
+
+    def stored(self) -> Mapping[str, Iterable[Edit]]:
+        """The logs as they are stored; for a worker thread."""
+
+    def take(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
+        """Take in stored logs; the entries that were new."""
+
 
 class StagingArea:
     """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
@@ -96,6 +105,11 @@ class StagingArea:
     def overlay(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` where the database cannot be read."""
         return self._overlays.of(thread)
+
+    @property
+    def elsewhere(self) -> EditKeeper:
+        """Where edits that other programs stage come from."""
+        return self._overlays
 
     def has_edits(self, thread: str) -> bool:
         """Whether edits are in force in `thread`, staged or applied."""

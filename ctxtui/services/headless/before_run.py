@@ -18,12 +18,14 @@ from ctxtui.wire.speech import user_message
 if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
     from ctxtui.services.counting.counting import Counter
+    from ctxtui.services.project.progress import ReadingProgress
 
 _OUTPUT_LIMITS: Final = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 
 
-def found_before(host: Host, task: str, counter: Counter) -> RunReport:
-    """The window and the project of `host`'s chat, which has begun, before it does `task`; for a worker thread. Raises
+def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:
+    """The window and the project of `host`'s chat, which has begun, before it does `task`; for a worker thread, which
+    tells `progress` how far it is. Raises
     `BadConfig` where nothing of the window is left."""
     partner, runner, settings = host.partner, host.runner, host.config.settings
     assert partner is not None and runner is not None
@@ -49,7 +51,7 @@ def found_before(host: Host, task: str, counter: Counter) -> RunReport:
         apart=host.files.apart,
         memory=memory.texts if memory is not None else (),
     )
-    return analysed(plan, host.config, host.cwd, counter)
+    return analysed(plan, host.config, host.cwd, counter, progress)
 
 
 def has_price(host: Host) -> bool:

@@ -1,7 +1,8 @@
 """The folder of a run (``--log-dir``): each round as text and JSON, and the whole session, which ctxtui opens again.
 
-``NNN-prompt.txt``, ``NNN-response.txt``, ``NNN-tool-calls.json`` and ``NNN-tool-results.json`` are those of Pedroceli's
-jobs, ``NNN-turn.json`` is a turn as LLuMa's log has it (systems §2, §4).
+The files are numbered as they come, as in Pedroceli's jobs: ``001-prompt.txt``, ``002-response.txt``,
+``003-tool-calls.json``, ``004-tool-results.json``, ``005-prompt.txt`` ... ``logs/turn_000001.json`` is a turn as LLuMa
+logs it.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ctxtui.analysis.figures import figures
+from ctxtui.analysis.figures import block_figures, figures
+from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import MAIN
-from ctxtui.curation.context import is_result
+from ctxtui.curation.context import IMAGES, is_result
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.recordings.multi_file import WHOLE
 from ctxtui.transcripts.formats.ctxtui.write import write
 from ctxtui.wire.translate.turns import CALL, part_of
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.services.counting.counting import Counter
 
-SESSION: Final = "session.jsonl"
+SESSION: Final = WHOLE
 
 
 class JobLog:
@@ -35,13 +38,14 @@ class JobLog:
     alone."""
 
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
-        if folder.exists() and (not folder.is_dir() or any(folder.glob("[0-9][0-9][0-9]-*"))):
+        if folder.exists() and (not folder.is_dir() or any(folder.glob("[0-9][0-9][0-9]*-*"))):
             raise BadConfig("it holds another run, or is no folder", place=f"--log-dir {folder}")
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._book = book
         self._counter = counter
         self._calls: list[Call] = []
+        self._files = 0
         self.trims: list[str] = []
         """What policies did since the last call."""
 
@@ -62,8 +66,12 @@ class JobLog:
             for id_, part in asked
             if part.what == CALL
         ]
-        self._json("tool-calls.json", calls)
-        self._json("turn.json", self._turn(call, usd))
+        if calls:
+            self._json("tool-calls.json", calls)
+        turn = json.dumps(self._turn(call, usd), indent=1, ensure_ascii=False) + "\n"
+        logs = self._folder / "logs"
+        logs.mkdir(exist_ok=True)
+        write_private(logs / f"turn_{len(self._calls):06}.json", turn.encode("utf-8", "replace"), replace=True)
         self.trims = []
 
     def _follows(self, call: Call) -> bool:
@@ -79,27 +87,37 @@ class JobLog:
             self._json("tool-results.json", found)
 
     def _turn(self, call: Call, usd: float | None) -> dict[str, Any]:
+        """A turn under the names of LLuMa's log, and what else there is to say of it."""
         count_all(self._book, self._counter)
-        made, used = figures(self._book, call), call.usage
+        tree, made, used = self._book.session.tree, figures(self._book, call), call.usage
         usage = None
         if used is not None:
             usage = {
-                "input": used.input,
-                "output": used.output,
-                "cache_read": used.cache_read,
-                "cache_write": used.cache_write,
-                "fresh": used.fresh,
+                "input_tokens": used.input,
+                "output_tokens": used.output,
+                "cache_creation_input_tokens": used.cache_write,
+                "cache_read_input_tokens": used.cache_read,
             }
+        items = tree.items(call.sent_head)
+        labels = label_figures(segments_of(self._book, call.model, block_figures(self._book, call)))
+        memory = sum(read(item.block).text.startswith("<memory ") for item in items)
         return {
-            "turn": len(self._calls),
-            "time": call.started,
+            "turn_id": f"turn_{len(self._calls):06}",
+            "timestamp": call.started,
             "provider": call.provider,
             "model": call.model,
             "usage": usage,
             "cache_hit_rate": round(used.cache_read / used.input, 4) if used is not None and used.input else None,
             "cost_usd": usd,
-            "composition": made.categories,
             "context_tokens": made.context_tokens,
+            "composition": made.categories,
+            "labels": [
+                {"label": one.label, "category": one.category, "count": one.count, "tokens": one.tokens}
+                for one in labels
+            ],
+            "messages": sum(item.block.kind == HEADER and item.place.section == "messages" for item in items),
+            "images": sum(item.block.kind in IMAGES for item in items),
+            "memory_files": memory,
             "trims": self.trims,
         }
 
@@ -107,7 +125,8 @@ class JobLog:
         self._write(name, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
     def _write(self, name: str, text: str) -> None:
-        path = self._folder / f"{len(self._calls):03}-{name}"
+        self._files += 1
+        path = self._folder / f"{self._files:03}-{name}"
         write_private(path, text.encode("utf-8", "replace"), replace=True)
 
 

@@ -20,7 +20,8 @@ from ctxtui.services.chat.child_run import last_words
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
 from ctxtui.services.counting.books import book_for, cache_rules
-from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.counting import Counter, LocalCounts
+from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import price_here, price_of, prices_for
 from ctxtui.services.headless.before_run import found_before, has_price
 from ctxtui.services.headless.job_log import JobLogs
@@ -28,6 +29,8 @@ from ctxtui.services.headless.run_edits import RunEdits
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult
 from ctxtui.services.headless.run_progress import full_line, round_line, step_line, tokens_line
 from ctxtui.services.headless.spending import Spending
+from ctxtui.services.project.progress import ReadingProgress
+from ctxtui.services.project.progress import told as wait_told
 from ctxtui.views.lists.run_report import plain_lines as report_lines
 from ctxtui.wire.request import Request
 
@@ -55,7 +58,10 @@ class HeadlessRun:
         self._host = host
         self._say = say
         self._observe = observe
-        self._counter = Counter()
+        here = LocalCounts()
+        # Labels are looked for where somebody reads of them.
+        labels = Labels(host.config.settings.labels, here) if options.log_dir is not None else None
+        self._counter = Counter(here, labels=labels)
         self._edits: RunEdits | None = None
         self._teller: Foreteller | None = None
         self._over = asyncio.Event()
@@ -186,7 +192,9 @@ class HeadlessRun:
         host = self._host
         assert host.partner is not None
         if host.files.usable:
-            for line in report_lines(await asyncio.to_thread(found_before, host, task, self._counter)):
+            progress = ReadingProgress()
+            finding = asyncio.to_thread(found_before, host, task, self._counter, progress)
+            for line in report_lines(await wait_told(finding, progress, self._say)):
                 self._say(line)
         else:
             self._say(f"warning: the window of {host.partner.model} is not known: nothing is held against it")

@@ -50,11 +50,11 @@ class Instruction:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
     """What `ctxtui preflight` tells. `limits` are the usable share of the window and the client's own compaction, as
     far as they are known; `eaten` the tokens by category that a compaction would replace, `asked` what people said
-    in them."""
+    in them. `partial` calls of the thread have an answer that is reported in part: of them what is known counts."""
 
     outlook: Outlook
     window: ContextWindow
@@ -62,6 +62,7 @@ class Preflight:
     compaction: Limit | None
     eaten: dict[str, int]
     asked: tuple[Instruction, ...]
+    partial: int = 0
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
@@ -78,17 +79,19 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     at = compacts_at(book, thread, window)
     eaten, asked = _eaten(book, call)
     return Preflight(
-        seen,
-        window,
-        limit(window.usable, "setting", seen.context, seen.pace) if window.usable else None,
-        limit(*at, seen.context, seen.pace) if at else None,
-        eaten,
-        asked,
+        outlook=seen,
+        window=window,
+        usable=limit(window.usable, "setting", seen.context, seen.pace) if window.usable else None,
+        compaction=limit(*at, seen.context, seen.pace) if at else None,
+        eaten=eaten,
+        asked=asked,
+        partial=sum(one.answered_in_part for one in book.session.thread_calls(thread)),
     )
 
 
 def _like(call: Call, usage: Usage) -> Call:
-    return replace(call, usage=usage, stop_reason="")
+    # Whole, whatever is known of that call's own answer.
+    return replace(call, usage=replace(usage, output_final=True), stop_reason="")
 
 
 def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, ...]]:

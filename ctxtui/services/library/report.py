@@ -65,13 +65,14 @@ def reported(
                 None if call.usage is None else (call.usage.cache_read, call.usage.cache_write, call.usage.fresh),
                 known_usd(call, made.costs.get(call.id)),
                 missed.get(n, ""),
+                call.answered_in_part,
             )
             for n, call in enumerate(calls, 1)
         ),
         parts=tuple((name, bill.parts[name].usd, bill.parts[name].tokens) for name in PARTS),
         blocks=tuple(_blocks(made, chosen, masker)),
         usd=bill.usd,
-        partial=bool(bill.unpriced),
+        partial=bill.at_least,
         number=number,
         paid={
             id_: known_usd(call, made.costs.get(id_)) for id_, call in session.calls.items() if call.usage is not None

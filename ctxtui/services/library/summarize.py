@@ -153,11 +153,14 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
     label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
     side = side_of(call, main)
     facts = (models.get(call.model, -1), int(call.started or 0), label, side)
+    # A record that has ids of its own may tell the provider's beside them: by that another recording has the call.
+    told = call.extra.get("response_id")
+    name = told if isinstance(told, str) and told else call.id
     if usage is None:
-        return CallSpent(call.id, 0, 0, 0, None, *facts)
+        return CallSpent(name, 0, 0, 0, None, *facts)
     usd = known_usd(call, cost)
     tokens = usage.input + call.output
-    return CallSpent(call.id, tokens, usage.input, usage.cache_read, usd, *facts, partial=call.answered_in_part)
+    return CallSpent(name, tokens, usage.input, usage.cache_read, usd, *facts, partial=call.answered_in_part)
 
 
 class _Happened:

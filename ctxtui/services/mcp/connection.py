@@ -20,18 +20,25 @@ from ctxtui.services.mcp.offered import (
     contents_of,
     prompts_of,
     resources_of,
-    text_of,
     tools_of,
 )
 
 if TYPE_CHECKING:
+    from httpx2 import Response
     from mcp import Client
+    from mcp.types import CallToolResult
 
 PATIENCE: Final = 20.0
 """Seconds in which a server must have said what it offers."""
 _CLOSED: Final = -32000
 _TIMED_OUT: Final = -32001
 _PAGES: Final = 100
+_QUIET: Final = 86_400.0
+"""Seconds that a server over SSE may say nothing."""
+_SIGN_IN: Final = (
+    "it wants a sign-in ({status}), and OAuth is not spoken: give its token in headers (Authorization = "
+    '"Bearer ${{TOKEN}}"), or let a program sign in: command = "npx", args = ["-y", "mcp-remote", "{url}"]'
+)
 _LOG: Final = 200_000
 """Bytes of a server's log that are shown."""
 
@@ -62,6 +69,7 @@ class ServerConnection:
         self.resources: tuple[OfferedText, ...] = ()
         self.prompts: tuple[OfferedText, ...] = ()
         self._log = log
+        self._locked = ""
         self._changed = changed
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
@@ -93,13 +101,13 @@ class ServerConnection:
         with suppress(OSError):
             self._log.unlink()
 
-    async def call(self, tool: str, given: Json) -> tuple[str, bool]:
-        """What the tool `tool` brings, and whether it failed. A server that is gone is started again, once. Raises
-        `ServerFailed`."""
+    async def call(self, tool: str, given: Json) -> CallToolResult:
+        """What the tool `tool` brings. A server that is gone is started again, once. Raises `ServerFailed`."""
         client = await self._at_hand()
         arguments = given if isinstance(given, dict) else {}
-        result = await self._asked(client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout))
-        return text_of(result), bool(result.is_error)
+        asking = client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
+        found: CallToolResult = await self._asked(asking)
+        return found
 
     async def resource(self, uri: str) -> str:
         """The text of a resource. Raises `ServerFailed`."""
@@ -171,7 +179,7 @@ class ServerConnection:
         except TimeoutError:
             failed = f"it did not say what it offers in {PATIENCE:g} seconds{self._last_words()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
-            failed = f"{_reason(error)}{self._last_words()}"
+            failed = self._locked or f"{_reason(error)}{self._last_words()}"
         finally:
             self._client = None
             if failed and self.state != ServerState.FAILED:
@@ -184,11 +192,17 @@ class ServerConnection:
         from mcp import Client
 
         server = self.server.filled(os.environ)
+        if server.sse:
+            from mcp.client.sse import sse_client
+
+            return Client(sse_client(server.url, headers=dict(server.headers), sse_read_timeout=_QUIET))
         if server.url:
             import httpx2
             from mcp.client.streamable_http import streamable_http_client
 
-            http = await stack.enter_async_context(httpx2.AsyncClient(headers=dict(server.headers), timeout=None))
+            hooks = {"response": [self._answered]}
+            client = httpx2.AsyncClient(headers=dict(server.headers), timeout=None, event_hooks=hooks)
+            http = await stack.enter_async_context(client)
             return Client(streamable_http_client(server.url, http_client=http))
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -199,6 +213,10 @@ class ServerConnection:
             command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd or None
         )
         return Client(stdio_client(told, errlog=errors))
+
+    async def _answered(self, response: Response) -> None:
+        """Of an answer over HTTP, whether it wants a sign-in: what is raised later does not say so."""
+        self._locked = _sign_in(response)
 
     async def _list(self, client: Client) -> None:
         """Ask for everything that it offers."""
@@ -238,4 +256,11 @@ def _reason(error: BaseException) -> str:
         return f"there is no command {error.filename}"
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
-    return str(error) or type(error).__name__
+    return _sign_in(getattr(error, "response", None)) or str(error) or type(error).__name__
+
+
+def _sign_in(response: Response | None) -> str:
+    """What to do where a server wants a sign-in; "" where it does not."""
+    if response is None or response.status_code not in (401, 403):
+        return ""
+    return _SIGN_IN.format(status=response.status_code, url=response.url)

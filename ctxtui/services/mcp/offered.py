@@ -1,7 +1,8 @@
-"""What an MCP server offers, in the words of ctxtui: tools as definitions, results as text."""
+"""What an MCP server offers, in the words of ctxtui: tools as definitions, results as text and images."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.agent.tools.tool import shortened
 from ctxtui.core.canonical import Json
+from ctxtui.project.file_block import IMAGE, file_block, image_trouble
+from ctxtui.wire.speech import ResultImage
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult, Prompt, Resource, Tool
@@ -73,12 +76,38 @@ def prompts_of(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
     )
 
 
-def text_of(result: CallToolResult) -> str:
-    """What the model reads of a result. What is no text is named with its size."""
-    parts = [_part(part) for part in result.content]
+def content_of(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[ResultImage, ...]]:
+    """What the model reads of a result, and the images in it if the model `sees`. What it does not get is named with
+    its size and the reason."""
+    parts: list[str] = []
+    images: list[ResultImage] = []
+    for part in result.content:
+        if getattr(part, "type", "") != "image":
+            parts.append(_part(part))
+            continue
+        image, told = _image(str(getattr(part, "data", "")), sees=sees)
+        images += [image] if image is not None else []
+        parts.append(f"[image {len(images)}: {told}]" if image is not None else f"[image, {told}]")
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
-    return shortened("\n".join(parts) or "(nothing)", "ask for a smaller part of it")
+    return shortened("\n".join(parts) or "(nothing)", "ask for a smaller part of it"), tuple(images)
+
+
+def _image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
+    """An image as a model takes it, and what it is in words; None where it does not."""
+    try:
+        raw = base64.b64decode(data, validate=True)
+    except ValueError:
+        return None, "not passed on to the model: it is no base64"
+    found = file_block(raw)
+    size = f"{len(raw):,} bytes"
+    if found.kind != IMAGE or found.size is None:
+        return None, f"{size}: not passed on to the model: no image that models read"
+    told = f"image/{found.size.format}, {found.size.width} x {found.size.height}, {size}"
+    trouble = image_trouble(found) if sees else "whether this model sees is not known (the setting mcp_images)"
+    if trouble:
+        return None, f"{told}: not passed on to the model: {trouble}"
+    return ResultImage(f"image/{found.size.format}", data), told
 
 
 def _part(part: object) -> str:

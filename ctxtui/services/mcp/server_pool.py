@@ -14,30 +14,45 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.connection import ServerConnection, ServerFailed, ServerState
-from ctxtui.services.mcp.offered import OfferedTool
+from ctxtui.services.mcp.offered import OfferedTool, content_of
 from ctxtui.services.mcp.server_leave import ServerLeave
 
 
 class ServerPool:
-    """The `servers` that are configured; their logs go into the folder `logs`. `changed` is called when one of them
-    starts, is ready or fails. For one event loop."""
+    """The `servers` that are configured; their logs go into the folder `logs`. `wanted` are names or patterns of those
+    that start by themselves, with blanks between ("": those that are enabled). `changed` is called when one of them
+    starts, is ready or fails. For one event loop. Raises `NotFound` for a wanted name that no server has."""
 
     def __init__(
-        self, servers: Iterable[McpServer], leave: ServerLeave, logs: Path, changed: Callable[[], object] = lambda: None
+        self,
+        servers: Iterable[McpServer],
+        leave: ServerLeave,
+        logs: Path,
+        changed: Callable[[], object] = lambda: None,
+        wanted: str = "",
     ) -> None:
         self.leave = leave
         self.known = {
             server.name: ServerConnection(server, logs / f"{_plain(server.name)}-{os.getpid()}.log", changed)
             for server in servers
         }
+        self._wanted = wanted.split()
+        for pattern in self._wanted:
+            if not any(fnmatchcase(name, pattern) for name in self.known):
+                self.of(pattern)
+        self.sees = True
+        """Whether images in results are passed on to the model."""
         self.offered: set[str] = set()
         """The servers whose tools the model is offered."""
 
     async def start(self) -> None:
-        """Start what is enabled and allowed, all at once; its tools are offered."""
-        wanted = [name for name, one in self.known.items() if one.server.enabled and self.leave.given(one.server)]
+        """Start what is wanted and allowed, all at once; its tools are offered."""
+        wanted = [name for name, one in self.known.items() if self._starts(one.server) and self.leave.given(one.server)]
         await asyncio.gather(*(self.known[name].start() for name in wanted))
         self.offered |= {name for name in wanted if self.known[name].state == ServerState.READY}
+
+    def _starts(self, server: McpServer) -> bool:
+        return any(fnmatchcase(server.name, one) for one in self._wanted) if self._wanted else server.enabled
 
     async def on(self, name: str) -> None:
         """Start the server `name`, which the user has allowed, and offer its tools. Raises `ServerFailed`."""
@@ -61,8 +76,9 @@ class ServerPool:
 
     @property
     def waiting(self) -> list[McpServer]:
-        """Those of the project that nobody has allowed yet."""
-        return [one.server for one in self.known.values() if not self.leave.given(one.server)]
+        """Those of the project that nobody has allowed yet; where some servers are wanted, only these."""
+        there = [one.server for one in self.known.values() if not self._wanted or self._starts(one.server)]
+        return [server for server in there if not self.leave.given(server)]
 
     @property
     def failed(self) -> list[ServerConnection]:
@@ -94,10 +110,11 @@ class ServerPool:
         """Do `call`. What goes wrong is the result."""
         tool = self._tool(call.name)
         try:
-            text, failed = await self.known[tool.server].call(tool.own, call.input)
+            found = await self.known[tool.server].call(tool.own, call.input)
         except ServerFailed as error:
             return ToolResult(call.id, str(error), is_error=True)
-        return ToolResult(call.id, text, is_error=failed)
+        text, images = content_of(found, sees=self.sees)
+        return ToolResult(call.id, text, is_error=bool(found.is_error), images=images)
 
     def _tool(self, name: str) -> OfferedTool:
         return next(tool for one in self.known.values() for tool in one.tools if tool.name == name)

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from ctxtui.core import block
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.project.file_block import BINARY, IMAGE, TEXT, FileBlock, file_block
+from ctxtui.project.file_block import BINARY, IMAGE, TEXT, file_block, image_trouble
 from ctxtui.project.mentions import mentions, spelled
 from ctxtui.project.selection import SIGNATURES, WHOLE, rendered
 from ctxtui.project.signatures import signatures
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from ctxtui.services.project.report import Meter
 
 _LARGEST: Final = 20_000_000
-_LARGEST_IMAGE: Final = 10_000_000
-"""Characters of an image in base64 (facts §1)."""
-_WIDEST: Final = 8_000
-"""Pixels of an image's longer edge (facts §1)."""
 _NAMES: Final = 500
 
 
@@ -95,7 +91,9 @@ def _attached(name: str, place: Path, meter: Meter, room: int) -> AttachedFile:
     if found.block is None or found.kind == BINARY:
         raise NotAttached("is a binary file: no model reads it", place=name)
     if found.kind == IMAGE:
-        _check_image(name, found)
+        trouble = image_trouble(found)
+        if trouble:
+            raise NotAttached(trouble, place=name, way_out="make it smaller")
     tokens = meter.block(found.block)
     return AttachedFile(name=name, kind=found.kind, form=WHOLE, tokens=tokens, attached=Attached(found.block))
 
@@ -122,20 +120,6 @@ def _folder(name: str, place: Path, meter: Meter) -> AttachedFile:
     text = f'<folder path="{name}">\n' + "\n".join([*names[:_NAMES], *more]) + "\n</folder>"
     made = Attached(block.text(text), "file")
     return AttachedFile(name=name, kind="folder", form=WHOLE, tokens=meter.text(text), attached=made)
-
-
-def _check_image(name: str, found: FileBlock) -> None:
-    assert found.size is not None and found.block is not None
-    if max(found.size.width, found.size.height) > _WIDEST:
-        raise NotAttached(
-            f"{found.size.width} x {found.size.height} pixels: at most {_WIDEST:,} are taken",
-            place=name,
-            way_out="make it smaller",
-        )
-    if len(found.block.body) > _LARGEST_IMAGE:
-        raise NotAttached(
-            f"{len(found.block.body):,} bytes as it is sent: too many", place=name, way_out="make it smaller"
-        )
 
 
 def told(files: Iterable[AttachedFile]) -> str:

@@ -51,13 +51,18 @@ def _of_folder(path: Path) -> int:
         raise NotFound(f"no {CONFIG} in the model folder {path}") from error
     except (OSError, ValueError) as error:
         raise Unreadable(f"no readable {CONFIG}: {error}", place=str(place)) from error
+    return told_window(data, str(place))
+
+
+def told_window(data: object, place: str) -> int:
+    """The window in tokens that the content of a ``config.json`` tells. Raises `Unreadable`."""
     texts = [data, data.get("text_config"), data.get("llm_config")] if isinstance(data, dict) else []
     for one in texts:
         told = [one.get(name) for name in _LENGTHS] if isinstance(one, dict) else []
         lengths = [n for n in told if isinstance(n, int) and not isinstance(n, bool) and n > 0]
         if lengths:
             return lengths[0]
-    raise Unreadable("tells no window", place=str(place), way_out=f"it needs {_LENGTHS[0]}")
+    raise Unreadable("tells no window", place=place, way_out=f"it needs {_LENGTHS[0]}")
 
 
 def gguf_window(file: BinaryIO, place: str) -> int:

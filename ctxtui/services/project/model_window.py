@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,15 +26,21 @@ class ModelWindow:
     origin: str
 
 
-def model_window(model: str, config: Config) -> ModelWindow:
-    """The window of `model`, which may be the path of a ``.gguf`` file or of a model's folder. Raises `BadConfig` where
-    none is known or the settings ask for more than there is, and what reading the model's files raises."""
+def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindow:
+    """The window of `model`, which may be the path of a ``.gguf`` file or of a model's folder; where its `hub` is to be
+    asked, its name there. Raises `BadConfig` where none is known or the settings ask for more than there is, and what
+    reading the model's files or asking the hub raises."""
     settings = config.settings
     in_files = is_model_file(model)
     path = Path(model)
     name = (path.stem if model.endswith(".gguf") else path.resolve().name) if in_files else model
     card = table_for(settings).card(name)
-    told = file_window(path) if in_files else 0
+    told, teller = (file_window(path) if in_files else 0), f"{path / CONFIG if path.is_dir() else path}"
+    if hub and not in_files:
+        # Imported here: most runs ask nobody.
+        from ctxtui.services.project.model_hub import hub_window
+
+        told, teller = hub_window(model, os.environ)
     set_as, wanted = size_of(name, settings.context_sizes)
     origin = config.origins.get(setting_of(set_as, settings)) if set_as else None
     place = origin.place or origin.kind if origin is not None else "settings"
@@ -47,5 +54,5 @@ def model_window(model: str, config: Config) -> ModelWindow:
         )
     own = size_of(name, settings.usable_contexts)[1]
     check_usable(name, own, window, place)
-    by = place if wanted else f"{path / CONFIG if path.is_dir() else path}" if told else "model table"
+    by = place if wanted else teller if told else "model table"
     return ModelWindow(name, card, window, running_window(window, settings.usable_share, own=own).usable, by)

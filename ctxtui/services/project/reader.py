@@ -11,6 +11,7 @@ from typing import Final
 from ctxtui.core.errors import NotFound
 from ctxtui.project.file_block import TEXT, file_block
 from ctxtui.project.ignored import FILE, Ignored
+from ctxtui.services.project.progress import ReadingProgress
 
 # Programs of git are not asked: a repository's own configuration may make them run what it likes.
 SKIPPED: Final = frozenset(
@@ -20,6 +21,8 @@ SKIPPED: Final = frozenset(
 LARGEST: Final = 1_000_000
 """Bytes: a larger file is listed, not read."""
 _MOST: Final = 20_000
+_TOLD: Final = 100
+"""Files between two words on how far it is."""
 
 
 @dataclass(slots=True)
@@ -35,8 +38,8 @@ class ProjectText:
     more: bool = False
 
 
-def read_project(root: Path) -> ProjectText:
-    """The files below `root`. Raises `NotFound` where it is no folder."""
+def read_project(root: Path, progress: ReadingProgress | None = None) -> ProjectText:
+    """The files below `root`; `progress` hears how far it is. Raises `NotFound` where it is no folder."""
     if not root.is_dir():
         raise NotFound(f"no such folder: {root}" if not root.exists() else f"no folder: {root}")
     found = ProjectText(root.resolve())
@@ -44,6 +47,8 @@ def read_project(root: Path) -> ProjectText:
         if number >= _MOST:
             found.more = True
             break
+        if progress is not None and number % _TOLD == _TOLD - 1:
+            progress.read(number + 1)
         try:
             size = place.stat().st_size
             if size > LARGEST:

@@ -18,10 +18,13 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import answer_limit
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.project.model_window import ModelWindow, model_window
+from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.reader import ProjectText, read_project
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import prior, tokens
 
+_TOGETHER = 100
+"""Files that are counted together, and then told of."""
 _ENOUGH = 1_000
 """Tokens of text from which bytes a token are measured."""
 
@@ -168,14 +171,18 @@ def laid_out(plan: RunPlan, config: Config, counter: Counter | None = None) -> t
     return budget, found, meter
 
 
-def counted_project(root: Path, meter: Meter) -> CountedProject:
-    """The project in the folder `root`, counted. Raises `NotFound`."""
-    return counted_text(read_project(root), meter)
+def counted_project(root: Path, meter: Meter, progress: ReadingProgress | None = None) -> CountedProject:
+    """The project in the folder `root`, counted; `progress` hears how far it is. Raises `NotFound`."""
+    return counted_text(read_project(root, progress), meter, progress)
 
 
-def counted_text(found: ProjectText, meter: Meter) -> CountedProject:
-    """A project that was read, counted."""
-    sizes = meter.texts(list(found.texts.values()))
+def counted_text(found: ProjectText, meter: Meter, progress: ReadingProgress | None = None) -> CountedProject:
+    """A project that was read, counted; `progress` hears how far it is."""
+    texts, sizes = list(found.texts.values()), list[int]()
+    while len(sizes) < len(texts):
+        sizes += meter.texts(texts[len(sizes) : len(sizes) + _TOGETHER])
+        if progress is not None:
+            progress.counted(len(sizes), len(texts))
     files = tuple(
         ProjectFile(path, text, kind_of(path, len(text)), size)
         for (path, text), size in zip(found.texts.items(), sizes, strict=True)
@@ -189,13 +196,19 @@ def thresholds_of(settings: Settings) -> Thresholds:
     return Thresholds(settings.small_project, settings.medium_project, settings.whole_file)
 
 
-def analysed(plan: RunPlan, config: Config, root: Path | None, counter: Counter | None = None) -> RunReport:
-    """What a run of `plan` on the project in `root` (None: on none) would find. Raises what `laid_out` raises, and
-    `NotFound` for a folder that is not there."""
+def analysed(
+    plan: RunPlan,
+    config: Config,
+    root: Path | None,
+    counter: Counter | None = None,
+    progress: ReadingProgress | None = None,
+) -> RunReport:
+    """What a run of `plan` on the project in `root` (None: on none) would find; `progress` hears how far it is. Raises
+    what `laid_out` raises, and `NotFound` for a folder that is not there."""
     budget, _, meter = laid_out(plan, config, counter)
     project, files, per_token = None, None, CHARACTERS
     if root is not None:
-        project = counted_project(root, meter)
+        project = counted_project(root, meter, progress)
         memory = dict(budget.wants).get("memory", 0)
         room = round(max(0, budget.available - memory) * config.settings.files_share)
         apart = plan.apart(one.path for one in project.files)

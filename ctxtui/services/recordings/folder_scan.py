@@ -19,7 +19,7 @@ from ctxtui.services.recordings.database_sessions import roots
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import HERE, find
 from ctxtui.services.recordings.file_tail import unreadable
-from ctxtui.services.recordings.multi_file import gathered, is_gathered
+from ctxtui.services.recordings.multi_file import WHOLE, gathered, is_gathered, is_job
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.registry import Format
 
@@ -95,7 +95,12 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
         # The folder stands for its bodies; what else lies in it is listed as usual.
         yield folder
         listed = [entry for entry in listed if entry.name != INDEX and not is_body(entry.name)]
-    if is_gathered(os.path.basename(os.path.abspath(folder)), [entry.name for entry in listed if _is_file(entry)]):
+    names = [entry.name for entry in listed if _is_file(entry)]
+    if is_job(names) and WHOLE in names:
+        # Everything that the other files tell is in it.
+        yield os.path.join(folder, WHOLE)
+        return
+    if is_gathered(os.path.basename(os.path.abspath(folder)), names):
         yield folder
         return
     for entry in listed:

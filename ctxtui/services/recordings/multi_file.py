@@ -1,6 +1,7 @@
 """Recordings that are many small files, handed to their readers as one stream.
 
-OpenCode's JSON storage, OpenHands' logs of requests and its events before the SDK. Only ever opened to read.
+OpenCode's JSON storage, OpenHands' logs of requests and its events before the SDK, the numbered files of jobs and
+the logs of their turns. Only ever opened to read.
 """
 
 from __future__ import annotations
@@ -13,20 +14,35 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.transcripts.kit.rows import HEAD, LOGS
+from ctxtui.transcripts.kit.rows import HEAD, JOB, LOGS
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
 """OpenHands names the log of a request after the model and the moment of the answer."""
 _EVENT: Final = re.compile(r"(\d+)\.json")
+_JOB: Final = re.compile(r"\d+-(?:prompt\.txt|response\.txt|tool-calls\.json|tool-results\.json)")
+"""A job's files: prompts, responses, calls and results, numbered as they came."""
+_TURN: Final = re.compile(r"turn_\d+\.json")
+_TURNS: Final = "logs"
+WHOLE: Final = "session.jsonl"
+"""The whole session, where ctxtui itself wrote the job's folder."""
 _TABLES: Final = ("session", "message", "part")
 
 
 def is_gathered(folder: str, names: Collection[str]) -> bool:
     """Whether a folder called `folder` with files of these `names` is one recording."""
+    if is_job(names):
+        return WHOLE not in names
     found = [name for name in names if name.endswith(".json")]
+    if found and len(found) == len(names) and all(map(_TURN.fullmatch, names)):
+        return True
     if folder == "events":
         return bool(found) and all(map(_EVENT.fullmatch, found))
     return bool(found) and all(map(_LOG.fullmatch, found))
+
+
+def is_job(names: Collection[str]) -> bool:
+    """Whether a folder with files of these `names` holds a job."""
+    return any(name.endswith("-prompt.txt") and _JOB.fullmatch(name) for name in names)
 
 
 def is_gathered_folder(path: Path) -> bool:
@@ -44,6 +60,9 @@ def gathered(path: Path) -> Iterator[bytes] | None:
     Raises `Unreadable` while it is read.
     """
     if is_gathered_folder(path):
+        names = [one.name for one in path.iterdir()]
+        if is_job(names) or all(map(_TURN.fullmatch, names)):
+            return _job(path)
         numbered = path.absolute().name == "events"
         return _events(path) if numbered else _logs(path)
     if path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
@@ -68,6 +87,28 @@ def _events(folder: Path) -> Iterator[bytes]:
     """One event after the other."""
     for path in _by_number(folder, _EVENT):
         yield _read(path) + b"\n"
+
+
+def _job(folder: Path) -> Iterator[bytes]:
+    """A list of the job's files, in the order of their numbers, then the logs of its turns."""
+    yield b"[" + json.dumps(JOB).encode()
+    files = [path for path in folder.iterdir() if _JOB.fullmatch(path.name)]
+    turns = [path for at in (folder, folder / _TURNS) if at.is_dir() for path in at.glob("turn_*.json")]
+    numbered = [*sorted(files, key=_number), *sorted((one for one in turns if _TURN.fullmatch(one.name)), key=_number)]
+    for path in numbered:
+        found: dict[str, Any] = {"name": path.name}
+        text = _read(path).decode("utf-8", "replace")
+        try:
+            found["value"] = json.loads(text) if path.suffix == ".json" else text
+        except (ValueError, RecursionError) as error:
+            found["trouble"] = str(error)
+        yield b",\n" + json.dumps(found).encode()
+    yield b"]"
+
+
+def _number(path: Path) -> tuple[int, str]:
+    found = re.search(r"\d+", path.name)
+    return int(found[0]) if found else 0, path.name
 
 
 def _logs(folder: Path) -> Iterator[bytes]:

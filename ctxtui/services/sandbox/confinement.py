@@ -1,9 +1,12 @@
-"""How a program is confined on this machine: bubblewrap on Linux, sandbox-exec on macOS, else not at all."""
+"""How a program is confined on this machine: bubblewrap or plain namespaces on Linux, sandbox-exec on macOS, else not
+at all."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +15,8 @@ from typing import Final
 
 BWRAP: Final = "bwrap"
 SEATBELT: Final = "sandbox-exec"
+UNSHARE: Final = "unshare"
+_INSIDE: Final = Path(__file__).with_name("inside.py")
 UNCONFINED: Final = "not confined: it can do whatever you can"
 _SECRETS: Final = (".ssh", ".aws", ".gnupg", ".kube", ".docker", ".config/gh", ".config/gcloud", ".netrc", ".npmrc")
 """Below the home folder; what is there is not seen by a confined program."""
@@ -24,7 +29,8 @@ _KEPT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """The way in which programs are confined: `kind` is ``bwrap``, ``sandbox-exec``, or "" for not at all."""
+    """The way in which programs are confined: `kind` is ``bwrap``, ``sandbox-exec``, ``unshare``, or "" for not at
+    all."""
 
     kind: str = ""
 
@@ -45,7 +51,23 @@ class Confinement:
             return [*_bwrap(root, home, network), "--", *argv]
         if self.kind == SEATBELT:
             return [SEATBELT, "-p", _seatbelt(root, home, network), *argv]
+        if self.kind == UNSHARE:
+            return [*_unshare(root, home, network), *argv]
         return list(argv)
+
+
+def _unshare(root: Path, home: Path, network: bool) -> list[str]:
+    """User, mount and process namespaces, and one of the network; the rest is done inside of them."""
+    plan = {
+        "root": str(root),
+        "hidden": [str(home / name) for name in _SECRETS],
+        "kept": [str(root / name) for name in _KEPT],
+        "network": network,
+    }
+    spaces = ["--user", "--map-current-user", "--keep-caps", "--mount", "--pid", "--ipc"]
+    spaces += [] if network else ["--net"]
+    inside = [sys.executable, "-I", "-S", str(_INSIDE), json.dumps(plan)]
+    return [UNSHARE, *spaces, "--fork", "--kill-child", "--mount-proc", *inside]
 
 
 def _bwrap(root: Path, home: Path, network: bool) -> list[str]:
@@ -84,7 +106,7 @@ def _quoted(path: Path) -> str:
 @cache
 def confinement() -> Confinement:
     """What this machine has and lets us use; for a worker thread, it is tried out once."""
-    for kind in (BWRAP, SEATBELT):
+    for kind in (BWRAP, SEATBELT, UNSHARE):
         if shutil.which(kind) and _works(kind):
             return Confinement(kind)
     return Confinement()

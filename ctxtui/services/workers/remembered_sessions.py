@@ -33,7 +33,7 @@ def known_so_far(settings: Settings, cwd: Path, stored: Stored) -> tuple[list[Se
         else:
             key = one.stored, one.mtime
             try:
-                found = stored[key] = stored.get(key) or from_store(one, settings)
+                found = stored[key] = stored.get(key) or from_store(one, settings, version)
             except CtxtuiError:
                 continue  # Home says of it what is wrong
         known += [found] if found is not None else []

@@ -29,7 +29,7 @@ from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 
-VERSION: Final = 11
+VERSION: Final = 12
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
@@ -65,13 +65,23 @@ def _filled(seen: SessionSummary, loaded: Loaded, book: Book, settings: Settings
     return filled(seen, loaded, book, price_of(table), terms, settings.usable_share)
 
 
-def from_store(seen: SessionSummary, settings: Settings) -> SessionSummary:
-    """`seen`, which the database holds, with all its figures. Raises what reading the database raises."""
+def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
+    """`seen`, which the database holds, with all its figures, which are remembered under `version` (`version_for`) as
+    long as no call is added. Raises what reading the database raises."""
+    memory = Memory(database(settings.data_dir), create=False)
+    key, version = f"stored {seen.stored}", version or version_for(settings)
+    kept = memory.summary(key, seen.calls, seen.mtime, version)
+    if kept is not None:
+        found = replace(seen, **_from_json(kept))
+        # What it is called may have changed since.
+        return replace(found, title=seen.title) if seen.title != seen.id else found
     with counter_with_memory(settings) as counter:
         loaded = open_named(Named(stored=seen.stored), settings)
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
-        return _filled(seen, loaded, book, settings)
+        found = _filled(seen, loaded, book, settings)
+    memory.keep_summary(key, seen.calls, seen.mtime, version, _to_json(found))
+    return found
 
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:

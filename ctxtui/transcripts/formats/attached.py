@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from ctxtui.core.call import EDITS, Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import CallSeen, Described, Event, Happened, Skipped
-from ctxtui.core.tree import Tree
+from ctxtui.core.errors import Malformed
+from ctxtui.core.session import CallSeen, Described, Event, Happened, Skipped, TipMoved
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, Place
@@ -21,6 +23,7 @@ from ctxtui.transcripts.kit.http_exchange.sender import LABELS, WARM_UP, Sender,
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.wire.registry import DIALECTS
 
 NAME: Final = "attached"
 
@@ -33,7 +36,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if head.lstrip().startswith(b'{"' + MARK.encode()) else 0.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Open:
     """An exchange that has begun."""
 
@@ -42,12 +45,17 @@ class _Open:
     thread: str
     talk: SocketTalk | None = None
     pieces: list[bytes] = field(default_factory=list)
+    sent: bytes | None = None
+    """The body that left in place of its own."""
+    told: dict[str, Json] = field(default_factory=dict)
+    """What was decided about it."""
 
 
 class AttachedTaker:
     """Takes the lines of one recording."""
 
     def __init__(self, tree: Tree) -> None:
+        self._tree = tree
         self._talks = Conversations(tree)
         self._open: dict[str, _Open] = {}
         self._bodies: dict[str, dict[str, bytes]] = {}
@@ -93,9 +101,7 @@ class AttachedTaker:
         if body is None:
             yield Skipped(number, "a request whose beginning was not recorded")
             body = b""
-        bodies[name] = body
-        while len(bodies) > KEPT_BODIES:
-            del bodies[next(iter(bodies))]
+        _keep(bodies, name, body)
         exchange = Exchange(
             body,
             url=word(told.get("url")),
@@ -103,11 +109,15 @@ class AttachedTaker:
             started=moment(line.get("at")),
             line=number,
         )
-        self._open[name] = _Open(exchange, sender_of(headers), word(told.get("thread")))
+        self._open[name] = _Open(exchange=exchange, sender=sender_of(headers), thread=word(told.get("thread")))
 
     def _more(self, name: str, one: _Open, line: dict[str, Json]) -> Iterator[Event]:
         time = moment(line.get("at"))
-        if "answered" in line:
+        if "sent" in line:
+            yield from self._sent(name, one, obj(line.get("sent")))
+        elif "held" in line:
+            yield from self._held(one, word(line.get("held")), time)
+        elif "answered" in line:
             status = count(obj(line.get("answered")).get("status"))
             one.exchange = replace(one.exchange, status=status)
             if status == 101:
@@ -135,10 +145,40 @@ class AttachedTaker:
             return
         place = self._place(one, exchange)
         for event in self._talks.take(exchange, place):
-            if isinstance(event, CallSeen) and error:
-                yield CallSeen(replace(event.call, error=error))
+            if isinstance(event, CallSeen):
+                call = self._under_edits(one, event.call)
+                yield CallSeen(replace(call, error=error) if error else call)
             elif not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
                 yield event
+
+    def _sent(self, name: str, one: _Open, told: dict[str, Json]) -> Iterator[Event]:
+        one.told = {key: item for key, item in told.items() if key != "body"}
+        if "body" in told:
+            bodies = self._bodies.setdefault(f"{name.partition('.')[0]} sent", {})
+            one.sent = _body(obj(told["body"]), bodies)
+            if one.sent is None:
+                yield Skipped(one.exchange.line, "what left in place of a request was not recorded")
+            else:
+                _keep(bodies, name, one.sent)
+
+    def _held(self, one: _Open, why: str, time: float | None) -> Iterator[Event]:
+        place = self._place(one, one.exchange)
+        for event in self._talks.waiting(one.exchange, place):
+            yield event
+            if isinstance(event, TipMoved):
+                yield Happened("held", why, event.thread, time)
+
+    def _under_edits(self, one: _Open, call: Call) -> Call:
+        """A call as it left: the context of what was sent is another one than the program's."""
+        if one.told:
+            call = replace(call, extra={**call.extra, EDITS: one.told})
+        if one.sent is None or call.skeleton is None:
+            return call
+        try:
+            request = DIALECTS[call.skeleton.dialect].decode_request(one.sent, None)
+        except Malformed as error:
+            return replace(call, error=call.error or str(error))
+        return replace(call, sent_head=self._tree.extend(ROOT, request.items), skeleton=request.skeleton)
 
     def _place(self, one: _Open, exchange: Exchange) -> Place | None:
         sender = one.sender
@@ -148,6 +188,12 @@ class AttachedTaker:
         if one.thread or sender.thread:
             return Place(one.thread or sender.thread, sender.label, sender.parent)
         return None
+
+
+def _keep(bodies: dict[str, bytes], name: str, body: bytes) -> None:
+    bodies[name] = body
+    while len(bodies) > KEPT_BODIES:
+        del bodies[next(iter(bodies))]
 
 
 def _body(told: dict[str, Json], bodies: dict[str, bytes]) -> bytes | None:

@@ -20,6 +20,8 @@ from ctxtui.transcripts.kit.record_pieces import FoundObject
 Row = dict[str, Json]
 Tables = dict[str, list[Row]]
 HEAD: Final = "rows_of"
+JOB: Final = "files of a job folder"
+"""What a list of the numbered files of a job begins with: the edge makes one of a folder."""
 LOGS: Final = "logs of requests"
 """What a list of logs begins with: the edge makes one of a folder."""
 

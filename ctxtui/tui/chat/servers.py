@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.editing.external_editor import NoPager, page
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -159,14 +158,9 @@ class ServersController(ChatController):
 
     def _log(self, one: ServerConnection) -> Work:
         async def work() -> None:
-            text = one.log_text() or "(it wrote nothing to standard error)"
-            try:
-                with self.access.suspended():
-                    page(safe_text.lines(text), self._pager)
-            except NoPager as error:
-                raise CtxtuiError(str(error)) from error
-            finally:
-                self.access.repaint()
+            from ctxtui.tui.chat.server_log import ServerLogScreen
+
+            self.access.push(ServerLogScreen(one, self._pager))
 
         return work
 

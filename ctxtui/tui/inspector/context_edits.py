@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from ctxtui.core.block import TOOL
@@ -38,6 +39,10 @@ else:
     edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
+_LOOK: Final = 2.0
+"""Seconds between two looks at what other programs have staged."""
+
+
 class ContextEdits:
     """What the controllers that edit the context share. `desk` is where edits are staged, None while the recording is
     being read; `ahead` says that the next call was asked for."""
@@ -47,6 +52,7 @@ class ContextEdits:
         self.ahead = False
         self.answers = EditAnswers(state, prompt)
         self._brought: Sequence[Edit] = ()
+        self._watch: Timer | None = None
         self._state = state
         self._prompt = prompt
         self._access = access
@@ -75,6 +81,9 @@ class ContextEdits:
         if desk.study is not self._state.study:
             return
         self.desk = desk
+        desk.elsewhere.moved()
+        if self._watch is None:
+            self._watch = self._access.every(_LOOK, self._look_elsewhere)
         brought, self._brought = self._brought, ()
         overlay = desk.overlay(self._state.thread)
         if brought and not overlay.log:
@@ -85,6 +94,25 @@ class ContextEdits:
             self._state.show()
         else:
             self._state.on.fitted.emit()
+
+    def _look_elsewhere(self) -> None:
+        """Another program, such as an agent by `ctxtui mcp serve`, may have staged edits."""
+        if self.desk is not None and self.desk.elsewhere.moved():
+            self._access.work(partial(self._read_elsewhere, self.desk), "edits elsewhere", exclusive=True)
+
+    def _read_elsewhere(self, desk: StagingArea) -> None:
+        try:
+            stored = desk.elsewhere.stored()
+        except CtxtuiError as error:
+            self._warn(f"edits of other programs: {error}")
+            return
+        self._access.deliver(lambda: self._take(desk, stored))
+
+    def _take(self, desk: StagingArea, stored: Mapping[str, Iterable[Edit]]) -> None:
+        new = desk.elsewhere.take(stored) if desk is self.desk else []
+        if new:
+            self.changed()
+            self.answers.say(edit_answers.from_elsewhere(new, self.answers.blocks()))
 
     def bring(self, edits: Sequence[Edit]) -> None:
         """Apply these to the context, as soon as it is read."""

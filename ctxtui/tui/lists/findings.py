@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.widget import Widget
@@ -12,8 +12,10 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import findings as views
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
@@ -93,6 +95,15 @@ class FindingsScreen(ListScreen[PricedFinding, Sequence[PricedFinding]]):
     def noted(self, rows: Sequence[PricedFinding]) -> Spans:
         """Over how many calls, and what all save together."""
         return [Span(views.note(self.what), "dim")]
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """What all edits together come to."""
+        tag = self.what.together if self.what is not None else None
+        return {ROW: views.sum_of_all(tag)} if tag is not None else {}
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """Of the finding under the cursor."""
+        return {ROW: views.sum_of(self.pane.row)} if self.pane.row is not None else {}
 
     def show(self, what: Sequence[PricedFinding]) -> None:
         """The rows, and the one under the cursor."""

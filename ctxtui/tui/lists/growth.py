@@ -18,6 +18,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.inspector.stacked_chart import StackedChart
 from ctxtui.views.lists import growth as views
@@ -30,6 +31,7 @@ from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
     from ctxtui.services.library.growth import GrowthReport
+    from ctxtui.views.glossary.spots import Spot
 
 NAME: Final = 0
 """What the screen closes with when the call shown is to begin a phase with a name of its own."""
@@ -189,6 +191,14 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
     def sums_of_rule(self) -> Mapping[str, str]:
         """What a phase typically adds, and what all sent."""
         return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """What a line of the chart's scale stands for, and where the sentences have their figures from."""
+        if spot.pane == self._chart.id:
+            chart = self._figures.chart if self._figures is not None else None
+            return {ROW: stacked_chart.sum_of_scale(chart)} if chart is not None else {}
+        report = self._words.report
+        return {ROW: views.sum_of_growth(report.growth)} if report is not None else {}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""

@@ -71,7 +71,8 @@ def of_call(what: ThisCall) -> dict[str, str]:
         money = [(line.name, line.usd) for line in what.lines if line.usd]
         if money:
             terms = " + ".join(f"{numbers.money(usd)} {name}" for name, usd in money)
-            found["cost"] = found["this call"] = f"{numbers.money(what.total)} = {terms}."
+            least = " That is the least: the answer is reported in part." if what.partial else ""
+            found["cost"] = found["this call"] = f"{numbers.money(what.total)} = {terms}.{least}"
         if what.uncached:
             saved = 1 - what.total / what.uncached
             word = "saved" if saved >= 0 else "lost"

@@ -47,6 +47,12 @@ def of(grown: Growth, window: ContextWindow | None = None, here: int = -1) -> St
     return StackedChart([call.parts for call in grown.calls], window or ContextWindow(), here, cuts)
 
 
+def sum_of_scale(chart: StackedChart) -> str:
+    """What the figures at the chart's left stand for."""
+    most = max((sum(max(0, n) for n in part.values()) for part in chart.parts), default=0)
+    return f"So many tokens of context stand at that height; the fullest of {len(chart.parts):,} calls has {most:,}."
+
+
 def sign_of(name: str) -> Sign:
     """The sign of a part."""
     return _RESIDUAL if name == RESIDUAL else signs.category(name)

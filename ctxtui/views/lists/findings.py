@@ -95,12 +95,23 @@ def _risk(one: PricedFinding, room: int) -> Span:
     return Span(one.risk.words if room > 20 else one.risk.short, STYLE[one.risk])
 
 
+def sum_of(one: PricedFinding) -> str:
+    """What the figures of a finding are made of."""
+    about, moment = one.finding, one.moment
+    if moment is None or moment.once is None or moment.per_call is None:
+        each = f", {numbers.money(about.ahead)} for each call ahead" if about.ahead is not None else ""
+        return f"{about.tokens:,} tokens in {about.calls:,} calls so far{each}."
+    once, later = numbers.signed_money(moment.once), numbers.signed_money(moment.per_call)
+    price = f"{once} with the next call, then {later} for each of {one.horizon - 1:,} more"
+    return f"{price}; {one.freed:,} tokens less in each, {about.tokens:,} in {about.calls:,} calls so far."
+
+
 TABLE: Final[Table[PricedFinding]] = Table(
     (
-        Column("saves", 8, _saves),
-        Column("finding", 0, lambda one, _: Span(sentence(one.finding), "ink"), "left", gap=2, least=20),
+        Column("saves", 8, _saves, sum=sum_of),
+        Column("finding", 0, lambda one, _: Span(sentence(one.finding), "ink"), "left", gap=2, least=20, sum=sum_of),
         Column("frees", 8, lambda one, _: Span(numbers.signed(-one.freed) if one.freed else numbers.NONE, "add"),
-               from_width=_WIDE),
+               from_width=_WIDE, sum=sum_of),
         Column("risk", 13, _risk, "left", gap=2, wider=((150, 28),)),
     ),
     mark=2,
@@ -114,6 +125,11 @@ def note(what: Found | None) -> str:
         return ""
     whole = f"; all edits together {numbers.money(what.saves)}" if what.saves is not None else ""
     return f"saved over the next {what.horizon:,} calls{whole}"
+
+
+def sum_of_all(tag: PriceTag) -> str:
+    """What the edits of all findings come to together."""
+    return f"{tag.before:,} tokens of the next request without all these edits, {tag.after:,} with them."
 
 
 def none(what: Found) -> str:

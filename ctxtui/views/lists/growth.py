@@ -74,6 +74,16 @@ def sent_words(what: Growth) -> str:
     return f"{told}; in all it grows {word}: twice the calls send {what.shape.doubled:.1f} times as much"
 
 
+def sum_of_growth(what: Growth) -> str:
+    """What the figures of the sentences are made of."""
+    calls = len(what.calls)
+    if not calls:
+        return ""
+    first, last = what.stretch
+    each = f"{what.carry:,} tokens of context in {calls:,} calls, {what.carry // calls:,} each on average"
+    return f"{each}; rates and what grew are those of calls {first:,} to {last:,}, ranges those of ctxtui preflight."
+
+
 class Sentence(NamedTuple):
     """One sentence with its `name`; the lower its `rank`, the sooner it is said where there is room for few."""
 

@@ -45,6 +45,8 @@ class PreflightReport(Protocol):
     def eaten(self) -> dict[str, int]: ...
     @property
     def asked(self) -> Sequence[PersonSaid]: ...
+    @property
+    def partial(self) -> int: ...
 
 
 def lines(what: PreflightReport) -> Iterator[list[Span]]:
@@ -64,6 +66,8 @@ def lines(what: PreflightReport) -> Iterator[list[Span]]:
         how = {"observed": "as it did before", "assumed": "assumed: the client's default"}[what.compaction.how]
         yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{when(what.compaction, seen)} ({how})")
     yield _row(units(seen.unit, seen.ahead), *_money(seen))
+    if what.partial:
+        yield _row("", "", f"at least: {what.partial:,} answers are reported in part, what is known of them counts")
     if seen.after is not None:
         yield _row("context", numbers.tokens(seen.after.mid), _after(seen.after, what.window.limit))
     yield from _eaten(what)

@@ -28,11 +28,12 @@ MOST_PHASES: Final = 60
 @dataclass(frozen=True, slots=True)
 class ReportedCall:
     """What one call was reported to read, write and send fresh (None: no report), what it cost in all (USD; None: not
-    known), and why it missed the cache ("": it did not)."""
+    known; the least where its answer is reported in part, `partial`), and why it missed the cache ("": it did not)."""
 
     usage: tuple[int, int, int] | None
     usd: float | None
     missed: str = ""
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ def _page(what: ReportPage) -> Iterator[str]:
 def _overview(what: ReportPage) -> Iterator[str]:
     paid = {id_: usd for one in what.sessions for id_, usd in one.paid.items()}
     known = [usd for usd in paid.values() if usd is not None]
-    total = numbers.least(sum(known), len(known) < len(paid)) if known else "unknown"
+    least = len(known) < len(paid) or any(one.partial for one in what.sessions)
+    total = numbers.least(sum(known), least) if known else "unknown"
     yield f"<h2>{len(what.sessions):,} sessions <small>{total} in all, each call once</small></h2>"
     most = max((one.usd for one in what.sessions if one.usd is not None), default=0.0)
     told = len(what.sessions) - what.rest
@@ -207,7 +209,7 @@ def _this_call(one: ReportedSession) -> Iterator[str]:
     if not 0 < one.number <= len(calls):
         return
     call, paid = calls[one.number - 1], one.calls[one.number - 1]
-    usd = numbers.money(paid.usd) if paid.usd is not None else "unknown"
+    usd = numbers.least(paid.usd, paid.partial)
     yield f"<h2>Call {one.number:,} <small>{numbers.exact(call.tokens)} tokens, {call.method}; {usd}</small></h2>"
     before: Mapping[str, int] = calls[one.number - 2].parts if one.number > 1 else {}
     most = max(call.parts.values(), default=0)
@@ -308,7 +310,7 @@ def _phases(one: ReportedSession) -> Iterator[str]:
                 numbers.signed(phase.growth),
                 numbers.tokens(phase.peak),
                 numbers.tokens(phase.sent),
-                numbers.money(phase.usd) if phase.usd is not None else "unknown",
+                numbers.least(phase.least, phase.usd is None),
                 charts.bar(phase.growth, most, "b-write"),
             )
         )

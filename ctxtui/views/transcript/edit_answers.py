@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target
-from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, MOVE, NOTE, PIN, REPLACE, kind_of
+from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, kind_of
 from ctxtui.core.edit_log import DISCARD, REDO
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
@@ -17,6 +17,9 @@ FREE: Final = frozenset({PIN, NOTE, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
 """Kinds that need not make a context smaller: they say what a person wants said, or where something stands."""
 NAME: Final = 40
 """Cells of a block's name in an answer."""
+
+
+_LISTS: Final = Span(" lists", "dim")
 
 
 class Blocks(NamedTuple):
@@ -96,6 +99,18 @@ def refused(why: str, tokens: int | None, left: int) -> list[Span]:
 def taken_back(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> list[Span]:
     """``taken back: drop of Read README.md  +4.6k``."""
     return [Span(f"taken back: {action(edits, {}, blocks)}", "ink"), *_change(freed)]
+
+
+def from_elsewhere(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
+    """What another program did meanwhile: ``agent staged drop of Read README.md · a applies, E lists``."""
+    made = [edit for edit in new if edit.kind in KINDS]
+    if not made:
+        return [Span("another program changed which edits stand · ", "ink"), Span("E", "accent bold"), _LISTS]
+    author = "another program" if made[0].author == USER else safe_text.one_line(made[0].author, 30)
+    kinds = {edit.kind for edit in made}
+    what = kind_of(made[0].kind).shown if len(kinds) == 1 else "edits"
+    told = Span(f"{author} staged {what} of {blocks.words(made)} · ", "ink")
+    return [told, Span("a", "accent bold"), Span(" applies, ", "dim"), Span("E", "accent bold"), _LISTS]
 
 
 def undone(

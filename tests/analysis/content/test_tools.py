@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, totals, used
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
@@ -51,6 +53,12 @@ def test_a_client_names_the_server_in_the_tool() -> None:
         "github": {"create_issue": (LOADED, 1)},
         "linear": {"list": (UNKNOWN, 1)},
     }
+
+
+@pytest.mark.parametrize("order", [("write", "mcp__files__write"), ("mcp__files__write", "write")])
+def test_a_tool_without_a_server_is_not_taken_for_a_servers_of_the_same_name(order: tuple[str, ...]) -> None:
+    calls = [use({"type": "tool_use", "id": name, "name": name, "input": {"of": name}}) for name in ("write", "write")]
+    assert found(*map(tool, order), *calls) == {"": {"write": (LOADED, 2)}, "files": {"write": (LOADED, 0)}}
 
 
 def test_deferred_tools_are_found_by_a_search() -> None:

@@ -43,7 +43,7 @@ def test_what_the_model_misses_ranks_first(ctxtui: Run, recording: Path, server:
     assert last["same_calls"]["share"] == 1.0 and last["verdict"] == "not told apart"
     # Of six calls one does not hold the two blocks yet, and what a policy does not change is not sent again.
     assert told["requests"] == len(made.seen) == 6 + 2 * 5 and told["quote_usd"] == 0
-    assert "16 requests to" in ran.err
+    assert "16 requests to" in ran.err and told["unchanged_by"] == ["strip_images"]
     again = ctxtui("agree", recording, *given, "--json").json
     assert (again["variants"], again["left_out"]) == (told["variants"], told["left_out"])
 

@@ -120,3 +120,25 @@ def test_what_leads_other_programs_is_printed_and_served(home: Path, provider: R
         running.kill()
     (path,) = (Path(os.environ["CTXTUI_HOME"]) / "attached").iterdir()
     assert len(load(path).session.calls) == 1
+
+
+def test_a_held_request_waits_for_a_word_from_another_terminal(
+    home: Path, provider: RunningProvider, ctxtui: Run
+) -> None:
+    Path("agent.py").write_text(SCRIPT.partition("gpt.responses")[0] + "print('done')")
+    assert ctxtui("hold").out == "no request is held\n" and ctxtui("hold", "release").code == 5
+    command = [*PROGRAM, "exec", "--hold", "--", sys.executable, "agent.py"]
+    running = subprocess.Popen(command, env=env_of(home, provider), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        before, limit = len(provider.server.seen), time.monotonic() + 100
+        for n in range(2):
+            held: list[dict[str, str]] = []
+            while not held and time.monotonic() < limit:
+                held = ctxtui("hold", "--json").json["held"]
+            assert held[0]["why"] == "each request is held" and len(provider.server.seen) == before + n
+            assert ctxtui("hold", "release", held[0]["id"]).out.endswith(": release\n")
+        out, err = running.communicate(timeout=60)
+        assert (running.returncode, out) == (0, b"done\n"), err
+    finally:
+        running.kill()
+    assert not list((Path(os.environ["CTXTUI_HOME"]) / "attached").glob("*.control"))

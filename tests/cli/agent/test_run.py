@@ -56,23 +56,36 @@ def test_the_folder_of_a_run_opens_again(ctxtui: Run, where: tuple[str, ...]) ->
     ran = ctxtui("run", "read a.txt", *where, "--log-dir", "job")
     assert ran.code == 0
     job = Path("job")
+    # As Pedroceli numbers them: as they come.
     assert sorted(one.name for one in job.iterdir()) == [
-        *(
-            f"001-{name}"
-            for name in ("prompt.txt", "response.txt", "tool-calls.json", "tool-results.json", "turn.json")
-        ),
-        *(f"002-{name}" for name in ("prompt.txt", "response.txt", "tool-calls.json", "turn.json")),
+        "001-prompt.txt",
+        "002-response.txt",
+        "003-tool-calls.json",
+        "004-tool-results.json",
+        "005-prompt.txt",
+        "006-response.txt",
+        "logs",
         "session.jsonl",
     ]
-    assert json.loads((job / "001-tool-calls.json").read_text())[0]["name"] == "read_file"
-    assert "xyzzy" in json.loads((job / "001-tool-results.json").read_text())[0]["text"]
-    assert "xyzzy" in (job / "002-prompt.txt").read_text() and "read_file" in (job / "001-prompt.txt").read_text()
-    turn = json.loads((job / "002-turn.json").read_text())
-    assert turn["turn"] == 2 and turn["usage"]["cache_read"] > 0 and 0 < turn["cache_hit_rate"] < 1
-    assert sum(turn["composition"].values()) == turn["usage"]["input"], "the provider is exact"
+    assert json.loads((job / "003-tool-calls.json").read_text())[0]["name"] == "read_file"
+    assert "xyzzy" in json.loads((job / "004-tool-results.json").read_text())[0]["text"]
+    assert "xyzzy" in (job / "005-prompt.txt").read_text() and "read_file" in (job / "001-prompt.txt").read_text()
+    turn = json.loads((job / "logs" / "turn_000002.json").read_text())
+    used = turn["usage"]
+    assert turn["turn_id"] == "turn_000002" and used["cache_read_input_tokens"] > 0 and 0 < turn["cache_hit_rate"] < 1
+    assert sum(turn["composition"].values()) == used["input_tokens"], "the provider is exact"
+    labels = {one["label"]: one["count"] for one in turn["labels"]}
+    assert labels["description"] == 8 and turn["messages"] == 3, turn
     shown = ctxtui("show", "job", "--json")
     assert shown.code == 0 and shown.json["session"]["title"] == "read a.txt" and shown.json["call"] == 2
     assert ctxtui("run", "read a.txt", *where, "--log-dir", "job").code == 2, "another run's folder is left alone"
+    # Without ctxtui's own file it opens as what it is to everybody else, with the figures of its turns.
+    (job / "session.jsonl").unlink()
+    other = ctxtui("show", "job", "--json").json
+    assert other["session"]["source"] == "job folder" and other["session"]["calls"] == 2
+    assert other["reported"]["input"] == used["input_tokens"] and other["reported"]["output"] == used["output_tokens"]
+    counted = ctxtui("show", "job/logs", "--json").json
+    assert counted["session"]["calls"] == 2 and counted["reported"]["cache_read"] == used["cache_read_input_tokens"]
 
 
 def test_the_rounds_end_and_so_does_the_money(ctxtui: Run, where: tuple[str, ...], server: RunningProvider) -> None:
@@ -142,7 +155,7 @@ def test_an_agent_starts_agents_whose_cost_is_the_runs(ctxtui: Run, where: tuple
     totals = ctxtui("cost", told["session"], "--json").json["totals"]
     assert (totals["calls"], totals["subagents"]["calls"], main["calls"]) == (4, 2, 2)
     assert told["tokens"]["input"] + told["tokens"]["output"] == totals["tokens"]
-    assert sorted(one.name for one in Path("job/agent-1").iterdir())[:2] == ["001-prompt.txt", "001-response.txt"]
+    assert sorted(one.name for one in Path("job/agent-1").iterdir())[:2] == ["001-prompt.txt", "002-response.txt"]
     alone = ctxtui("run", "read a.txt", *where, "--json")
     assert not alone.json["metadata"]["agents"]
     # Ten messages and 2,000 characters of a result are the defaults, whatever the window.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cases.claude_code import generate
 from tests.cli.conftest import Run
+from tests.services.lookalike import ClaudeCode, lines
 
 
 @pytest.fixture
@@ -32,6 +34,25 @@ def test_for_scripts_what_is_eaten_adds_up(ctxtui: Run, recording: Path) -> None
     assert (
         told["eaten"]["tokens"] < told["context_tokens"] == ctxtui("show", recording, "--json").json["context_tokens"]
     )
+
+
+def test_answers_reported_in_part_cost_what_is_known_of_them_and_it_is_said(ctxtui: Run, tmp_path: Path) -> None:
+    records = [json.loads(line) for line in lines(ClaudeCode().turns(4)).splitlines()]
+    answers = [one["message"] for one in records if one["type"] == "assistant"]
+    # The last answer is by far the longest: what others cost must not be taken from it.
+    answers[-1]["content"] = [{"type": "text", "text": "word " * 5_000}]
+    told = {}
+    for name in ("whole", "part"):
+        for one in answers:
+            one["usage"]["output_tokens"] = 1 if name == "part" else len(json.dumps(one["content"]))
+            one["stop_reason"] = None if name == "part" else "end_turn"
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in records))
+        told[name] = ctxtui("preflight", path, "--json").json
+    assert told["whole"]["partial_calls"] == 0 and told["part"]["partial_calls"] == len({one["id"] for one in answers})
+    assert 0 < told["part"]["cost_usd"]["mid"] < told["whole"]["cost_usd"]["mid"]
+    assert "reported in part" in ctxtui("preflight", tmp_path / "part.jsonl").out
+    assert "reported in part" not in ctxtui("preflight", tmp_path / "whole.jsonl").out
 
 
 def test_a_session_of_one_call(ctxtui: Run, tmp_path: Path) -> None:

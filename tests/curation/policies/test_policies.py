@@ -25,6 +25,7 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline.anthropic.signature import signed
 from ctxtui.services.config.package_data import model_table
+from tests.cases.sessions import Story, use
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
 from tests.curation.test_random_edits import STRICT
@@ -187,3 +188,17 @@ def test_a_window_drops_what_was_cut_before_and_keeps_the_newest_call() -> None:
         sent = canonical.loads(outgoing(applied, request.skeleton, dialect="anthropic", model="m").body)["messages"]
         assert [one["role"] for one in sent] == ["user", "assistant", "user"], n
         assert sent[1]["content"][0]["id"] == f"c{n}", "the newest call stays, with its result"
+
+
+def test_a_window_keeps_the_task_behind_memory() -> None:
+    story = Story().user("the user likes it short", mark="memory").user("the task")
+    for n in range(6):
+        story.call(use(f"c{n}", "t")).results((f"c{n}", "found"))
+    context = Context(story.session.tree, story.head)
+    situation = situation_of(context)
+    assert situation.lead == 1
+    made = run(Step(POLICIES["sliding_window"], {"n": 3, "slack": 0}), situation)
+    applied = apply(context, made, rules_for("anthropic"))
+    left = [item.block.body for item in applied.sent]
+    assert any(b"the task" in body for body in left) and any(b"likes it short" in body for body in left)
+    assert sum(b"tool_result" in body for body in left) == 1

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import socket
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
 
 from ctxtui.agent.events import ToolCall
-from ctxtui.core.errors import BadConfig
+from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.config.config import load
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.mcp_servers import McpServer, parse_server
@@ -20,7 +24,8 @@ from ctxtui.services.mcp.connection import ServerFailed, ServerState
 from ctxtui.services.mcp.offered import model_name
 from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
-from tests.services.mcp.small_server import app
+from ctxtui.wire.speech import ResultImage
+from tests.services.mcp.small_server import app, png
 
 SMALL = Path(__file__).with_name("small_server.py")
 
@@ -75,6 +80,36 @@ async def test_a_server_over_stdio_works_hangs_is_cancelled_dies_and_comes_back(
     assert connection.state == ServerState.STOPPED and list((tmp_path / "logs").iterdir()) == []
 
 
+async def test_images_are_passed_on_to_a_model_that_sees(tmp_path: Path) -> None:
+    pool = pool_of(tmp_path, small())
+    await pool.start()
+    done = await pool.run(call("picture"))
+    assert done.images == (ResultImage("image/png", base64.b64encode(png(3)).decode()),)
+    assert done.text.splitlines() == [
+        "a picture:",
+        f"[image 1: image/png, 3 x 2, {len(png(3))} bytes]",
+        "and no picture:",
+        "[image, 4 bytes: not passed on to the model: no image that models read]",
+    ]
+    wide = await pool.run(call("picture", wide=8001))
+    assert not wide.images and "8001 x 2 pixels: at most 8,000 are taken" in wide.text
+    pool.sees = False
+    blind = await pool.run(call("picture"))
+    assert not blind.images and "whether this model sees is not known (the setting mcp_images)" in blind.text
+    await pool.close()
+
+
+async def test_only_the_servers_that_are_wanted_start(tmp_path: Path) -> None:
+    known = [small(), replace(small(enabled=False), name="other"), parse_server("third", {"command": "no-such"})]
+    leave, logs = ServerLeave(tmp_path / "data"), tmp_path / "logs"
+    pool = ServerPool(known, leave, logs, wanted="oth*")
+    await pool.start()
+    assert pool.offered == {"other"} and not pool.failed, "also one that does not start by itself"
+    await pool.close()
+    with pytest.raises(NotFound, match="no MCP server 'nobody'"):
+        ServerPool(known, leave, logs, wanted="other nobody")
+
+
 async def test_a_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def cannot() -> list[object]:
         raise RuntimeError("the list is lost")
@@ -101,6 +136,49 @@ async def test_a_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     await serving
 
 
+@asynccontextmanager
+async def served(asgi: Any) -> AsyncIterator[str]:
+    """The address of an app that is served on loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # What streams is not waited for at the end.
+    how = uvicorn.Config(asgi, port=port, log_level="critical", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(how)
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    await serving
+
+
+async def test_a_server_over_sse(tmp_path: Path) -> None:
+    async with served(app.sse_app()) as url:
+        there = parse_server("small", {"type": "sse", "url": f"{url}/sse"})
+        assert there.digest != replace(there, sse=False).digest
+        pool = pool_of(tmp_path, there)
+        await pool.start()
+        assert pool.offered == {"small"}, pool.of("small").why
+        assert (await pool.run(call("add", a=1, b=2))).text == "3"
+        await pool.close()
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_server_that_wants_a_sign_in_says_what_to_do(tmp_path: Path, kind: str) -> None:
+    async def closed(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async with served(closed) as url:
+        pool = pool_of(tmp_path, parse_server("small", {"type": kind, "url": f"{url}/mcp"}))
+        await pool.start()
+        (one,) = pool.failed
+        assert "it wants a sign-in (401), and OAuth is not spoken" in one.why and "mcp-remote" in one.why
+        assert f"{url}/mcp" in one.why
+        await pool.close()
+
+
 def test_a_project_starts_nothing_before_it_was_asked(tmp_path: Path) -> None:
     (tmp_path / ".mcp.json").write_text(
         '{"mcpServers": {"theirs": {"command": "run", "args": ["it"], "timeout": 5000}, "mine": {"command": "evil"}}}'
@@ -123,7 +201,8 @@ def test_what_is_spelled_wrongly_is_named() -> None:
     for table, why in (
         ({}, "it needs a command or a url"),
         ({"command": "a", "url": "b"}, "it needs a command or a url"),
-        ({"type": "sse", "url": "b"}, "type sse is not spoken"),
+        ({"type": "ws", "url": "b"}, "type ws is not spoken"),
+        ({"type": "sse", "command": "b"}, "type sse needs a url"),
         ({"command": "a", "args": "b"}, "args must be a list of texts"),
         ({"command": "a", "timeout": 0}, "timeout must be a number of seconds"),
         ({"command": "a", "arg": []}, "no such key: arg"),

@@ -22,7 +22,7 @@ def call(command: str, **more: object) -> ToolCall:
     return ToolCall("c", "run_command", {"command": command, **more})
 
 
-def commands(tmp_path: Path, **settings: bool) -> tuple[AgentCommands, dict[str, str]]:
+def commands(tmp_path: Path, **settings: int) -> tuple[AgentCommands, dict[str, str]]:
     kept: dict[str, str] = {}
     return AgentCommands(tmp_path, Settings(**settings), kept.__setitem__), kept  # type: ignore[arg-type]
 

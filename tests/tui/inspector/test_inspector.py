@@ -246,15 +246,17 @@ async def test_new_blocks_come_into_view_and_moving_up_holds_it() -> None:
     async with opened(story.session, live=True) as (screen, pilot):
         assert "\u25cf live" in text(screen)
         await grown(story, screen, pilot, "a", "first result")
-        assert screen.state.index == 1 and screen.panels.transcript.at_last and "answer to first result" in text(screen)
+        await until(pilot, lambda: screen.state.index == 1)
+        assert screen.panels.transcript.at_last
+        await until(pilot, lambda: "answer to first result" in text(screen))
         await pilot.press("up", "up", "up")
         node = screen.panels.transcript.node
         await grown(story, screen, pilot, "b", "second result")
         assert screen.state.index == 1 and screen.panels.transcript.node == node
         await pilot.press("end")
-        assert screen.state.index == 2
+        await until(pilot, lambda: screen.state.index == 2)
         await grown(story, screen, pilot, "c", "third result")
-        assert screen.state.index == 3
+        await until(pilot, lambda: screen.state.index == 3)
 
 
 async def grown(story: Story, screen: InspectorScreen, pilot: Pilot[None], id_: str, result: str) -> None:

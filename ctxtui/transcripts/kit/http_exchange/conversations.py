@@ -9,7 +9,7 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Call, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.session import MAIN, Event, Happened, Skipped, ThreadSeen
+from ctxtui.core.session import MAIN, Event, Happened, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import listed, obj, word
@@ -90,6 +90,16 @@ class Conversations:
         event = dialogue.answer(decoded.response.items, call, after=head)
         yield event
         self._remember(event.call, decoded, name)
+
+    def waiting(self, exchange: Exchange, place: Place | None = None) -> Iterator[Event]:
+        """A request that has not left yet: where its thread now ends."""
+        try:
+            decoded = decode(exchange)
+        except Malformed:
+            return
+        if decoded is not None:
+            dialogue = self._thread(decoded.items, place)
+            yield TipMoved(dialogue.thread, self._tree.extend(ROOT, decoded.items))
 
     def holds(self, id_: str) -> None:
         """A server has the response `id_` to go on with, and nothing stands before or in it."""

@@ -10,6 +10,8 @@ MARK: Final = "ctxtui_attached"
 KNOWN: Final[dict[str, frozenset[str]]] = {
     MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
     "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "body")),
+    "sent": frozenset(("x", "at", "body", "applied", "asleep", "refused", "released")),
+    "held": frozenset(("x", "at", "until")),
     "answered": frozenset(("x", "at", "status", "headers")),
     "data": frozenset(("x", "at", "base64")),
     "frame": frozenset(("x", "at", "by")),

@@ -1,0 +1,41 @@
+"""What a relay asks before it passes a request on, where somebody wants to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ctxtui.attach.http1 import Head
+from ctxtui.core.canonical import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A request that is whole and has not left: `x` names the exchange, `body` is what it says, unpacked."""
+
+    x: str
+    url: str
+    head: Head
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What becomes of it: it leaves as it is, with another `body`, or is answered with the bytes `answer` and never
+    leaves. `told` goes on record: which edits were applied, which sleep, which were refused and why, who released it.
+    """
+
+    body: bytes | None = None
+    answer: bytes | None = None
+    told: Mapping[str, Json] = field(default_factory=dict)
+
+
+class Gate(Protocol):
+    """Decides about requests. A fault of it lets them pass as they are."""
+
+    def wants(self, head: Head, url: str) -> bool:
+        """Whether the request with this head has to be whole before it leaves. At once: every request waits for it."""
+
+    async def decide(self, waiting: Waiting) -> Verdict:
+        """What becomes of the request."""

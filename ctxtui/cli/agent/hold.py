@@ -1,0 +1,68 @@
+"""`ctxtui hold`: requests that wait at a relay, and what becomes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ctxtui.cli.output import shown, write, write_json
+from ctxtui.core.errors import CtxtuiError, NotFound, Several
+
+
+@click.command("hold")
+@click.argument(
+    "action", type=click.Choice(["list", "on", "off", "release", "apply", "refuse"]), default="list", required=False
+)
+@click.argument("id_", metavar="[ID]", default="", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+def hold(action: str, id_: str, as_json: bool) -> int:
+    """List the requests that wait in a run of `ctxtui exec`, or decide about one: by the beginning of its ID, or the
+    only one.
+
+    `release` lets it leave as its program sent it, `apply` under the edits that are applied by then, `refuse` answers
+    the program 403 and sends nothing. `on` holds every request from now on in all runs, `off` none but those that the
+    run's own rules name. What nobody decides about leaves before its program would give up, as if it had not been held.
+
+    \b
+    Example: ctxtui hold apply
+    """
+    from ctxtui.services.attach.control import ask_all
+    from ctxtui.services.config.paths import attached_dir
+
+    folder = attached_dir()
+    if action in ("release", "apply", "refuse"):
+        done = _decide(list(ask_all(folder, {"do": "list"})), id_)
+        for run, told in ask_all(folder, {"do": action, "id": done}):
+            if told.get("id") == done:
+                write_json({"id": done, "done": action, "run": run}) if as_json else write(f"{done}: {action}")
+                return 0
+        raise NotFound(f"{done} is not held any more")
+    runs = list(ask_all(folder, {"do": action}))
+    if action in ("on", "off") and not runs:
+        raise NotFound("no program runs under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
+    held = [one for _, told in runs for one in told.get("held", [])]
+    if as_json:
+        write_json({"held": held, "runs": {run: {"each": told.get("each")} for run, told in runs}})
+        return 0
+    for one in held:
+        left = f"{one['seconds_left']:.0f} s left"
+        write(shown(f"{one['id']}  {one['model']}  about {one['about_tokens']:,} tokens  {left}  {one['why']}"))
+        write(shown(f"    ctxtui open {one['session']}"))
+    if not held:
+        write("no request is held")
+    return 0
+
+
+def _decide(runs: list[tuple[str, dict[str, Any]]], id_: str) -> str:
+    """The held request that is meant. Raises `NotFound`, `Several`."""
+    ids = [str(one["id"]) for _, told in runs for one in told.get("held", []) if str(one["id"]).startswith(id_)]
+    if not ids:
+        raise NotFound(f"no request {id_} is held" if id_ else "no request is held")
+    if len(ids) > 1:
+        raise _several(ids)
+    return ids[0]
+
+
+def _several(ids: list[str]) -> CtxtuiError:
+    return Several("several requests are held: " + ", ".join(ids), way_out="name one")

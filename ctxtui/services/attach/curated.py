@@ -1,0 +1,164 @@
+"""Requests of another program under the edits that the user applied to its session: block by block, whatever it
+resends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_log import standing
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+
+_TREES: Final = 16
+"""Threads whose trees are kept: a block that was read once is not read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What became of the edits in one request, by their ids: `applied`, `asleep` (their target is not in it) and
+    `refused`, each with the reason."""
+
+    applied: tuple[str, ...] = ()
+    asleep: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def json(self) -> dict[str, Json]:
+        """As it is recorded."""
+        return {"applied": list(self.applied), "asleep": list(self.asleep), "refused": dict(self.refused)}
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """The `body` under the edits, None where the program's own leaves; and what became of each edit."""
+
+    body: bytes | None
+    proof: Proof
+
+
+def curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | None = None) -> Curated:
+    """The request `body` to `url` under `edits`. What its provider would refuse is not sent: the program's own bytes
+    leave, and the proof says why. Never raises."""
+    try:
+        return _curated(url, body, edits, Tree() if tree is None else tree)
+    except CtxtuiError as error:
+        return Curated(None, _refusal(edits, error.message))
+
+
+def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated:
+    # Imported here: most requests are under no edits.
+    from ctxtui.curation.apply.apply import apply
+    from ctxtui.curation.context import Context, lifetimes
+    from ctxtui.curation.legality.request_check import outgoing
+    from ctxtui.curation.provider_rules import rules_for
+    from ctxtui.services.config.package_data import model_table
+    from ctxtui.wire.registry import DIALECTS
+
+    said = value(body)
+    dialect = dialect_of(Exchange(body, url=url), said) if isinstance(said, dict) else ""
+    if dialect not in DIALECTS:
+        return Curated(None, _refusal(edits, "a request in an API whose requests cannot be written again"))
+    request = DIALECTS[dialect].decode_request(body, None)
+    card = model_table().card(request.model)
+    head = tree.extend(ROOT, request.items)
+    context = Context(tree, head, dialect, request.params, lifetimes(request))
+    applied = apply(context, edits, rules_for(dialect, card))
+    asleep = tuple(one.edit.id for one in applied.asleep)
+    held = {one.edit.id: one.why for one in applied.held}
+    done = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held)
+    if not applied.touched and not applied.marks and not applied.refused:
+        return Curated(None, Proof((), asleep, tuple(held.items())))
+    made = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, prefill=card.prefill)
+    # What the client itself gets wrong is its own business, as long as no edit adds to it.
+    before = {one.message for one in _violations(dialect, body, card.prefill)}
+    added = [one for one in made.violations if one.message not in before]
+    if added:
+        return Curated(None, _refusal(edits, f"{request.model} would refuse it: {added[0].message} @ {added[0].path}"))
+    return Curated(made.body, Proof(done, asleep, tuple(held.items())))
+
+
+def _violations(dialect: str, body: bytes, prefill: bool) -> Iterable:  # type: ignore[type-arg]
+    from ctxtui.curation.legality.legality import check
+
+    return check(dialect, body, prefill=prefill)
+
+
+def _refusal(edits: Sequence[Edit], why: str) -> Proof:
+    return Proof(refused=tuple((edit.id, why) for edit in edits))
+
+
+@dataclass(slots=True)
+class AppliedEdits:
+    """The edits that are applied to sessions, as the database has them; it is looked at again when it has changed."""
+
+    database: Path
+    _stamps: tuple[float, ...] = ()
+    _known: dict[tuple[str, str], tuple[Edit, ...]] = field(default_factory=dict)
+
+    def of(self, session: str, thread: str) -> tuple[Edit, ...]:
+        """Those of a thread; none where the session is not stored. Raises `CtxtuiError`."""
+        stamps = self._now()
+        if stamps != self._stamps:
+            self._known.clear()
+            self._stamps = stamps
+        key = (session, thread)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._read(session, thread) if stamps else ()
+        return found
+
+    def known(self, session: str, thread: str) -> tuple[Edit, ...] | None:
+        """The same where nothing has to be read for it; else None."""
+        stamps = self._now()
+        if not stamps:
+            return ()
+        return self._known.get((session, thread)) if stamps == self._stamps else None
+
+    def any(self) -> bool:
+        """Whether there may be any at all."""
+        return bool(self._now())
+
+    def _now(self) -> tuple[float, ...]:
+        found: list[float] = []
+        for end in ("", "-wal"):
+            try:
+                status = os.stat(f"{self.database}{end}")
+            except OSError:
+                if not end:
+                    return ()
+                continue
+            found += [status.st_mtime_ns, status.st_size]
+        return tuple(found)
+
+    def _read(self, session: str, thread: str) -> tuple[Edit, ...]:
+        from ctxtui.store.store import Store
+
+        try:
+            with Store.open(self.database, readonly=True) as store:
+                return standing(store.edits(session, thread)).applied
+        except NotFound:
+            return ()
+
+
+class Curator:
+    """Curates the requests of many threads; each goes on in its own tree."""
+
+    def __init__(self) -> None:
+        self._trees: dict[tuple[str, str], Tree] = {}
+
+    def __call__(self, asked: tuple[str, str, str, bytes, tuple[Edit, ...]]) -> Curated:
+        """Session, thread, URL, body and edits -> the request under them."""
+        session, thread, url, body, edits = asked
+        tree = self._trees.pop((session, thread), None) or Tree()
+        self._trees[session, thread] = tree
+        while len(self._trees) > _TREES:
+            del self._trees[next(iter(self._trees))]
+        return curated(url, body, edits, tree)

@@ -1,0 +1,78 @@
+"""Lets requests of other programs leave under the edits that the user applied to their session."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.http1 import Head
+from ctxtui.attach.recorder import session_of
+from ctxtui.core.edit import Edit
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN
+from ctxtui.services.attach.curated import AppliedEdits, Curated, Proof
+from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.sender import sender_of, side_call
+
+MOST: Final = 20.0
+"""Seconds that a request waits for its edits; then its own bytes leave."""
+
+
+class EditsGate:
+    """Asks the database for the applied edits of a request's session, and a child process for the request under them.
+
+    `session` is that of requests whose client tells none ("": by what a conversation begins with).
+    """
+
+    def __init__(self, database: Path, session: str, clock: Callable[[], float] = time.time) -> None:
+        self._edits = AppliedEdits(database)
+        self._session = session
+        self._child = ChildProcess("ctxtui.services.attach.curated:Curator")
+        self._clock = clock
+
+    def wants(self, head: Head, url: str) -> bool:
+        """Whether edits may be in force for it."""
+        sender = sender_of({name.lower(): text for name, text in head.fields})
+        session = sender.session or self._session
+        if not session:
+            return self._edits.any()
+        known = self._edits.known(session, sender.thread or MAIN)
+        return known is None or bool(known)
+
+    def session_for(self, waiting: Waiting) -> str:
+        """The session of a request whose client tells none."""
+        return self._session or session_of(waiting.url, waiting.body)
+
+    async def decide(self, waiting: Waiting) -> Verdict:
+        """The request under its edits. Raises what goes wrong with reading them."""
+        sender = sender_of({name.lower(): text for name, text in waiting.head.fields})
+        session = sender.session or self.session_for(waiting)
+        thread = sender.thread or MAIN
+        edits = self._edits.known(session, thread)
+        if edits is None:
+            edits = await asyncio.to_thread(self._edits.of, session, thread)
+        path = Exchange(b"", url=waiting.url).path
+        if not edits or not waiting.body or side_call(path, value(waiting.body)):
+            return Verdict()
+        made = await self._curated(session, thread, waiting, edits)
+        return Verdict(body=made.body, told=made.proof.json)
+
+    async def _curated(self, session: str, thread: str, waiting: Waiting, edits: tuple[Edit, ...]) -> Curated:
+        asked = (session, thread, waiting.url, waiting.body, edits)
+        try:
+            async with asyncio.timeout(MOST):
+                found: Curated = await asyncio.to_thread(self._child.ask, asked)
+                return found
+        except (ChildGone, TimeoutError, CtxtuiError) as error:
+            self._child.close()
+            why = f"took longer than {MOST:g} s" if isinstance(error, TimeoutError) else str(error)
+            return Curated(None, Proof(refused=tuple((edit.id, why) for edit in edits)))
+
+    def close(self) -> None:
+        """End the child."""
+        self._child.close()

@@ -1,0 +1,171 @@
+"""Job folders (Pedroceli's: numbered prompts, responses, tool calls and results) and logs of single turns (LLuMa's)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.session import Described, Event, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.chat_messages import more, spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.fields import count, listed, moment, money, obj, word
+from ctxtui.transcripts.kit.rows import JOB
+from ctxtui.transcripts.kit.whole_file import json_reader
+
+NAME: Final = "job folder"
+_FILE: Final = re.compile(r"(\d+)-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
+_ORDER: Final = ("prompt", "response", "tool-calls", "tool-results")
+_INPUT: Final = ("input_tokens", "input", "prompt_tokens")
+_OUTPUT: Final = ("output_tokens", "output", "completion_tokens")
+_CACHED: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a folder's files, or the log of a turn."""
+    first = next(iter(file_head.values(head)), None)
+    if listed(first)[:1] == [JOB]:
+        return 1.0
+    turn = first if isinstance(first, dict) else {}
+    # An API's answer or request has figures like these, too.
+    if turn.keys() & {"messages", "content", "choices", "role", "type", "object", "requests", "events"}:
+        return 0.0
+    return 0.8 if _figures(turn) and (turn.keys() & {"turn", "turn_id"} or name.startswith("turn")) else 0.0
+
+
+def take(value: Json, tree: Tree) -> Iterator[Event]:
+    """The events of a folder's files, or of one turn's log."""
+    yield Described(source=NAME)
+    files = [obj(one) for one in listed(value)[1:]] if isinstance(value, list) else [{"name": "turn", "value": value}]
+    job = _Job(tree, [obj(one.get("value")) for one in files if not _FILE.match(word(one.get("name")))])
+    for found in sorted(files, key=_place):
+        yield from job.file(found)
+    yield from job.end()
+
+
+def _place(found: dict[str, Json]) -> tuple[int, int]:
+    """A file's place among the others: by its number, and with one number a prompt before its response."""
+    named = _FILE.match(word(found.get("name")))
+    return (int(named[1]), _ORDER.index(named[2])) if named else (1 << 62, 0)
+
+
+class _Job:
+    """What the files of a job come to. `turns` are the logs of its turns, in their order: one for each response."""
+
+    def __init__(self, tree: Tree, turns: list[dict[str, Json]]) -> None:
+        self._talk = Dialogue(tree)
+        self._turns = turns
+        self._asked: list[str] = []
+        """Ids of the last response's calls."""
+        self._prompted = False
+
+    def file(self, found: dict[str, Json]) -> Iterator[Event]:
+        """The next file."""
+        named, value = _FILE.match(word(found.get("name"))), found.get("value")
+        if "trouble" in found:
+            yield Skipped(1, f"{word(found.get('name'))}: {word(found.get('trouble'))}")
+        elif named is None:
+            pass  # a turn's log: its figures are its response's
+        elif named[2] == "prompt":
+            # Each prompt is the whole of what the model read then.
+            self._talk.head = 0
+            self._talk.say(spoken("user", word(value)))
+            self._prompted = True
+        elif named[2] == "response":
+            if not self._prompted:
+                yield Skipped(1, f"{word(found.get('name'))}: its prompt is missing")
+            yield self._talk.answer(spoken("assistant", word(value)), self._known())
+            self._prompted, self._asked = False, []
+        elif named[2] == "tool-calls":
+            parts = [_call(one, n) for n, one in enumerate(_objects(value))]
+            self._asked = [word(part["id"]) for part in parts]
+            seen = self._talk.go_on(more("assistant", *parts)) if parts else None
+            if seen is not None:
+                yield seen
+        else:
+            results = [_result(one, n, self._asked) for n, one in enumerate(_objects(value))]
+            self._talk.say(spoken("user", *results) if results else [])
+
+    def _known(self) -> Call:
+        """What the log of the turn says of the next call."""
+        return _call_of(self._turns[self._talk.calls]) if self._talk.calls < len(self._turns) else Call("", "")
+
+    def end(self) -> Iterator[Event]:
+        """Turns of which nothing but figures is there, and how things stand."""
+        for turn in self._turns[self._talk.calls :]:
+            if _figures(turn):
+                yield self._talk.answer([], replace(_call_of(turn), fidelity=Fidelity.TOTALS))
+            else:
+                yield Skipped(1, "a turn's log without tokens")
+        yield self._talk.tip()
+        yield Described(title=self._talk.title)
+
+
+def _figures(turn: dict[str, Json]) -> dict[str, Json]:
+    """The tokens of a turn: beside its other members, or in ``usage``; empty where there are none."""
+    for found in (obj(turn.get("usage")), obj(turn.get("token_usage")), turn):
+        if found.keys() & set(_INPUT) and found.keys() & set(_OUTPUT):
+            return found
+    return {}
+
+
+def _call_of(turn: dict[str, Json]) -> Call:
+    found = _figures(turn)
+    usage = None
+    if found:
+        whole = next((count(found[key]) for key in _INPUT if key in found), 0)
+        read, written = (count(found.get(key)) for key in _CACHED)
+        # The total, by their document; where the cache alone is more, it is the provider's own count beside it.
+        fresh = whole - read - written if whole >= read + written else whole
+        output = next((count(found[key]) for key in _OUTPUT if key in found), 0)
+        usage = Usage(
+            fresh=fresh,
+            cache_read=read,
+            write_5m=written,
+            output=output,
+            has_cache=bool(found.keys() & set(_CACHED)),
+            cost=money(turn.get("cost_usd")),
+        )
+    when = next((moment(turn[key]) for key in ("timestamp", "time") if key in turn), None)
+    return Call("", "", provider=word(turn.get("provider")), model=word(turn.get("model")), ended=when, usage=usage)
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    """The entries of a file of calls or results: a list, or the list that an object holds."""
+    inner = next((found for found in obj(value).values() if isinstance(found, list)), None)
+    rows = value if isinstance(value, list) else inner if inner is not None else [value]
+    return [obj(one) for one in rows if isinstance(one, dict)]
+
+
+def _call(one: dict[str, Json], number: int) -> dict[str, Json]:
+    function = obj(one.get("function"))
+    name = word(one.get("name")) or word(one.get("tool")) or word(one.get("tool_name")) or word(function.get("name"))
+    keys = ("input", "args", "arguments", "parameters", "params")
+    given = next((one[key] for key in keys if key in one), function.get("arguments", {}))
+    id_ = word(one.get("id")) or word(one.get("call_id")) or f"call_{number}"
+    return {
+        "type": "tool_use",
+        "id": id_,
+        "name": name,
+        "input": given if isinstance(given, dict) else {"value": given},
+    }
+
+
+def _result(one: dict[str, Json], number: int, asked: list[str]) -> dict[str, Json]:
+    id_ = next((word(one[key]) for key in ("id", "call_id", "tool_call_id", "tool_use_id") if key in one), "")
+    id_ = id_ or (asked[number] if number < len(asked) else f"call_{number}")
+    keys = ("text", "output", "content", "result", "stdout", "error")
+    said = next((one[key] for key in keys if one.get(key) not in (None, "")), "")
+    text = said if isinstance(said, str) else text_of(said)
+    wrong = bool(one.get("error")) and "output" not in one
+    failed = wrong or bool(one.get("is_error")) or one.get("success") is False
+    return {"type": "tool_result", "tool_use_id": id_, "content": text, **({"is_error": True} if failed else {})}
+
+
+reader = json_reader(take)

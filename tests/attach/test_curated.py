@@ -1,0 +1,190 @@
+"""Edits that the user applied to a session hold for every later request of its program; nothing else is changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ctxtui
+from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.recorder import Recorder, Run
+from ctxtui.attach.relay import Relay
+from ctxtui.attach.upstream import Upstream
+from ctxtui.core.call import EDITS
+from ctxtui.core.edit import Edit, Target
+from ctxtui.core.session import MAIN
+from ctxtui.offline import Provider, Server
+from ctxtui.offline.http.hosting import serving
+from ctxtui.services.attach.curated import curated
+from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.editing.overlay import SessionEdits
+from ctxtui.services.recordings.open import load
+from tests.attach.raw import raw_provider, relayed, talk
+
+URL = "https://api.anthropic.com/v1/messages"
+TOOL = {"name": "read", "description": "Reads.", "input_schema": {"type": "object", "properties": {}}}
+STALE = "old contents of a file, " * 20
+
+
+def request(*more: dict[str, Any], spaced: bool = False) -> bytes:
+    """What a client sends that resends everything, in a spelling of its own."""
+    messages = [
+        {"role": "user", "content": "read it"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": STALE}]},
+        *more,
+    ]
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 300, "tools": [TOOL], "messages": messages}
+    return json.dumps(body, separators=(", ", " : ") if spaced else (",", ":")).encode()
+
+
+LATER = (
+    {"role": "assistant", "content": "It says nothing new."},
+    {"role": "user", "content": "go on, über alles"},
+)
+
+
+def edit_of(kind: str, **payload: Any) -> Edit:
+    from ctxtui.core.edit import make
+    from ctxtui.wire.registry import DIALECTS
+
+    items = DIALECTS["anthropic"].decode_request(request(*LATER), None).items
+    (item,) = [one for one in items if STALE.encode() in one.block.body]
+    return make(kind, [Target(item.block.digest)], payload, id="e1")
+
+
+@pytest.mark.parametrize("spaced", [False, True])
+def test_nothing_but_the_edit_is_changed(spaced: bool) -> None:
+    raw = request(*LATER, spaced=spaced)
+    made = curated(URL, raw, [edit_of("replace", text="gone")])
+    assert made.proof.applied == ("e1",) and made.body is not None
+    assert made.body == raw.replace(json.dumps(STALE).encode(), b'"gone"')
+
+
+def test_an_edit_sleeps_where_its_block_is_not_and_is_refused_where_the_provider_would_refuse() -> None:
+    other = json.dumps({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hoi"}]}).encode()
+    found = curated(URL, other, [edit_of("drop")])
+    assert (found.body, found.proof.asleep) == (None, ("e1",))
+    assert (
+        "cannot be written again" in dict(curated("https://x/v1/embed", other, [edit_of("drop")]).proof.refused)["e1"]
+    )
+    broken = curated(URL, b'{"messages": 3', [edit_of("drop")])
+    assert broken.body is None and broken.proof.refused
+
+
+def test_a_dropped_result_takes_its_call_along_so_that_the_request_stays_legal() -> None:
+    made = curated(URL, request(*LATER), [edit_of("drop")])
+    assert made.body is not None and STALE.encode() not in made.body
+    said = json.loads(made.body)["messages"]
+    assert not any("tool_use" in json.dumps(one) for one in said) and said[-1]["content"] == "go on, über alles"
+
+
+def stored(folder: Path, session: str) -> SessionEdits:
+    """The edits of a session that was recorded once."""
+    return SessionEdits(load(folder / f"{session}.jsonl"), Settings(data_dir=str(folder)))
+
+
+@asynccontextmanager
+async def attached(tmp_path: Path, url: str) -> AsyncIterator[tuple[Relay, Recorder]]:
+    gate = EditsGate(tmp_path / "ctxtui.db", "s")
+    recorder = Recorder(Run(tmp_path, "r", "s"))
+    relay = Relay([Upstream("anthropic", url)], recorder.put, recorder.next_name, gate=gate)
+    await relay.start()
+    try:
+        yield relay, recorder
+    finally:
+        await relay.close()
+        gate.close()
+        await asyncio.to_thread(recorder.close)
+
+
+async def asked(relay: Relay, body: bytes) -> bytes:
+    head = "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n"
+    raw = head.encode() + b"content-type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(
+        body
+    )
+    return await talk(relay.port, raw + body)
+
+
+async def test_edits_stand_until_they_are_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CTXTUI_DB", raising=False)
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
+    async with serving(Server(Provider())) as provider, attached(tmp_path, provider.url) as (relay, recorder):
+        seen = provider.server.seen
+        first = request()
+        assert (await asked(relay, first)).startswith(b"HTTP/1.1 200")
+        await asyncio.to_thread(recorder.flush)
+        edits = stored(tmp_path, "s")
+        overlay = edits.of(MAIN)
+        stale = edit_of("drop")
+        overlay.stage("drop", stale.targets)
+        overlay.apply()
+        await asyncio.to_thread(edits.save)
+        for more in (LATER, (*LATER, {"role": "assistant", "content": "So."}, {"role": "user", "content": "And?"})):
+            assert (await asked(relay, request(*more))).startswith(b"HTTP/1.1 200")
+            assert STALE.encode() not in seen[-1].body and b"go on" in seen[-1].body
+        overlay.undo()
+        await asyncio.to_thread(edits.save)
+        assert (await asked(relay, request(*LATER))).startswith(b"HTTP/1.1 200")
+        assert seen[-1].body == request(*LATER) and seen[0].body == first
+        # A thread that no edit is about, and a count, leave as they are.
+        await asyncio.to_thread(recorder.flush)
+        told = ctxtui.edits("s")
+        assert told.applied == [] and told.apply(request()) == request()
+        overlay.redo()
+        await asyncio.to_thread(edits.save)
+        told = ctxtui.edits("s")
+        assert [one["kind"] for one in told.applied] == ["drop"]
+        under = told.apply(json.loads(request(*LATER)))
+        assert STALE not in json.dumps(under) and told.proof.applied
+        ran = subprocess.run(
+            [sys.executable, "-m", "ctxtui", "edits", str(tmp_path / "s.jsonl"), "--json"],
+            capture_output=True, text=True, timeout=100, check=True, env={**os.environ, "CTXTUI_HOME": str(tmp_path)},
+        )  # fmt: skip
+        (thread,) = json.loads(ran.stdout)["threads"]
+        assert thread["applied"] == told.applied and [one["call"] for one in thread["calls"]] == [2, 3]
+    calls = load(tmp_path / "s.jsonl").session.thread_calls(MAIN)
+    assert [call.sent_head == call.raw_head for call in calls] == [True, False, False, True]
+    assert calls[1].extra[EDITS]["applied"] and calls[3].extra.get(EDITS) is None
+
+
+async def test_where_no_edit_is_in_force_the_body_is_not_even_waited_for(tmp_path: Path) -> None:
+    async with raw_provider() as provider:
+        gate = EditsGate(tmp_path / "none.db", "s")
+        async with relayed(provider.port, tmp_path, gate=gate) as (relay, _):
+            provider.replies = [[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]]
+            reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
+            writer.write(b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nhal")
+            async with asyncio.timeout(20):
+                while not provider.connections:
+                    await asyncio.sleep(0.01)
+            writer.write(b"f")
+            assert (await asyncio.wait_for(reader.readuntil(b"ok"), 20)).endswith(b"ok")
+            writer.close()
+
+
+async def test_a_gate_that_breaks_lets_requests_pass_as_they_are(tmp_path: Path) -> None:
+    class Broken:
+        def wants(self, head: object, url: str) -> bool:
+            return True
+
+        async def decide(self, waiting: Waiting) -> Verdict:
+            raise RuntimeError("broken")
+
+    async with raw_provider() as provider, relayed(provider.port, tmp_path, gate=Broken()) as (relay, recorder):
+        provider.replies = [[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]]
+        body = b"POST /v1/messages HTTP/1.1\r\nHost: %b\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n\r\n"
+        assert (await talk(relay.port, body % b"localhost", end=b"ok")).endswith(b"ok")
+        assert provider.seen == [body % f"127.0.0.1:{provider.port}".encode()]
+        assert await asyncio.to_thread(recorder.flush)
+    assert "RuntimeError: broken" in (tmp_path / "s.jsonl").read_text()

@@ -1,0 +1,160 @@
+"""Requests that are held wait for the user, leave as was decided, and in any case before their program gives up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from ctxtui.attach.recorder import Recorder, Run
+from ctxtui.attach.relay import Relay
+from ctxtui.attach.upstream import Upstream
+from ctxtui.services.attach.control import Control, ask_all
+from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.attach.holding import APPLY, REFUSE, RELEASE, HoldGate, HoldRules
+from ctxtui.services.recordings.open import load
+from tests.attach.raw import RawProvider, raw_provider
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def request(text: str = "hoi", more: bytes = b"", **members: object) -> bytes:
+    asked = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": text}], **members}
+    body = json.dumps(asked).encode()
+    head = b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n" + more + b"Content-Length: %d\r\n\r\n" % len(body)
+    return head + body
+
+
+@asynccontextmanager
+async def held(folder: Path, rules: HoldRules) -> AsyncIterator[tuple[RawProvider, Relay, HoldGate, Recorder]]:
+    async with raw_provider() as provider:
+        recorder = Recorder(Run(folder, "r", "s"))
+        gate = HoldGate(EditsGate(folder / "ctxtui.db", "s"), rules, recorder.put)
+        relay = Relay([Upstream("x", f"http://127.0.0.1:{provider.port}")], recorder.put, recorder.next_name, gate=gate)
+        await relay.start()
+        try:
+            yield provider, relay, gate, recorder
+        finally:
+            await relay.close()
+            gate.close()
+            await asyncio.to_thread(recorder.close)
+
+
+async def begun(relay: Relay, raw: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
+    writer.write(raw)
+    return reader, writer
+
+
+async def until(gate: HoldGate, count: int = 1) -> None:
+    async with asyncio.timeout(30):
+        while len(gate.held) != count:
+            await asyncio.sleep(0.01)
+
+
+async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    got = await asyncio.wait_for(reader.readuntil(b"}"), 30)
+    writer.close()
+    return got
+
+
+@pytest.mark.parametrize("how", [RELEASE, APPLY])
+async def test_nothing_leaves_before_it_is_released(tmp_path: Path, how: str) -> None:
+    async with held(tmp_path, HoldRules(each=True)) as (provider, relay, gate, recorder):
+        provider.replies = [[OK]]
+        line = await begun(relay, request())
+        await until(gate)
+        assert not provider.seen
+        (waits,) = gate.answer({"do": "list"})["held"]
+        assert waits["why"] == "each request is held" and waits["session"] == "s" and 100 < waits["seconds_left"] <= 120
+        assert await asyncio.to_thread(recorder.flush)
+        # The session has it as the next call while it waits.
+        session = load(tmp_path / "s.jsonl").session
+        assert session.happenings[0].kind == "held" and session.threads["main"].tip
+        gate.answer({"do": how, "id": waits["id"]})
+        assert (await answer(*line)) == OK
+        host = f"127.0.0.1:{provider.port}".encode()
+        assert provider.seen == [request().replace(b"localhost", host)] and not gate.held
+        assert await asyncio.to_thread(recorder.flush)
+    assert f'"released":"{how}"' in (tmp_path / "s.jsonl").read_text()
+
+
+async def test_refused_it_never_leaves_and_the_program_is_told(tmp_path: Path) -> None:
+    async with held(tmp_path, HoldRules(each=True)) as (provider, relay, gate, _):
+        line = await begun(relay, request())
+        await until(gate)
+        gate.release("", REFUSE)
+        assert (await answer(*line)).startswith(b"HTTP/1.1 403 ") and not provider.seen
+
+
+async def test_nobody_decides_and_it_leaves_before_its_program_gives_up(tmp_path: Path) -> None:
+    async with held(tmp_path, HoldRules(each=True)) as (provider, relay, _, recorder):
+        provider.replies = [[OK]]
+        line = await begun(relay, request(more=b"X-Stainless-Timeout: 15.2\r\n"))
+        assert (await answer(*line)) == OK and len(provider.seen) == 1
+        assert await asyncio.to_thread(recorder.flush)
+    assert '"released":"time is up"' in (tmp_path / "s.jsonl").read_text()
+
+
+async def test_side_calls_pass_and_rules_choose(tmp_path: Path) -> None:
+    rules = HoldRules(tokens=1000, pattern=re.compile(b"sec.et"))
+    async with held(tmp_path, rules) as (provider, relay, gate, _):
+        provider.replies = [[OK]] * 3
+        title = {
+            "tools": [],
+            "output_config": {"format": {"type": "json_schema", "schema": {"properties": {"title": {}}}}},
+        }
+        for raw in (
+            request(),
+            request("x" * 9000, **title),
+            request().replace(b"/v1/messages", b"/v1/messages/count_tokens"),
+        ):
+            assert (await answer(*await begun(relay, raw))) == OK
+        lines = [await begun(relay, request("x" * 9000)), await begun(relay, request("a secret"))]
+        await until(gate, 2)
+        whys = {one.why for one in gate.held.values()}
+        assert {why.partition(" tokens")[0].rstrip("0123456789,") for why in whys} == {"about ", "sec.et stands in it"}
+        provider.replies = [[OK]] * 2
+        for one in list(gate.held):
+            gate.release(one, RELEASE)
+        for line in lines:
+            assert (await answer(*line)) == OK
+
+
+async def test_a_program_that_goes_away_ends_its_request(tmp_path: Path) -> None:
+    async with held(tmp_path, HoldRules(each=True)) as (provider, relay, gate, _):
+        _, writer = await begun(relay, request())
+        await until(gate)
+        writer.transport.abort()
+        await until(gate, 0)
+        assert not provider.seen
+
+
+async def test_who_does_not_know_the_word_decides_nothing(tmp_path: Path) -> None:
+    asked: list[object] = []
+
+    def answered(told: dict[str, object]) -> dict[str, object]:
+        asked.append(told["do"])
+        return {"held": []}
+
+    control = Control(tmp_path, "r", answered)
+    await control.start()
+    file = tmp_path / "r.control"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert await asyncio.to_thread(lambda: list(ask_all(tmp_path, {"do": "list"}))) == [("r", {"held": []})]
+    told = json.loads(file.read_text())
+    for line in (b'{"do": "off", "word": "x"}\n', b"GET / HTTP/1.1\r\n\r\n", b"[]\n"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", told["port"])
+        writer.write(line)
+        assert await asyncio.wait_for(reader.read(), 30) == b""
+        writer.close()
+    assert asked == ["list"]
+    await control.close()
+    assert not file.exists()
+    file.write_text(json.dumps(told))
+    assert list(ask_all(tmp_path, {"do": "list"})) == [] and not file.exists()

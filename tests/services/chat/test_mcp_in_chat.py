@@ -1,0 +1,95 @@
+"""A chat whose MCP server crashes, hangs or brings an image goes on; an interrupt reaches the server."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ctxtui.agent import events as ev
+from ctxtui.agent import progress as mo
+from ctxtui.services.mcp.connection import ServerConnection, ServerState
+from tests.services.chatting import Chat, Served, answer, chat, provider, text, use
+from tests.services.mcp.small_server import png
+
+SMALL = Path(__file__).parent.parent / "mcp" / "small_server.py"
+
+
+@asynccontextmanager
+async def chatting(
+    tmp_path: Path, script: list[Any], **more: Any
+) -> AsyncIterator[tuple[Chat, Served, ServerConnection]]:
+    """A chat with the small server, all of whose tools may run."""
+    one = f"small = {{command = {json.dumps(sys.executable)}, args = [{json.dumps(str(SMALL))}], timeout = 60}}"
+    async with provider(script) as server, chat(server, tmp_path, mcp=f"{{{one}}}", **more) as made:
+        host = made.host
+        assert host.runner is not None and host.tools is not None
+        names = frozenset(name for name in host.tool_names if name.startswith("mcp__"))
+        assert names
+        host.runner.state = replace(host.runner.state, allowed=names)
+        yield made, server, host.tools.servers.of("small")
+
+
+def results(server: Served, request: int) -> list[Any]:
+    """The results in the last message of a request."""
+    return list(json.loads(server.bodies[request])["messages"][-1]["content"])
+
+
+async def test_an_image_is_sent_as_an_image(tmp_path: Path) -> None:
+    script = [answer("m1", use("t1", "mcp__small__picture")), answer("m2", text("black"))]
+    async with chatting(tmp_path, script, mcp_images="on") as (made, server, _):
+        await made.say("look")
+        (told,) = results(server, 1)
+        words, image = told["content"]
+        assert words["text"].startswith("a picture:\n[image 1: image/png, 3 x 2, ")
+        data = base64.b64encode(png(3)).decode()
+        assert image == {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+async def test_an_image_is_left_out_where_nobody_knows_whether_the_model_sees(tmp_path: Path) -> None:
+    script = [answer("m1", use("t1", "mcp__small__picture")), answer("m2", text("what?"))]
+    async with chatting(tmp_path, script) as (made, server, _):  # the server is on this machine
+        await made.say("look")
+        (told,) = results(server, 1)
+        assert isinstance(told["content"], str) and "whether this model sees is not known" in told["content"]
+
+
+async def test_a_server_that_crashes_does_not_take_the_chat_down(tmp_path: Path) -> None:
+    script = [
+        answer("m1", use("t1", "mcp__small__die")),
+        answer("m2", text("it died")),
+        answer("m3", use("t3", "mcp__small__add", a=2, b=2)),
+        answer("m4", text("four")),
+    ]
+    async with chatting(tmp_path, script) as (made, server, one):
+        await made.say("go")
+        (died,) = results(server, 1)
+        assert died["is_error"] and died["content"] == "the MCP server small ended: dying"
+        assert one.state == ServerState.FAILED and not made.host.runner.state.running
+        await made.say("add then")
+        assert results(server, 3)[0]["content"] == "4" and one.state == ServerState.READY, "it is started again"
+
+
+async def test_an_interrupt_reaches_a_server_that_hangs_and_the_chat_goes_on(tmp_path: Path) -> None:
+    script = [
+        answer("m1", use("t1", "mcp__small__hang", seconds=600)),
+        answer("m2", use("t2", "mcp__small__add", a=2, b=2)),
+        answer("m3", text("four")),
+    ]
+    async with chatting(tmp_path, script) as (made, server, one):
+        made.host.feed(ev.UserSaid("go"))
+        await made.until(lambda: bool(made.moments(mo.ToolBegan)))
+        await made.until(lambda: "hanging" in one.log_text())
+        made.host.feed(ev.Interrupted())
+        await made.rest()
+        async with asyncio.timeout(30):
+            while "cancelled" not in one.log_text():
+                await asyncio.sleep(0.02)
+        await made.say("add then")
+        assert results(server, 2)[0]["content"] == "4" and one.state == ServerState.READY

@@ -1,0 +1,44 @@
+"""The log of a thread's edits while another program writes to it, too."""
+
+from __future__ import annotations
+
+from ctxtui.core.edit import Target
+from ctxtui.services.editing.overlay import ThreadEdits
+
+
+def target(digest: str) -> list[Target]:
+    return [Target(digest)]
+
+
+def test_entries_of_another_program_come_in_before_what_is_not_saved_yet() -> None:
+    stored: list[object] = []
+
+    class Store:
+        def add_edits(self, session: str, edits: list[object], *, thread: str, branch: str) -> int:
+            stored.extend(edits)
+            return len(edits)
+
+    mine, theirs = ThreadEdits(), ThreadEdits()
+    first = mine.stage("drop", target("aa"))
+    mine.save(Store(), lambda store: "s")  # type: ignore[arg-type]
+    second = mine.stage("drop", target("bb"))
+    other = theirs.stage("pin", target("cc"), author="agent")
+    version = mine.version
+    assert mine.take([first, other]) == [other] and mine.version > version
+    assert list(mine.log) == [first, other, second] and mine.unsaved
+    assert mine.take([first, other]) == []
+    mine.save(Store(), lambda store: "s")  # type: ignore[arg-type]
+    assert stored == [first, second] and not mine.unsaved, "what is theirs is not written again"
+    assert mine.is_earlier([other]) and not mine.is_earlier([first])
+
+
+def test_what_another_program_applied_or_took_back_counts() -> None:
+    mine = ThreadEdits()
+    mine.stage("drop", target("aa"))
+    theirs = ThreadEdits(mine.log)
+    theirs.apply()
+    mine.take(theirs.log)
+    assert [edit.kind for edit in mine.applied] == ["drop"] and not mine.staged
+    theirs.revert([mine.applied[0].id])
+    mine.take(theirs.log)
+    assert not mine.in_force

@@ -1,0 +1,52 @@
+"""Figures of sessions that only the database holds are worked out once for each state of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Described, Session
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.workers import summary_worker
+from ctxtui.services.workers.summary_worker import from_store
+from ctxtui.store.rows import SourceInfo
+from ctxtui.store.store import Store
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+from tests.cases.sessions import Story, use
+from tests.cli.conftest import home
+
+__all__ = ["home"]
+
+
+def kept(session: Session) -> SessionSummary:
+    """The session as Home lists it, once the database holds it."""
+    with Store.open(database()) as store:
+        store.import_session(session, SourceInfo(format="ctxtui"))
+    shelf = SessionLibrary(Settings(), Path.cwd())
+    (one,) = [one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES]
+    return one
+
+
+def test_they_are_read_once_and_again_when_a_call_was_added(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story().user("go").call(use("1", "mcp__git__log")).results(("1", "found"))
+    story.session.fold([Described(id="chat-1", source="ctxtui", client="ctxtui chat")])
+    first = from_store(kept(story.session), Settings())
+    assert [tool.name for tool in first.tools] == ["log"] and first.calls == 1
+
+    def unread(*of: object) -> object:
+        raise CtxtuiError("it is read again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(summary_worker, "open_named", unread)
+        assert from_store(kept(story.session), Settings()) == first
+        with Store.open(database()) as store:
+            store.rename("chat-1", "my title")
+        assert from_store(kept(story.session), Settings()).title == "my title"
+        story.call("done")
+        with pytest.raises(CtxtuiError, match="it is read again"):
+            from_store(kept(story.session), Settings())
+    assert from_store(kept(story.session), Settings()).calls == 2

@@ -1,0 +1,124 @@
+"""Job folders as Pedroceli's page lists them, and LLuMa's logs of turns, whoever wrote them, open as sessions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Fidelity
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN, Session
+from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.open import load
+from tests.transcripts.reading import as_bytes
+
+TURN = {
+    "turn_id": "turn_000006",
+    "timestamp": "2025-11-01T18:15:22",
+    "input_tokens": 24_479,
+    "output_tokens": 595,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 3_800,
+    "button_count": 23,
+}
+
+
+def job() -> list[Any]:
+    """The stream that the edge makes of a folder."""
+    files = {
+        "001-prompt.txt": "Add a flag --json to cmd/list.go",
+        "002-response.txt": "I look at the file first.",
+        "003-tool-calls.json": [{"tool": "read_file", "args": {"path": "cmd/list.go"}}],
+        "004-tool-results.json": [{"success": True, "output": "package cmd"}],
+        "005-prompt.txt": "Add a flag --json to cmd/list.go\nread_file: package cmd",
+        "006-response.txt": "Done.",
+        "007-tool-calls.json": {"tool_calls": [{"name": "run_tests", "arguments": {}}, {"name": "commit"}]},
+        "008-tool-results.json": [
+            {"name": "run_tests", "success": False, "error": "exit 1"},
+            {"result": {"sha": "a1"}},
+        ],
+    }
+    return ["files of a job folder", *({"name": name, "value": value} for name, value in files.items())]
+
+
+def put(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for one in job()[1:]:
+        value = one["value"]
+        text = value if isinstance(value, str) else json.dumps(value, indent=2)
+        (folder / one["name"]).write_text(text, encoding="utf-8")
+
+
+def words(session: Session, head: int) -> list[str]:
+    blocks = [item.block for item in session.tree.items(head) if item.block.kind != "header"]
+    return [read(one).text or read(one).name for one in blocks]
+
+
+def test_a_folder_that_another_program_wrote(tmp_path: Path) -> None:
+    put(tmp_path / "job-123")
+    session = load(tmp_path / "job-123").session
+    assert session.about.source == "job folder" and session.about.title == "Add a flag --json to cmd/list.go"
+    first, second = session.thread_calls()
+    assert words(session, first.sent_head) == ["Add a flag --json to cmd/list.go"]
+    assert words(session, first.response_head)[1:] == ["I look at the file first.", "read_file"]
+    assert words(session, second.sent_head) == ["Add a flag --json to cmd/list.go\nread_file: package cmd"]
+    assert second.fidelity == Fidelity.TRANSCRIPT and second.usage is None
+    tip = words(session, session.threads[MAIN].tip)
+    assert tip[-5:] == ["Done.", "run_tests", "commit", "exit 1", '{"sha":"a1"}']
+    last = session.tree.items(session.threads[MAIN].tip)[-2:]
+    assert [item.block.value().get("tool_use_id") for item in last] == ["call_0", "call_1"]
+    assert last[0].block.value().get("is_error") and not last[1].block.value().get("is_error")
+    assert recordings_in(tmp_path) == [tmp_path / "job-123"], "a folder is one recording"
+
+
+def test_one_number_for_a_whole_round_is_understood(tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    for name, text in (
+        ("001-tool-results.json", '[{"id": "t", "text": "found"}]'),
+        ("001-tool-calls.json", '[{"id": "t", "name": "find", "input": {"for": "x"}}]'),
+        ("001-response.txt", "looking"),
+        ("001-prompt.txt", "find x"),
+        ("010-prompt.txt", "find x\nfound"),
+        ("010-response.txt", "there"),
+    ):
+        (folder / name).write_text(text)
+    session = load(folder).session
+    assert [words(session, call.response_head)[-1] for call in session.thread_calls()] == ["find", "there"]
+    assert words(session, session.thread_calls()[0].sent_head) == ["find x"]
+
+
+def test_turns_give_their_calls_figures(tmp_path: Path) -> None:
+    put(tmp_path / "job")
+    (tmp_path / "job" / "logs").mkdir()
+    for number, output in ((1, 595), (2, 11)):
+        turn = {**TURN, "turn_id": f"turn_{number:06}", "output_tokens": output}
+        (tmp_path / "job" / "logs" / f"turn_{number:06}.json").write_text(json.dumps(turn))
+    calls = load(tmp_path / "job").session.thread_calls()
+    usages = [call.usage for call in calls]
+    assert [(u.input, u.cache_read, u.output) for u in usages if u] == [(24_479, 3_800, 595), (24_479, 3_800, 11)]
+    # The logs alone: counts, and nothing of the context.
+    counted = load(tmp_path / "job" / "logs").session.thread_calls()
+    assert [(c.usage.input, c.fidelity) for c in counted if c.usage] == [(24_479, Fidelity.TOTALS)] * 2
+    one = load(tmp_path / "job" / "logs" / "turn_000001.json").session.thread_calls()
+    assert len(one) == 1 and one[0].ended is not None
+
+
+def test_what_is_damaged_or_missing_is_said(tmp_path: Path) -> None:
+    put(tmp_path / "job")
+    (tmp_path / "job" / "003-tool-calls.json").write_text("[{")
+    (tmp_path / "job" / "001-prompt.txt").unlink()
+    session = load(tmp_path / "job").session
+    assert len(session.calls) == 2
+    assert [one.reason.split(":")[0] for one in session.skipped] == ["002-response.txt", "003-tool-calls.json"]
+
+
+def test_a_list_of_nothing_is_no_session(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(as_bytes(job()[:1]))
+    with pytest.raises(CtxtuiError, match="a job folder without any prompt or response"):
+        load(path)
