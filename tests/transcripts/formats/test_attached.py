@@ -92,6 +92,15 @@ def test_other_requests_and_the_clients_own_probes() -> None:
     assert not read(dump(told), NAME).happenings
 
 
+def test_the_title_is_what_a_person_said_first() -> None:
+    told = lines()
+    parts = [{"type": "text", "text": "<system-reminder>\nToday is a day.\n</system-reminder>"}]
+    parts += [{"type": "text", "text": "mend the bug"}]
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": parts}]}
+    told[1]["asked"]["body"] = {"text": json.dumps(body)}
+    assert read(dump(told), NAME).about.title == "mend the bug"
+
+
 def test_it_is_known_by_its_first_line() -> None:
     for cut in (30, 60, 4000):
         form = detect(dump(lines())[:cut], "x")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -17,6 +20,11 @@ from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire.grammars import split_item
+
+_OWN: Final = re.compile(
+    r"\s*(?:<(?:system-reminder|environment_context|user_instructions|permissions)|# AGENTS\.md)", re.IGNORECASE
+)
+"""How a text begins that a client says for itself in a person's place."""
 
 
 @dataclass(slots=True)
@@ -111,8 +119,8 @@ class Conversations:
             yield dialogue.tip()
 
     def _thread(self, items: Sequence[Item], place: Place | None) -> Dialogue:
-        said = (i for i in items if i.place.section == "messages" and i.block.kind != HEADER)
-        asked = next((i for i in said if i.place.role == "user"), None)
+        said = [i for i in items if i.place.section == "messages" and i.block.kind != HEADER and i.place.role == "user"]
+        asked = next(iter(said), None)
         first = asked.block.digest if asked else ""
         key = f"thread {place.thread}" if place is not None else first
         if key in self._threads:
@@ -124,7 +132,8 @@ class Conversations:
             name = name or self._new_name()
             dialogue = self._threads[key] = Dialogue(self._tree, name, self._ids)
             # Only to learn the title; the head is set by each call.
-            dialogue.say([asked] if asked else [])
+            spoken = next((i for i in said if not _OWN.match(read(i.block).text)), asked)
+            dialogue.say([spoken] if spoken else [])
         self._begun[key] = first
         return self._threads[key]
 
