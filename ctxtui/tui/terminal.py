@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import termios
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from contextlib import suppress
@@ -67,8 +68,17 @@ class PasteParser(XTermParser):
 class TerminalDriver(LinuxDriver):
     """Textual's driver with another parser, and larger reads."""
 
+    def _sigcont_application(self, *signal: object) -> None:
+        """The program goes on. A terminal that goes away says that, too, behind its SIGHUP: there is nothing then to
+        begin anew on, and what would read and write there would never end."""
+        try:
+            termios.tcgetattr(self.fileno)
+        except termios.error:
+            return
+        super()._sigcont_application(*signal)
+
     def run_input_thread(self) -> None:
-        """Read until the screen ends."""
+        """Read until the screen ends, or the terminal is gone."""
         parser = PasteParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         # Not the quickest selector: it takes any terminal, pipe or file.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 from collections.abc import Sequence
 from itertools import pairwise
 from threading import Event, Thread
@@ -72,3 +73,17 @@ def test_a_terminal_that_is_gone_is_read_no_more() -> None:
     assert not thread.is_alive(), "it read on"
     assert [event.key for event in seen if isinstance(event, events.Key)] == ["a"]
     os.close(reading)
+
+
+def test_a_terminal_that_goes_away_begins_nothing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    outer, inner = pty.openpty()
+    driver = object.__new__(TerminalDriver)
+    driver.fileno, driver._auto_restart = inner, True
+    begun: list[bool] = []
+    monkeypatch.setattr(TerminalDriver, "resume_application_mode", lambda self: begun.append(True))
+    driver._sigcont_application()
+    assert begun == [True], "it was stopped, and its terminal is there"
+    os.close(outer)
+    driver._sigcont_application()
+    assert begun == [True]
+    os.close(inner)
