@@ -52,6 +52,13 @@ _RULE = (
 )
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page.")
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option(
+    "--agree", type=click.IntRange(min=1), metavar="N", help="Send N calls again under --policy and --model; see agree."
+)
+@click.option("--budget-usd", type=click.FloatRange(min=0), metavar="X", help="With --agree: what it may cost at most.")
+@click.option(
+    "--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="With --agree: without each of K blocks."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def lab(
@@ -64,9 +71,14 @@ def lab(
     solve: bool,
     html: Path | None,
     force: bool,
+    agree: int | None,
+    budget_usd: float | None,
+    leave_out: int,
     as_json: bool,
 ) -> int:
     """Try variants on recordings."""
+    if agree is not None:
+        return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
     from ctxtui.services.lab.solve import solved
     from ctxtui.services.lab.variants import variants
     from ctxtui.services.recordings.folder_scan import expanded
@@ -101,6 +113,37 @@ def lab(
     for name, trouble in failed:
         note(f"{name}: {trouble}")
     return code_for(failed[0][1]).number if failed else 0
+
+
+def _agree(
+    context: click.Context,
+    names: tuple[str, ...],
+    policies: tuple[str, ...],
+    models: tuple[str, ...],
+    calls: int,
+    budget_usd: float | None,
+    leave_out: int,
+    *,
+    as_json: bool,
+) -> int:
+    """What `ctxtui agree` does, which needs a model."""
+    from ctxtui.cli.agent.agree import agree
+
+    if len(names) != 1 or budget_usd is None:
+        raise click.UsageError("--agree asks a model about one recording, and needs --budget-usd", context)
+    context.invoke(
+        agree,
+        name=names[0],
+        calls=calls,
+        budget_usd=budget_usd,
+        policies=policies,
+        models=models,
+        leave_out=leave_out,
+        base_url="",
+        thread="",
+        as_json=as_json,
+    )
+    return 0
 
 
 def _tried(name: str, tried: list[Variant], settings: Settings) -> SessionLab:

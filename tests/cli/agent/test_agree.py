@@ -69,3 +69,13 @@ def test_a_transcript_without_prompt_and_tools_says_why_not(ctxtui: Run, tmp_pat
     path.write_bytes(generate(20, 3))
     ran = ctxtui("agree", path, "--budget-usd", "1")
     assert ran.code != 0 and "lacks system prompt and tools" in ran.err and "Traceback" not in ran.err
+
+
+def test_the_lab_asks_the_same(
+    ctxtui: Run, recording: Path, server: tuple[Server, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server[1])
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    ran = ctxtui("lab", recording, "--agree", "2", "--leave-out", "1", "--budget-usd", "5", "--json")
+    assert ran.json["variants"][0]["variant"] == "unchanged" and len(ran.json["left_out"]) == 1
+    assert ctxtui("lab", recording, "--agree", "2").code == 2, "no budget, no request"
