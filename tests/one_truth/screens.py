@@ -176,6 +176,7 @@ _COLUMNS: Final = {
     "carry": r"([\d.kM]+)",
     "since": r"([\d,]+|[–·])",
     "cost": rf"({_MONEY}|[–·])",
+    "stale": r"(|[a-z][a-z, ]*…?)",
     "cacheable": r"(high|medium|low|\?)",
 }
 ROWS: Final = 12

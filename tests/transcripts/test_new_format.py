@@ -61,6 +61,7 @@ NAMED = {
     "services/editing/edited_context.py": {"ctxtui"},
     "services/editing/exporting.py": {"ctxtui"},
     "services/headless/job_log.py": {"ctxtui"},
+    "services/workers/lab_worker.py": {"ctxtui"},
     "transcripts/targets.py": {"aider", "claude code", "codex", "opencode", "pi"},
     # A folder of this program's own.
     "services/config/paths.py": {"attached"},

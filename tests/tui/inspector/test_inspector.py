@@ -180,7 +180,7 @@ async def test_typing_ahead_reaches_the_prompt() -> None:
 
 async def test_threads() -> None:
     async with opened(with_subagents(), (200, 60)) as (screen, pilot):
-        assert "Find server type…" in text(screen)
+        assert "Find server t…" in text(screen)
         await pilot.press("ctrl+t")
         assert screen.state.thread == "find" and "Find server types and socket messages \u2039" in text(screen)
         await pilot.press("ctrl+t")
