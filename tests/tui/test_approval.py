@@ -42,10 +42,9 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         await reply(screen, pilot, "s")
         await pilot.pause(0.1)
         assert screen.talk.waiting_for_leave is not None and not (tmp_path / "work/.git").exists()
-        assert "s is no answer: o x n" in shown(screen)
+        await until(pilot, lambda: "s is no answer: o x n" in shown(screen))
         await pilot.press("d")
-        await pilot.pause(0.1)
-        assert "d is no answer" in shown(screen)
+        await until(pilot, lambda: "d is no answer" in shown(screen))
         assert not screen.edits.overlay.staged, "no key acts on what the question hides"
         await reply(screen, pilot, "x")
         await until(pilot, lambda: not screen.state.running)

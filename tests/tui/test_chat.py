@@ -68,12 +68,17 @@ async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool 
 
 async def asked_for_leave(screen: ChatScreen, pilot: Pilot[None]) -> None:
     """What a tool would write is on the screen."""
-    await until(pilot, lambda: screen.talk.asked_for is not None and screen.approval.data is not None)
+
+    def there() -> bool:
+        data = screen.approval.data
+        return screen.talk.asked_for is not None and data is not None and data.tool in shown(screen)
+
+    await until(pilot, there)
 
 
 async def reply(screen: ChatScreen, pilot: Pilot[None], key: str) -> None:
     """Answer as one does who has read the question."""
-    await asked_for_leave(screen, pilot)
+    await until(pilot, lambda: screen.talk.asked_for is not None and screen.approval.data is not None)
     await until(pilot, lambda: screen.prompt.ready)
     await pilot.press(key)
 
@@ -470,7 +475,8 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
         assert screen.prompt.text == "so"
         await pilot.press("enter")
         await asked_for_leave(screen, pilot)
-        assert "once" in shown(screen) and screen.talk.waiting_for_leave is not None
+        await until(pilot, lambda: "once" in shown(screen))
+        assert screen.talk.waiting_for_leave is not None
         await reply(screen, pilot, "n")
         await until(pilot, lambda: not screen.state.running)
         assert not (tmp_path / "work" / "new.txt").exists()
