@@ -1,44 +1,87 @@
-"""``python -m benchmarks [NAME ...] [--runs N] [--against CHECKOUT]``: the table of ratios with their targets."""
+"""``python -m benchmarks [--only G3,G7] [--runs N] [--json] [--against CHECKOUT]``: every goal of speed beside its limit.
+
+Prints one line for each figure: its goal, what it is held against (the peer), the figure, its limit and the margin.
+The sides of a ratio are run in turn, the ratio is taken pair by pair and the median quoted; processor time counts where
+elapsed time would be noise. A peer that is not installed is *not run* (`benchmarks.peers` says where they are looked
+for). ``--write`` puts the whole table on record (docs/speed.json, docs/speed.md, README.md). Exit code 1: a limit is
+missed.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
-from functools import partial
-from importlib import import_module
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
-ALL = (
-    "paint", "parse", "keys", "heartbeat", "follow", "audit", "cache", "counting", "resize", "database",
-    "record", "stream", "staging", "place", "listing", "preflight",
-)  # fmt: skip
-TWO = ("paint", "keys")
-"""Those that can hold two checkouts against each other."""
+from benchmarks import checkout, speed_page, table
+from benchmarks.measure import Result, not_run
+from benchmarks.registry import FAMILIES, Family, chosen, goals
 
 
 def main() -> int:
-    """Run the named benchmarks (all by default); the exit code is 1 when a target is missed."""
-    options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    options.add_argument("names", nargs="*", choices=[*ALL, []], help="which ones; all by default")
+    """Run what is asked for (everything by default)."""
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("names", nargs="*", help=f"goals, as with --only: {', '.join(goals())}")
+    options.add_argument("--only", default="", help="goals, separated by commas: G3,G7")
     options.add_argument("--runs", type=int, default=5, help="pairs of runs per ratio (default 5)")
-    options.add_argument("--against", type=Path, metavar="CHECKOUT", help=f"time another one too: {', '.join(TWO)}")
+    options.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="hold every figure against another checkout's"
+    )
+    options.add_argument("--json", action="store_true", help="print JSON, when everything has run")
+    options.add_argument("--write", action="store_true", help="put the table on record and into the documents")
+    options.add_argument("--family", choices=[one.module for one in FAMILIES], help=argparse.SUPPRESS)
     given = options.parse_args()
-    if given.against and set(given.names) - set(TWO):
-        options.error(f"--against goes with {' and '.join(TWO)} only")
-    missed = 0
-    with tempfile.TemporaryDirectory(prefix="ctxtui-bench-") as folder:
-        for name in given.names or (TWO if given.against else ALL):
-            benchmark = import_module(f"benchmarks.{name}")
-            run = partial(benchmark.against, other=given.against) if given.against else benchmark.results
-            for result in run(Path(folder), runs=given.runs):
-                missed += not result.met
-                aim = "" if result.target == float("inf") else f"<= {result.target:g}"
-                mark = "ok " if result.met else "MISS"
-                print(
-                    f"{mark:4} {result.name:70} {result.value:8.3f} {result.unit:10} {aim:9} {result.note}", flush=True
-                )
-    return 1 if missed else 0
+    names = [*given.names, *(one for one in given.only.split(",") if one)]
+    wrong = set(names) - set(goals())
+    if wrong:
+        options.error(f"no such goal: {', '.join(sorted(wrong))}; there are {', '.join(goals())}")
+    families = [one for one in FAMILIES if one.module == given.family] if given.family else chosen(names)
+    if given.write and (names or given.against or given.family):
+        options.error("--write goes with the whole table only")
+    found: list[Result] = []
+    begun = time.monotonic()
+    if not given.json:
+        print(table.head(), flush=True)
+    try:
+        for result in _run(families, given.runs, given.against):
+            found.append(result)
+            if not given.json:
+                print(table.line(result), flush=True)
+    except checkout.NoCheckout as error:
+        options.error(str(error))
+    took = time.monotonic() - begun
+    if given.json:
+        print(json.dumps({"seconds": round(took), "results": [one.as_fields() for one in found]}, indent=1))
+    else:
+        missed, idle = sum(not one.met for one in found), sum(one.value is None for one in found)
+        print(f"{len(found)} figures, {missed} missed, {idle} not run, {took / 60:.1f} minutes")
+    if given.write:
+        speed_page.write(found, took)
+    return 1 if any(not one.met for one in found) else 0
+
+
+def _run(families: list[Family], runs: int, other: Path | None) -> Iterator[Result]:
+    """The figures, one after the other."""
+    with tempfile.TemporaryDirectory(prefix="ctxtui-bench-") as name:
+        folder = Path(name)
+        root = checkout.overlay(other, folder / "other") if other else None
+        for family in families:
+            if root is not None:
+                yield from checkout.compare(family, root, runs)
+                continue
+            try:
+                module = family.load()
+            except ImportError as error:
+                # A checkout of another day may lack what is measured.
+                yield not_run(family.goals[0], family.module, "", str(error))
+                continue
+            yield from module.results(folder, runs)
 
 
 if __name__ == "__main__":

@@ -127,7 +127,18 @@ def results(folder: Path, runs: int) -> list[Result]:
             "false alarms": _percent(got["false_alarms"], max(1, got["alarms"])),
         }
         note = f"{got['calls']} calls, {got['misses']} misses"
-        found = [Result(f"{client['client']}: {k} wrong", wrong[k], goal, "%", note) for k, goal in GOALS.items()]
+        found = [
+            Result(
+                "forecasts",
+                f"{client['client']}'s cache reads, {k}: wrong",
+                "the provider's reports",
+                wrong[k],
+                goal,
+                "%",
+                note,
+            )
+            for k, goal in GOALS.items()
+        ]
     return found
 
 

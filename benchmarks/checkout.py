@@ -1,70 +1,84 @@
-"""Two checkouts of ctxtui held against each other: the same runs in turn, each in a fresh process."""
+"""Two checkouts of ctxtui held against each other: the same goal measured in turn, each run in a fresh process."""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from benchmarks.measure import Result, percentile
-from benchmarks.sessions import home
-from benchmarks.terminal import CTXTUI, PYTHON, Terminal
+from benchmarks.measure import Result, not_run, percentile
+from benchmarks.registry import Family
+from benchmarks.terminal import PYTHON
 
 HERE = Path(__file__).resolve().parent.parent
 LIMIT = 1.03
 """How much slower than the other checkout this one may be."""
+_OURS = ("benchmarks", "tests", "sessions", "docs")
+"""What both sides run with: only ctxtui itself is another one."""
 
 
-@dataclass(frozen=True)
-class Checkout:
-    """A folder with ctxtui's source, run by this interpreter with a user's `home` of its own.
-
-    Only the command line is used: where its modules are is its own affair.
-    """
-
-    root: Path
-    home: Path
-
-    @property
-    def env(self) -> dict[str, str]:
-        """The environment in which `ctxtui` is this checkout's, also for the processes that it starts."""
-        return {**home(self.home), "PYTHONPATH": str(self.root), "PYTHONSAFEPATH": "1"}
-
-    def start(self, *arguments: str) -> Terminal:
-        """ctxtui with `arguments`, in a terminal."""
-        return Terminal([*CTXTUI, *arguments], env=self.env)
-
-    def check(self) -> None:
-        """End the program with a message where `root` is no checkout of ctxtui."""
-        asked = [PYTHON, "-c", "import ctxtui; print(ctxtui.__file__)"]
-        said = subprocess.run(asked, env=self.env, capture_output=True, text=True, cwd="/").stdout.strip()
-        if not said or not Path(said).is_relative_to(self.root):
-            sys.exit(f"{self.root} is no checkout of ctxtui")
+class NoCheckout(Exception):
+    """The named folder holds no source of ctxtui."""
 
 
-def compare(timed: Callable[[Checkout], Mapping[str, float]], folder: Path, other: Path, runs: int) -> list[Result]:
-    """For each name that `timed` gives seconds for: the median over `runs` pairs of here / `other`.
+def overlay(other: Path, folder: Path) -> Path:
+    """A folder in which `ctxtui` is that of the checkout `other`, and everything else ours."""
+    source = other.resolve() / "ctxtui"
+    if not (source / "__init__.py").is_file():
+        raise NoCheckout(f"{other} is no checkout of ctxtui: it holds no ctxtui/__init__.py")
+    folder.mkdir(parents=True)
+    for name in _OURS:
+        (folder / name).symlink_to(HERE / name)
+    (folder / "ctxtui").symlink_to(source)
+    return folder
+
+
+def compare(family: Family, root: Path, runs: int) -> Iterator[Result]:
+    """For each figure of `family`: the median over `runs` pairs of here / the checkout in the overlay `root`.
 
     The side that goes first changes from pair to pair: what a run leaves behind in the machine must not count for
     one side only. One pair, in which modules are compiled, is a warm-up.
     """
-    ours, theirs = Checkout(HERE, folder / "ours"), Checkout(other.resolve(), folder / "theirs")
-    theirs.check()
-    pairs = []
+    pairs: list[tuple[dict[str, Result], dict[str, Result]]] = []
     for number in range(runs + 1):
-        if number % 2:
-            then = timed(theirs)
-            pairs.append((timed(ours), then))
-        else:
-            pairs.append((timed(ours), timed(theirs)))
-    del pairs[0]
-    return [_result(name, [own[name] / then[name] for own, then in pairs], pairs) for name in pairs[0][0]]
+        sides: dict[Path, dict[str, Result] | str] = {}
+        for place in (root, HERE) if number % 2 else (HERE, root):
+            sides[place] = _once(family, place)
+            if isinstance(sides[place], str):
+                who = "here" if place == HERE else "by the other checkout"
+                yield not_run(family.goals[0], family.module, str(root), f"{who}: {sides[place]}")
+                return
+        ours, theirs = sides[HERE], sides[root]
+        assert isinstance(ours, dict) and isinstance(theirs, dict)
+        pairs.append((ours, theirs))
+    yield from (_held(name, pairs[1:]) for name in pairs[0][0])
 
 
-def _result(name: str, ratios: list[float], pairs: list[tuple[Mapping[str, float], Mapping[str, float]]]) -> Result:
-    own, then = (median(pair[side][name] for pair in pairs) * 1e3 for side in (0, 1))
+def _held(name: str, pairs: list[tuple[dict[str, Result], dict[str, Result]]]) -> Result:
+    """One figure of both."""
+    some = pairs[0][0][name]
+    both = [(own[name].value, then[name].value) for own, then in pairs if name in then]
+    known = [(a, b) for a, b in both if a is not None and b]
+    if not known:
+        return not_run(some.goal, name, "the other checkout", "not measured on both sides")
+    ratios = [a / b for a, b in known]
+    own, then = median(a for a, _ in known), median(b for _, b in known)
     half = f"half of the pairs {percentile(ratios, 0.25):.3f} to {percentile(ratios, 0.75):.3f}"
-    return Result(f"{name} / the other checkout's", median(ratios), LIMIT, note=f"{own:.1f} / {then:.1f} ms, {half}")
+    note = f"{own:.3g} / {then:.3g} {some.unit}, {half}"
+    return Result(some.goal, name, "the other checkout", median(ratios), LIMIT, note=note)
+
+
+def _once(family: Family, root: Path) -> dict[str, Result] | str:
+    """The figures of one run, or why there are none."""
+    command = [PYTHON, "-m", "benchmarks", "--json", "--runs", "1", "--family", family.module]
+    env = {**os.environ, "PYTHONPATH": str(root), "PYTHONSAFEPATH": "1"}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, cwd=root)
+    try:
+        rows = json.loads(run.stdout)["results"]
+    except (json.JSONDecodeError, KeyError):
+        said = run.stderr.strip().splitlines()
+        return said[-1] if said else f"exit code {run.returncode}"
+    return {row["name"]: Result.of(row) for row in rows}

@@ -3,23 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
+from typing import Any, Final
+
+NO_LIMIT: Final = float("inf")
+"""The limit of a figure that is shown for scale."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """One line of the table: `value` against `target` (both in `unit`; ratios have the unit ``x``)."""
+    """One line of the table: `value` against `limit` (both in `unit`; ratios have the unit ``x``).
 
+    `peer` is what was measured in turn with ours, or sets the limit. `value` is None where it was not run; `note` says
+    why.
+    """
+
+    goal: str
     name: str
-    value: float
-    target: float
+    peer: str
+    value: float | None
+    limit: float = NO_LIMIT
     unit: str = "x"
     note: str = ""
 
     @property
     def met(self) -> bool:
-        return self.value <= self.target
+        """Whether the limit is kept; what was not run breaks none."""
+        return self.value is None or self.value <= self.limit
+
+    @property
+    def margin(self) -> float | None:
+        """How far below its limit the figure is, as a share of the limit; negative where it is missed."""
+        return None if self.value is None or self.limit in (0, NO_LIMIT) else 1 - self.value / self.limit
+
+    def as_fields(self) -> dict[str, Any]:
+        """For JSON: without a limit it is null."""
+        return {**asdict(self), "limit": None if self.limit == NO_LIMIT else self.limit, "margin": self.margin}
+
+    @staticmethod
+    def of(fields: dict[str, Any]) -> Result:
+        """What `as_fields` gave."""
+        limit = NO_LIMIT if fields["limit"] is None else fields["limit"]
+        return Result(**{**{key: value for key, value in fields.items() if key != "margin"}, "limit": limit})
+
+
+def not_run(goal: str, name: str, peer: str, why: str, limit: float = NO_LIMIT) -> Result:
+    """The line of something that could not be measured here."""
+    return Result(goal, name, peer, None, limit, note=f"not run: {why}")
+
+
+def shown_for_scale(result: Result) -> Result:
+    """The same without its limit."""
+    return replace(result, limit=NO_LIMIT)
 
 
 def ratio(ours: Callable[[], float], floor: Callable[[], float], runs: int = 5) -> tuple[float, float, float]:

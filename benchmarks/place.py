@@ -60,7 +60,9 @@ def results(folder: Path, runs: int) -> list[Result]:
         note = f"{calls} calls; automatic +{100 * (costs['automatic'] / least - 1):.1f} %, bound {bound / least:.3f}"
         found.append(
             Result(
-                f"markers: {DEFAULT.name} above the least, {name}",
+                "markers",
+                f"{DEFAULT.name} above the least, {name}",
+                "the least with all pauses known",
                 100 * (costs[DEFAULT.name] / least - 1),
                 2.0,
                 "%",

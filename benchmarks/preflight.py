@@ -208,10 +208,20 @@ def results(folder: Path, runs: int) -> list[Result]:
         if mine:
             inside, note = 100 * sum(one.inside for one in mine) / len(mine), f"{len(mine)} forecasts"
             found.append(
-                Result(f"preflight {kind}: inside the 80 % range, away from 80 %", abs(inside - 80), 10.0, "%", note)
+                Result(
+                    "preflight",
+                    f"{kind}: inside the 80 % range, away from 80 %",
+                    "what came",
+                    abs(inside - 80),
+                    10.0,
+                    "%",
+                    note,
+                )
             )
             wide, naive = median(one.width for one in mine), median(one.others for one in mine)
-            found.append(Result(f"preflight {kind}: median width over the naive quantile's", wide / naive, 1.0, ""))
+            found.append(
+                Result("preflight", f"{kind}: median width of the range", "the naive quantile's", wide / naive, 1.0)
+            )
     return found
 
 

@@ -163,8 +163,8 @@ class Terminal:
 
 
 PYTHON = sys.executable
-HERE = Path(__file__).parent
-EMPTY = (PYTHON, str(HERE / "apps" / "empty.py"))
-ONE_STATIC = (PYTHON, str(HERE / "apps" / "one_static.py"))
+APPS = Path(__file__).parent / "apps"
+EMPTY = (PYTHON, str(APPS / "empty.py"))
+ONE_STATIC = (PYTHON, str(APPS / "one_static.py"))
 CTXTUI = (PYTHON, "-m", "ctxtui")
 DOWN, PAGE_UP, PAGE_DOWN, HOME, END = b"\x1b[B", b"\x1b[5~", b"\x1b[6~", b"\x1b[H", b"\x1b[F"

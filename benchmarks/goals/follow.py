@@ -40,10 +40,10 @@ def results(folder: Path, runs: int) -> list[Result]:
             rested.append(_seen(run, live, parent, f"rested-{number:04d}"))
             run.settle(_COOLED, cap=_COOLED)
     return [
-        Result("write to screen, median", median(delays) * 1e3, 200, "ms"),
-        Result("write to screen, worst", max(delays) * 1e3, 200, "ms"),
-        Result("write to screen after a rest, worst", max(rested) * 1e3, 200, "ms"),
-        Result("idle, one session followed", idle * 100, 0.5, "% of a core"),
+        Result("follow", "write to screen, median", "", median(delays) * 1e3, 200, "ms"),
+        Result("follow", "write to screen, worst", "", max(delays) * 1e3, 200, "ms"),
+        Result("follow", "write to screen after a rest, worst", "", max(rested) * 1e3, 200, "ms"),
+        Result("G10", "idle, one session followed", "", idle * 100, 0.5, "% of a core"),
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import median
 
-from benchmarks.checkout import Checkout, compare
 from benchmarks.measure import Result, percentile
 from benchmarks.sessions import MARK, home, session
 from benchmarks.terminal import CTXTUI, DOWN, ONE_STATIC, Terminal
@@ -27,29 +26,17 @@ def results(folder: Path, runs: int) -> list[Result]:
     half, tail = median(ours) / median(floor), percentile(ours, 0.95) / percentile(floor, 0.95)
     note = f"{median(ours) * 1e3:.1f} / {median(floor) * 1e3:.1f} ms"
     return [
-        Result("cursor key to frame, p50 / one Static", half, 1.3, note=note),
-        Result("cursor key to frame, p95 / one Static", tail, 2.0),
+        Result("G8", "cursor key to frame, p50", "one Static", half, 1.3, note=note),
+        Result("G8", "cursor key to frame, p95", "one Static", tail, 2.0),
         Result(
-            "cursor key, 100,000 messages / 100",
+            "G9",
+            "cursor key, 100,000 messages",
+            "100 messages",
             median(large) / median(small),
             1.2,
             note=f"{median(large) * 1e3:.1f} / {median(small) * 1e3:.1f} ms",
         ),
     ]
-
-
-def against(folder: Path, other: Path, runs: int) -> list[Result]:
-    """The cursor key in 10,000 messages, and a call back and forth, here and in the checkout `other`."""
-    recording = str(session(folder, 10_000, 10_000_000))
-
-    def timed(checkout: Checkout) -> dict[str, float]:
-        with checkout.start(recording) as run:
-            run.until_text(MARK.encode())
-            run.rest()
-            cursor = median(_pressed(run, IN_VIEW))
-            return {"cursor key": cursor, "a call back or forth": median(_pressed(run, [b"[", b"]"] * 9))}
-
-    return compare(timed, folder, other, runs)
 
 
 def _floor(env: dict[str, str]) -> list[float]:

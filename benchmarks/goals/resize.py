@@ -36,13 +36,17 @@ def results(folder: Path, runs: int) -> list[Result]:
     page = median(pages)
     return [
         Result(
-            "last byte of another width / page scroll",
+            "G18",
+            "last byte of another width",
+            "a page scroll",
             median(resized) / page,
             2.0,
             note=f"{median(resized) * 1e3:.0f} / {page * 1e3:.0f} ms; an empty Textual app takes {floor * 1e3:.0f} ms",
         ),
         Result(
-            "height index of 1 M tokens, every category in full / Textual's wrapping",
+            "G18",
+            "height index of 1 M tokens, every category in full",
+            "Textual's wrapping",
             ours / theirs,
             0.1,
             note=f"{ours * 1e3:.0f} / {theirs * 1e3:.0f} ms",

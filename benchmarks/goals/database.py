@@ -37,6 +37,15 @@ def _sizes(folder: Path, recording: Path, name: str) -> list[Result]:
     whole = path.stat().st_size
     path.unlink()
     return [
-        Result(f"database / JSONL, messages of {name}", bodies / raw, BODIES, note=f"{bodies / 1e6:.1f} MB"),
-        Result(f"database with index / JSONL, messages of {name}", whole / raw, INDEXED, note=f"{whole / 1e6:.1f} MB"),
+        Result(
+            "G17", f"database, messages of {name}", "the JSONL", bodies / raw, BODIES, note=f"{bodies / 1e6:.1f} MB"
+        ),
+        Result(
+            "G17",
+            f"database with index, messages of {name}",
+            "the JSONL",
+            whole / raw,
+            INDEXED,
+            note=f"{whole / 1e6:.1f} MB",
+        ),
     ]

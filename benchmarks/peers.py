@@ -1,0 +1,31 @@
+"""Other programs that ours are held against, where they are installed: each in a place outside the project.
+
+A peer is looked for where its variable says (``BENCH_CCUSAGE=/opt/ccusage/node_modules/.bin/ccusage``), then in
+``bin`` of each folder in ``BENCH_PEERS`` (separated like PATH), then on the PATH.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+INSTALL = {
+    "ccusage": "npm install --prefix DIR ccusage@17.2, then BENCH_CCUSAGE=DIR/node_modules/.bin/ccusage",
+    "mitmdump": "pip install mitmproxy==11.0.2 into an environment of its own, then BENCH_MITMDUMP=ENV/bin/mitmdump",
+    "tl": "pip install toolong into an environment of its own, then BENCH_TL=ENV/bin/tl",
+}
+
+
+def peer(name: str) -> str | None:
+    """The path of an installed peer; None where there is none."""
+    named = os.environ.get(f"BENCH_{name.upper()}")
+    if named:
+        return named if Path(named).exists() else None
+    folders = [str(Path(one) / "bin") for one in os.environ.get("BENCH_PEERS", "").split(os.pathsep) if one]
+    return shutil.which(name, path=os.pathsep.join([*folders, os.environ.get("PATH", "")]))
+
+
+def missing(name: str) -> str:
+    """Why a peer was not run, and how it is had."""
+    return f"no {name} ({INSTALL[name]})"
