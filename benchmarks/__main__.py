@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--only G3,G7] [--runs N] [--json] [--against CHECKOUT]``: every goal of speed beside its limit.
+"""``python -m benchmarks [--only G3,G7] [--runs N] [--json] [--against CHECKOUT]``: every goal of speed and its limit.
 
 Prints one line for each figure: its goal, what it is held against (the peer), the figure, its limit and the margin.
 The sides of a ratio are run in turn, the ratio is taken pair by pair and the median quoted; processor time counts where

@@ -161,6 +161,11 @@ class Terminal:
         fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
+    def memory(self) -> int:
+        """The most memory that the process had so far, in bytes (Linux)."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
+
 
 PYTHON = sys.executable
 APPS = Path(__file__).parent / "apps"

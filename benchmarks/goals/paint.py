@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import time
 from pathlib import Path
 
 from benchmarks.measure import Result, ratio
 from benchmarks.sessions import MARK, home, session
-from benchmarks.terminal import CTXTUI, EMPTY, Terminal
+from benchmarks.terminal import APPS, CTXTUI, EMPTY, PYTHON, Terminal
 
 
 def results(folder: Path, runs: int) -> list[Result]:
@@ -33,9 +35,16 @@ def results(folder: Path, runs: int) -> list[Result]:
         read = time.perf_counter() - begun
         return empty() + read
 
+    def loaded() -> list[str]:
+        command = [PYTHON, str(APPS / "first_frame.py")]
+        said = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=True).stdout
+        return said.split()
+
     frame = ratio(first, empty, runs)
     shown = ratio(screenful, floor, runs)
+    heavy = loaded()
     return [
+        Result("G2", "heavy libraries loaded at the first frame", "", float(len(heavy)), 0.0, "of 9", ", ".join(heavy)),
         Result(
             "G2",
             "first frame of Home",

@@ -1,0 +1,80 @@
+"""``ctxtui stats`` over 200 MB of Claude Code's files against ccusage: the first pass, and again."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from benchmarks.measure import Result, not_run
+from benchmarks.peers import missing, peer
+from benchmarks.sessions import home
+from benchmarks.terminal import CTXTUI
+from tests.cases.claude_code import generate
+
+FILES, MESSAGES, SIZE = 40, 800, 5_000_000
+NAME = "stats over 200 MB of Claude Code's files"
+FIRST, AGAIN = 1.0, 0.15
+
+
+def results(folder: Path, runs: int) -> list[Result]:
+    """Seconds of both on the same files, in turn; ccusage reads them anew each time."""
+    place = folder / "usage"
+    size = _made(place / ".claude" / "projects")
+    ours = {**os.environ, **home(place)}
+    found = peer("ccusage")
+    theirs, first, again, sums = [], [], [], (0, 0)
+    for _ in range(max(1, min(3, runs // 2))):
+        shutil.rmtree(place / "ctxtui", ignore_errors=True)
+        if found:
+            theirs.append(_timed([found, "daily", "--json", "--offline"], ours)[0])
+        took, said = _timed([*CTXTUI, "stats", "--by", "day", "--json"], ours)
+        first.append(took)
+        again.append(_timed([*CTXTUI, "stats", "--by", "day", "--json"], ours)[0])
+        sums = (json.loads(said)["total"]["calls"], json.loads(said)["total"]["input"])
+    seen = f"{size / 1e6:.0f} MB, {sums[0]:,} calls, {min(first):.1f} s and {min(again):.1f} s"
+    if not found:
+        return [
+            not_run("usage", f"{NAME}, {which}", "ccusage 17.2", f"{missing('ccusage')}; ours {seen}", limit)
+            for which, limit in (("first pass", FIRST), ("again", AGAIN))
+        ]
+    note = f"{seen} / {min(theirs):.1f} s"
+    return [
+        Result("usage", f"{NAME}, first pass", "ccusage 17.2", min(first) / min(theirs), FIRST, note=note),
+        Result("usage", f"{NAME}, again", "ccusage 17.2", min(again) / min(theirs), AGAIN, note=note),
+    ]
+
+
+def _made(folder: Path) -> int:
+    """Sessions in the client's own layout; how many bytes."""
+    size = 0
+    for number in range(FILES):
+        id_ = f"0199a213-81c0-4800-8aa1-{number:012x}"
+        path = folder / f"-home-me-project-{number % 8}" / f"{id_}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(generate(n_messages=MESSAGES, bytes_per_message=SIZE // MESSAGES, seed=number))
+        size += path.stat().st_size
+    return size
+
+
+def _timed(command: list[str], env: dict[str, str]) -> tuple[float, str]:
+    """Processor seconds of a command with all its processes, and what it said."""
+    before = _children()
+    said = subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=env["HOME"]).stdout
+    return _children() - before, said
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def elapsed(command: list[str], env: dict[str, str]) -> float:
+    """Seconds that a command takes."""
+    begun = time.perf_counter()
+    subprocess.run(command, env=env, capture_output=True, check=True)
+    return time.perf_counter() - begun
