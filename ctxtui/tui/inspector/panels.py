@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from ctxtui.tui.inspector import side_panels
     from ctxtui.tui.inspector.side_panels import Sides
     from ctxtui.views.blocks.markdown import Highlight
-    from ctxtui.views.inspector import composition, context_map, staged_map, this_call, threads
+    from ctxtui.views.inspector import composition, this_call, threads
+    from ctxtui.views.inspector.map import context_map, staged_map
     from ctxtui.views.inspector.strip_columns import Window
     from ctxtui.views.model.call_charge import Charge
     from ctxtui.views.model.staging import Staging
@@ -54,8 +55,11 @@ if TYPE_CHECKING:
     MakeRows = Callable[[Readings, Highlight], ContextRows]
 else:
     side_panels = later("ctxtui.tui.inspector.side_panels")
-    composition, context_map = later("ctxtui.views.inspector.composition"), later("ctxtui.views.inspector.context_map")
-    staged_map = later("ctxtui.views.inspector.staged_map")
+    composition, context_map = (
+        later("ctxtui.views.inspector.composition"),
+        later("ctxtui.views.inspector.map.context_map"),
+    )
+    staged_map = later("ctxtui.views.inspector.map.staged_map")
     this_call, threads = later("ctxtui.views.inspector.this_call"), later("ctxtui.views.inspector.threads")
 
 

@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
-from ctxtui.store.connect import connect
 from ctxtui.store.errors import explained
-from ctxtui.store.in_flight import InFlightEvent
-from ctxtui.store.listing import find
-from ctxtui.store.read import read_session
 from ctxtui.store.rows import py_text
+from ctxtui.store.schema.connect import connect
+from ctxtui.store.sessions.in_flight import InFlightEvent
+from ctxtui.store.sessions.listing import find
+from ctxtui.store.sessions.read import read_session
 
 GROWS: Final = ("opened", "said", "context", "results", "back")
 """Kinds of events in flight by which a context begins and grows."""

@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block import Block
 from ctxtui.core.session import Session
-from ctxtui.store import call_rows, session_rows
 from ctxtui.store.block_codec import SMALLEST, Packer, preview
-from ctxtui.store.database_file import writing
 from ctxtui.store.host_process import HostProcess
-from ctxtui.store.identity import identify
 from ctxtui.store.leases import refuse_in_use
 from ctxtui.store.rows import Price, Progress, SourceInfo, sql_text
-from ctxtui.store.runs import RunLayout, items_text, lay_out, places_of
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions import call_rows, session_rows
+from ctxtui.store.sessions.identity import identify
+from ctxtui.store.sessions.runs import RunLayout, items_text, lay_out, places_of
 
 _CHUNK = 500
 

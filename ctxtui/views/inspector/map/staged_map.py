@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ctxtui.core.tree import ROOT
-from ctxtui.views.inspector.context_map import ContextMap, extent_of
+from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
 

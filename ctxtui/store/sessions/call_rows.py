@@ -10,7 +10,7 @@ from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.session import Session
 from ctxtui.store.block_codec import Packer
 from ctxtui.store.rows import Price, Priced, sql_text
-from ctxtui.store.runs import RunLayout
+from ctxtui.store.sessions.runs import RunLayout
 
 USAGE = ("fresh", "cache_read", "write_5m", "write_1h", "write_30m", "write_12h", "output", "reasoning")
 """The whole-number columns of a usage, named as its fields."""

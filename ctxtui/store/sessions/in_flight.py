@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtui.core.session import MAIN
-from ctxtui.store.connect import connect
 from ctxtui.store.errors import explained
 from ctxtui.store.host_process import HostProcess
 from ctxtui.store.leases import living
-from ctxtui.store.listing import find
 from ctxtui.store.rows import py_text
+from ctxtui.store.schema.connect import connect
+from ctxtui.store.sessions.listing import find
 
 
 @dataclass(frozen=True, slots=True)

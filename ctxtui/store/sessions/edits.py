@@ -11,9 +11,9 @@ from ctxtui.core import canonical
 from ctxtui.core.edit import Edit, Target
 from ctxtui.core.errors import NotFound
 from ctxtui.store.block_codec import Packer, Unpacker
-from ctxtui.store.database_file import writing
-from ctxtui.store.listing import find
 from ctxtui.store.rows import py_text, sql_text
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions.listing import find
 
 EDITS = """
 DROP TABLE edits;

@@ -14,8 +14,9 @@ from typing import Final
 from sqlite_utils import Migrations
 from sqlite_utils.db import Database
 
-from ctxtui.store import edits, sql_views, tables
-from ctxtui.store.database_file import APPLICATION_ID, copy_into, schema_version, writing
+from ctxtui.store.schema import sql_views, tables
+from ctxtui.store.schema.database_file import APPLICATION_ID, copy_into, schema_version, writing
+from ctxtui.store.sessions import edits
 
 LADDER: Final = Migrations("ctxtui")
 

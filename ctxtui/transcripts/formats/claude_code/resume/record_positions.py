@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ctxtui.core.block import Item
-from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord
+from ctxtui.transcripts.formats.claude_code.resume.record import SourceRecord
 from ctxtui.transcripts.kit.resume import matched, told
 
 _OPEN: Final = "<system-reminder>"

@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Iterable
 
 from ctxtui.core.errors import CtxtuiError, InUse
-from ctxtui.store.database_file import writing
 from ctxtui.store.leases import every_living, in_use, refuse_in_use
-from ctxtui.store.listing import find
 from ctxtui.store.notes import forget_words
 from ctxtui.store.rows import sql_text
-from ctxtui.store.write import collect
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions.listing import find
+from ctxtui.store.sessions.write import collect
 
 _DAY = 86_400
 

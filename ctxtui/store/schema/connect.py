@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
-from ctxtui.store.database_file import APPLICATION_ID, BUSY_SECONDS, open_to_read, open_to_write, schema_version
 from ctxtui.store.errors import ELSEWHERE
+from ctxtui.store.schema.database_file import APPLICATION_ID, BUSY_SECONDS, open_to_read, open_to_write, schema_version
 
 SCHEMA_VERSION = 8
 """How many migrations this program knows."""
@@ -29,7 +29,7 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
             _settle(conn)
             if version < SCHEMA_VERSION:
                 # Imported here: sqlite-utils takes 85 ms, and most openings find nothing to do.
-                from ctxtui.store.migrations import migrate
+                from ctxtui.store.schema.migrations import migrate
 
                 migrate(conn, path, SCHEMA_VERSION)
     except BaseException:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, Several
-from ctxtui.services.recordings.database_address import MARK, is_database
-from ctxtui.services.recordings.sqlite_sources import Wanted, reading, tables_of
+from ctxtui.services.recordings.databases.address import MARK, is_database
+from ctxtui.services.recordings.databases.sources import Wanted, reading, tables_of
 from ctxtui.transcripts.kit.fields import at, moment, one_line, word
 from ctxtui.transcripts.kit.rows import decoded
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxtui.core.tree import ROOT
-from ctxtui.views.inspector import raster
+from ctxtui.views.inspector.map import raster
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, scale

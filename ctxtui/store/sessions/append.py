@@ -16,12 +16,12 @@ from ctxtui.core.block import Place
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Described, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.store import call_rows, session_rows
 from ctxtui.store.block_codec import Packer
-from ctxtui.store.read import nodes_by_run
 from ctxtui.store.rows import Priced, sql_text
-from ctxtui.store.runs import items_text
-from ctxtui.store.write import put_blocks
+from ctxtui.store.sessions import call_rows, session_rows
+from ctxtui.store.sessions.read import nodes_by_run
+from ctxtui.store.sessions.runs import items_text
+from ctxtui.store.sessions.write import put_blocks
 
 SLOTS: Final = ("queue", "draft")
 """Kinds of events of which only the last counts, and which no call ends."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from ctxtui.core.block import Place
 from ctxtui.core.session import Session
-from ctxtui.store.identity import Identity
 from ctxtui.store.rows import SourceInfo, py_text, sql_text
+from ctxtui.store.sessions.identity import Identity
 
 _LISTS = {"skipped": 4, "happenings": 7, "outcomes": 4}
 """Tables with one row per list entry, and how many columns they have."""

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.transcripts.formats.claude_code.resume_figures import cut_behind, settle
-from ctxtui.transcripts.formats.claude_code.resume_places import Places, places
-from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord, made_record, read
+from ctxtui.transcripts.formats.claude_code.resume.figures import cut_behind, settle
+from ctxtui.transcripts.formats.claude_code.resume.record import SourceRecord, made_record, read
+from ctxtui.transcripts.formats.claude_code.resume.record_positions import Places, places
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
     ResumedFile,

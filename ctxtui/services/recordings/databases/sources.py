@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.errors import Unreadable
 from ctxtui.services.config.format_registry import detect
-from ctxtui.services.recordings.database_address import MAGIC
+from ctxtui.services.recordings.databases.address import MAGIC
 from ctxtui.transcripts.kit.rows import HEAD
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from ctxtui.core.session import Described, Happened, Outcome, Session, Skipped, 
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.store.block_codec import Unpacker
-from ctxtui.store.call_rows import USAGE
-from ctxtui.store.database_file import reading
 from ctxtui.store.rows import py_text
-from ctxtui.store.runs import items_pairs
+from ctxtui.store.schema.database_file import reading
+from ctxtui.store.sessions.call_rows import USAGE
+from ctxtui.store.sessions.runs import items_pairs
 
 Heads = dict[int | None, list[int]]
 """The nodes of each run, by its key; the empty context's under None."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ctxtui.core import canonical
-from ctxtui.transcripts.formats.claude_code.resume_record import SourceRecord
+from ctxtui.transcripts.formats.claude_code.resume.record import SourceRecord
 from ctxtui.transcripts.formats.claude_code.usage import ESTIMATED_BY
 from ctxtui.transcripts.kit.resume import UNANSWERED, ResumeOrder
 
