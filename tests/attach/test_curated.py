@@ -16,8 +16,9 @@ import pytest
 
 import ctxtui
 from ctxtui.attach.gate import Verdict, Waiting
-from ctxtui.attach.recorder import Recorder, Run
+from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.run import Run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit import Edit, Target

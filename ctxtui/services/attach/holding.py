@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ctxtui.attach import recorder as news
+from ctxtui.attach import news
 from ctxtui.attach.gate import Verdict, Waiting
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.relay import refusal
+from ctxtui.attach.refusal import refusal
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.attach.edits_gate import EditsGate
