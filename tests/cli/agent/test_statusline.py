@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import PROGRAM, Run
 
 NOW = 1_795_426_600.0
