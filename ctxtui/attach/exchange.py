@@ -82,10 +82,19 @@ class Exchange:
         self.replaced = verdict.body
         if verdict.answer is None:
             return True
-        with suppress(OSError):
-            await self.client.put(verdict.answer)
-        self.end("answered by ctxtui: it never left")
+        await self._answer(verdict.answer)
         return False
+
+    async def _answer(self, answer: bytes) -> None:
+        """Give an answer of ctxtui's own: the request never leaves. It is recorded as any other."""
+        with suppress(OSError):
+            await self.client.put(answer)
+        raw, end, said = answer.partition(http1.END)
+        head = http1.read_head(raw + end)
+        now = self.relay.clock()
+        self.relay.tell(Answered(self.x, now, http1.status_of(head), head.fields))
+        self.relay.tell(Said(self.x, now, said))
+        self.end()
 
     def _passed(self, error: Exception) -> None:
         why = f"a fault in ctxtui: {type(error).__name__}: {error}"
