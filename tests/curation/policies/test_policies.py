@@ -43,6 +43,7 @@ EAGER: dict[str, dict[str, Any]] = {
     "strip_thinking": {"at_least": 0},
     "minimise_schemas": {"description": 4},
     "drop_unused_tools": {"rounds": 1},
+    "tabulate_trials": {"least": 1},
     "summarize_every": {"k": 1, "keep": 0},
     "summarize_at": {"tokens": 200, "keep": 1},
     "generation_window": {"n": 1, "boundary": "."},
