@@ -132,7 +132,8 @@ def test_what_was_decided_stays_when_the_client_appends(name: str) -> None:
         escalates = name in ("keep_rounds", "budget")
         assert escalates or not about(context, made) & about(context, more)
         assert run(step, later.under(more)) == []
-    assert acted or name in ("compact_json", "dedupe_reads")
+    # No random context lists trials; `test_trials` has some that do.
+    assert acted or name in ("compact_json", "dedupe_reads", "tabulate_trials")
 
 
 def test_profiles_are_read_and_errors_name_their_place() -> None:
