@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.recordings.database_address import is_database
-from ctxtui.services.recordings.database_sessions import roots
+from ctxtui.services.recordings.databases.address import is_database
+from ctxtui.services.recordings.databases.sessions import roots
 from tests.cases import claude_code, claude_code_requests, codex, codex_current
 from tests.corpus import every_recording
 from tests.one_truth import commands, screens

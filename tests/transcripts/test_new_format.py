@@ -46,7 +46,7 @@ NAMED = {
     "analysis/context_window.py": {"claude code"},
     "analysis/growth/projection.py": {"claude code", "codex"},
     # Where clients keep their sessions, and what they go on with.
-    "services/recordings/database_sessions.py": {"opencode"},
+    "services/recordings/databases/sessions.py": {"opencode"},
     "services/config/clients.py": {
         "aider",
         "attached",
