@@ -75,6 +75,8 @@ class Literals:
         self._of: list[frozenset[str]] = []
         self._places: dict[str, list[int]] = {}
         self._known: dict[str, frozenset[str]] = {}
+        self.repeated: set[str] = set()
+        """Those that stand at two positions or more: the others quote nothing."""
 
     @property
     def complete(self) -> bool:
@@ -89,7 +91,10 @@ class Literals:
             found = self.said(self._context.items[position].block)
             self._of.append(found)
             for literal in found:
-                self._places.setdefault(literal, []).append(position)
+                places = self._places.setdefault(literal, [])
+                places.append(position)
+                if len(places) == 2:
+                    self.repeated.add(literal)
         self._done = last
         return moved
 
@@ -133,11 +138,9 @@ def quotes(known: Literals, applied: Applied, most: int = 200) -> list[Quote]:
     found: list[Quote] = []
     looked: set[str] = set()
     for position in sorted(still):
-        for literal in known.of(position) - still[position] - new - looked:
+        for literal in (known.of(position) & known.repeated) - still[position] - new - looked:
             looked.add(literal)
-            places = known.places(literal)
-            if len(places) > 1:
-                found += _quoting(literal, places, still)
+            found += _quoting(literal, known.places(literal), still)
     return nsmallest(most, found, key=lambda one: (-len(one.by), one.position, one.literal))
 
 
@@ -176,5 +179,6 @@ def lost(known: Literals, covered: Iterable[int], summary: str, most: int = 100)
             counts[literal] = counts.get(literal, 0) + 1
     last = max(inside, default=0)
     gone = (literal for literal in counts if literal not in summary)
-    found = (Lost(literal, known.quoted_after(literal, last)) for literal in gone)
+    again = known.repeated
+    found = (Lost(literal, known.quoted_after(literal, last) if literal in again else 0) for literal in gone)
     return nsmallest(most, found, key=lambda one: (-one.quoted, -counts[one.literal], one.literal))
