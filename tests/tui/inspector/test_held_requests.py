@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import database
+from ctxtui.tui.commands.situation import ATTACHED
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from tests.attach.holding import HoldingRun, holding
@@ -66,7 +67,7 @@ async def attached(tmp_path: Path, size: tuple[int, int]) -> AsyncIterator[Opene
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
             await settled(screen, pilot)
-            await until(pilot, lambda: "attached" in screen._situated().facts)
+            await until(pilot, lambda: ATTACHED in screen._situated().facts)
             yield run, program, screen, pilot
 
 
