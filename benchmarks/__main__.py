@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,18 +25,7 @@ from benchmarks.registry import FAMILIES, Family, chosen, goals
 
 def main() -> int:
     """Run what is asked for (everything by default)."""
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("names", nargs="*", help=f"goals, as with --only: {', '.join(goals())}")
-    options.add_argument("--only", default="", help="goals, separated by commas: G3,G7")
-    options.add_argument("--runs", type=int, default=5, help="pairs of runs per ratio (default 5)")
-    options.add_argument(
-        "--against", type=Path, metavar="CHECKOUT", help="hold every figure against another checkout's"
-    )
-    options.add_argument("--json", action="store_true", help="print JSON, when everything has run")
-    options.add_argument("--write", action="store_true", help="put the table on record and into the documents")
-    options.add_argument("--family", choices=[one.module for one in FAMILIES], help=argparse.SUPPRESS)
+    options = _options()
     given = options.parse_args()
     names = [*given.names, *(one for one in given.only.split(",") if one)]
     wrong = set(names) - set(goals())
@@ -45,11 +35,12 @@ def main() -> int:
     if given.write and (names or given.against or given.family):
         options.error("--write goes with the whole table only")
     found: list[Result] = []
+    failed: list[str] = []
     begun = time.monotonic()
     if not given.json:
         print(table.head(), flush=True)
     try:
-        for result in _run(families, given.runs, given.against):
+        for result in _run(families, given.runs, given.against, failed):
             found.append(result)
             if not given.json:
                 print(table.line(result), flush=True)
@@ -63,11 +54,27 @@ def main() -> int:
         print(f"{len(found)} figures, {missed} missed, {idle} not run, {took / 60:.1f} minutes")
     if given.write:
         speed_page.write(found, took)
-    return 1 if any(not one.met for one in found) else 0
+    return 1 if failed or any(not one.met for one in found) else 0
 
 
-def _run(families: list[Family], runs: int, other: Path | None) -> Iterator[Result]:
-    """The figures, one after the other."""
+def _options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("names", nargs="*", help=f"goals, as with --only: {', '.join(goals())}")
+    options.add_argument("--only", default="", help="goals, separated by commas: G3,G7")
+    options.add_argument("--runs", type=int, default=5, help="pairs of runs per ratio (default 5)")
+    options.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="hold every figure against another checkout's"
+    )
+    options.add_argument("--json", action="store_true", help="print JSON, when everything has run")
+    options.add_argument("--write", action="store_true", help="put the table on record and into the documents")
+    options.add_argument("--family", choices=[one.module for one in FAMILIES], help=argparse.SUPPRESS)
+    return options
+
+
+def _run(families: list[Family], runs: int, other: Path | None, failed: list[str]) -> Iterator[Result]:
+    """The figures, one after the other; `failed` is told of modules that could not measure theirs."""
     with tempfile.TemporaryDirectory(prefix="ctxtui-bench-") as name:
         folder = Path(name)
         root = checkout.overlay(other, folder / "other") if other else None
@@ -81,7 +88,12 @@ def _run(families: list[Family], runs: int, other: Path | None) -> Iterator[Resu
                 # A checkout of another day may lack what is measured.
                 yield not_run(family.goals[0], family.module, "", str(error))
                 continue
-            yield from module.results(folder, runs)
+            try:
+                yield from module.results(folder, runs)
+            except (AssertionError, OSError, subprocess.SubprocessError) as error:
+                # The others are measured all the same.
+                failed.append(family.module)
+                yield not_run(family.goals[0], family.module, "", f"it failed: {error!r}"[:300])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ HEAVY = ("anthropic", "openai", "mcp", "httpx", "aiohttp", "tiktoken", "sqlite_u
 async def main() -> None:
     """Paint one frame."""
     prepare()
-    app = make_app("", load(cwd=Path.cwd()).settings)
+    app = make_app(None, load(cwd=Path.cwd()).settings)
     async with app.run_test(size=(120, 40)):
         print(*[name for name in HEAVY if name in sys.modules])
 

@@ -16,7 +16,7 @@ _UUID = "0199a213-81c0-7800-8aa1-{:012x}"
 
 def results(folder: Path, runs: int) -> list[Result]:
     """A home with half of the files Claude Code's, a third Codex's, the rest Gemini CLI's and pi's."""
-    home = made(folder / "home")
+    home = made(folder / "listing")
     return [
         _compared("find 5,000 recordings", lambda: found(home), home, runs),
         _compared("Home's first list of 5,000", lambda: listed(home), home, runs),

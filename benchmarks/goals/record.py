@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from benchmarks.measure import Result, percentile
+from benchmarks.measure import Result, percentile, ratio
 from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.session import MAIN, Described, Session, ThreadSeen
@@ -28,11 +28,20 @@ def results(folder: Path, runs: int) -> list[Result]:
     ours = [seconds for _, one in pairs for seconds in one]
     late = _lags(folder / "lags.db")
     share = _share(runs)
+    batch = ratio(lambda: _sustained(folder), lambda: _executemany(folder), runs)
     note = f"p50 {percentile(ours, 0.5) * 1e6:.1f} us"
     return [
         Result("G12", "recording one event, caller's p50", "bare sqlite3 insert", half, 0.3, note=note),
         Result("G12", "recording one event, caller's p99", "bare sqlite3 insert", most, 1.0),
         Result("G12", "an event is in the file after, p99", "", percentile(late, 0.99) * 1e3, 50, "ms"),
+        Result(
+            "G13",
+            "recording 20,000 events as fast as they come",
+            "executemany of 1,000",
+            batch[0],
+            1 / 0.3,
+            note=f"{EVENTS / batch[1] / 1e3:.0f}k / {EVENTS / batch[2] / 1e3:.0f}k events a second",
+        ),
         Result(
             "G12", "our share of a call at 200k tokens", "", share * 1e3, 20, "ms", "the body made, and read as a path"
         ),
@@ -90,6 +99,40 @@ def _lags(path: Path) -> list[float]:
         lags.append(time.perf_counter() - start)
     writer.close()
     return lags
+
+
+def _sustained(folder: Path) -> float:
+    """Seconds until all events, handed over at once, are in the file."""
+    path = folder / "sustained.db"
+    path.unlink(missing_ok=True)
+    data = [_data(n) for n in range(EVENTS)]
+    writer, ticket = _writer(path), 0
+    start = time.perf_counter()
+    for n, one in enumerate(data):
+        ticket = writer.put(InFlight("call", float(n), "heard", one))
+    writer.wait(60, ticket)
+    took = time.perf_counter() - start
+    writer.close()
+    return took
+
+
+def _executemany(folder: Path) -> float:
+    """The same in bare transactions of 1,000."""
+    path = folder / "executemany.db"
+    path.unlink(missing_ok=True)
+    conn = sqlite3.connect(path, isolation_level=None)
+    conn.execute("PRAGMA journal_mode=WAL")
+    conn.execute("PRAGMA synchronous=NORMAL")
+    conn.execute("CREATE TABLE events (key INTEGER PRIMARY KEY, at REAL, kind TEXT, data TEXT)")
+    rows = [(float(n), "heard", _data(n)) for n in range(EVENTS)]
+    start = time.perf_counter()
+    for first in range(0, EVENTS, 1000):
+        conn.execute("BEGIN")
+        conn.executemany("INSERT INTO events (at, kind, data) VALUES (?, ?, ?)", rows[first : first + 1000])
+        conn.execute("COMMIT")
+    took = time.perf_counter() - start
+    conn.close()
+    return took
 
 
 def _share(runs: int) -> float:

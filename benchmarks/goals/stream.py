@@ -12,6 +12,7 @@ import time
 from bisect import bisect_left
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 from aiohttp import web
 
@@ -90,7 +91,7 @@ def results(folder: Path, runs: int) -> list[Result]:
         run.type(b"tell me\r")
         while not source.began:
             run.read(0.01)
-        lags, quarters = _watch(run, source)
+        lags, quarters, between = _watch(run, source)
         run.forget()
         run.until_text(b"end turn", cap=300)
         finished = time.perf_counter()
@@ -121,13 +122,15 @@ def results(folder: Path, runs: int) -> list[Result]:
             "ms",
         ),
         Result("G11", "stream, last quarter, processor time", "the first quarter", quarters[3] / quarters[0], 1.2),
+        Result("G10", "an answer at 400 tokens a second, processor time", "", 100 * cpu / length, 25, "% of a core"),
+        Result("G10", "the same, between two frames, median", "", 1e3 * between, 1e3 / 29, "ms"),
         Result("G10", "idle chat", "", idle * 100, 0.5, "% of a core"),
     ]
 
 
-def _watch(run: Terminal, source: Source) -> tuple[list[float], list[float]]:
-    """Seconds from each piece that left the source to the next writing to the screen, and processor seconds of each
-    quarter of the stream."""
+def _watch(run: Terminal, source: Source) -> tuple[list[float], list[float], float]:
+    """Seconds from each piece that left the source to the next writing to the screen, processor seconds of each quarter
+    of the stream, and the median of the seconds between two frames."""
     shown, marks = [], [run.cpu()]
     length = TOKENS / PACE
     while not source.ended:
@@ -138,4 +141,5 @@ def _watch(run: Terminal, source: Source) -> tuple[list[float], list[float]]:
             marks.append(run.cpu())
     marks.append(run.cpu())
     lags = [shown[at] - sent for sent in source.sent if (at := bisect_left(shown, sent)) < len(shown)]
-    return lags[20:], [b - a for a, b in pairwise(marks)][:4]
+    frames = [b - a for a, b in pairwise(shown) if b - a > 0.005]
+    return lags[20:], [b - a for a, b in pairwise(marks)][:4], median(frames)
