@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.services.agent_tools.agent_tools import AgentTools
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.host import Host
+    from ctxtui.services.chat.parent_chat import ParentChat
+    from ctxtui.services.chat.request_edits import Edited
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
 
 MaySpend = Callable[[str, "RequestForecast"], str]
@@ -36,10 +37,13 @@ _LABEL = 60
 
 
 class ChildRun:
-    """Lets a sub-agent do `task` as the thread `thread` of `host`'s session. `begin`, then `go` once: whoever waits for
-    it and is cancelled ends it, and what it had heard is kept. `began` is set when its first answer begins."""
+    """Lets a sub-agent do `task` as the thread `thread` of `host`'s session; its requests leave in
+    `shape`. `begin`, then `go` once: whoever waits for it and is cancelled ends it, and what it had heard is kept.
+    `began` is set when its first answer begins."""
 
-    def __init__(self, host: Host, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools) -> None:
+    def __init__(
+        self, host: ParentChat, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools, shape: Edited
+    ) -> None:
         assert host.writer is not None and host.line is not None
         self._host = host
         self._task = task
@@ -57,7 +61,7 @@ class ChildRun:
         system = host.own.system or opening().system if task.system is None else task.system
         start = ConversationStart(partner.endpoint.dialect, params, tools.definitions, system)
         self._talk = begin(host.session.tree, start)
-        self._talk.shape = host.children.shape_of(thread, partner)
+        self._talk.shape = shape
         around = Surroundings(
             tell=self._moment,
             judge=self._judge,
