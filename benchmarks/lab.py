@@ -68,7 +68,11 @@ def results(folder: Path, runs: int) -> Iterator[Result]:
             runs,
         )
         yield Result(
-            f"lab, 10 variants of {name} ({calls:,} calls) / one pass", times, TARGET, "x", f"{ours:.2f} s / {floor:.2f} s"
+            f"lab, 10 variants of {name} ({calls:,} calls) / one pass",
+            times,
+            TARGET,
+            "x",
+            f"{ours:.2f} s / {floor:.2f} s",
         )
 
 
