@@ -11,29 +11,30 @@ from sessions.recording import Exchange, Json, Recording, moment, tokens
 
 MODEL: Final = "claude-sonnet-4-5-20250929"
 SYSTEM: Final = 7000
-SETTINGS: Final = 200
+STATE: Final = 200
 CHILD_SYSTEM: Final = 4800
 
 
 class Generation(NamedTuple):
     """Characters of one generation's messages; `musing` is a first reply without a repl block, 0 if there was none.
-    `best` is the best sum of radii, `evaluation` the seconds that the evaluation of the children took."""
+    `best` is the number of the best trial and its sum of radii, `evaluation` the seconds that the evaluation of the
+    children took."""
 
     musing: int
     spawning: int
     request: int
     selection: int
     feedback: int
-    best: float
+    best: tuple[int, float]
     evaluation: int
 
 
 GENERATIONS: Final = (
-    Generation(0, 9881, 1847, 3360, 85625, 2.4412, 96),
-    Generation(0, 10581, 2437, 3280, 138325, 2.5207, 131),
-    Generation(2950, 10847, 2277, 4738, 130529, 2.5738, 548),
-    Generation(3054, 11969, 3154, 4835, 171850, 2.6119, 143),
-    Generation(775, 11376, 2825, 4230, 141234, 2.6291, 118),
+    Generation(0, 9881, 1847, 3360, 85625, (13, 2.4412), 96),
+    Generation(0, 10581, 2437, 3280, 138325, (4, 2.5207), 131),
+    Generation(2950, 10847, 2277, 4738, 130529, (7, 2.5738), 548),
+    Generation(3054, 11969, 3154, 4835, 171850, (2, 2.6119), 143),
+    Generation(775, 11376, 2825, 4230, 141234, (11, 2.6291), 118),
 )
 
 
@@ -48,10 +49,12 @@ class _Loop:
         self.dice = Dice("pineapple")
         self.at = moment("2026-01-14 09:02:11")
         self.messages: list[Json] = []
-        self.system = [
-            {"type": "text", "text": texts.system(SYSTEM), "cache_control": {"type": "ephemeral"}},
-            {"type": "text", "text": texts.settings(SETTINGS)},
-        ]
+        self.system = [{"type": "text", "text": texts.system(SYSTEM), "cache_control": {"type": "ephemeral"}}]
+        self.generation(0)
+
+    def generation(self, number: int) -> None:
+        """The search advances: the end of the system prompt says so."""
+        self.system = [self.system[0], {"type": "text", "text": texts.state(number, STATE)}]
 
     def hear(self, words: str) -> None:
         self.messages.append({"role": "user", "content": words})
@@ -96,8 +99,8 @@ class _Loop:
                 "messages": [{"role": "user", "content": trial.prompt}],
             }
             reply = f"{trial.reasoning}\n\n```python\n{trial.code}\n```"
-            thread = f"child {trial.id}"
-            self.recording.threads[thread] = (f"trial {trial.id}", "main")
+            thread = f"child {trial.id.removeprefix('trial_')}"
+            self.recording.threads[thread] = (trial.id.replace("_", " ", 1), "main")
             self.call(thread, request, reply, round(self.at + (0.4 if i == 0 else 3.0 + 0.05 * i), 3))
 
 
@@ -116,14 +119,15 @@ def record() -> Recording:
         loop.ask(texts.spawning(number, children, g.spawning, dice))
         made, feedback = texts.trials(number, children, g.best, g.feedback, dice)
         if number == 0:
-            loop.children(made)
+            loop.children(sorted(made, key=lambda trial: int(trial.id.rpartition("_")[2])))
         loop.at += g.evaluation
-        loop.hear(f"Generation {number} complete")
+        loop.hear(texts.RAN)
         loop.hear(texts.selection_request(number, made, g.request, dice))
         parents, answer = texts.selection(made, g.selection, dice)
         loop.ask(answer)
         loop.at += 4.0
         loop.hear(feedback)
+        loop.generation(number + 1)
         best = max([*made, *([best] if best else [])], key=lambda t: t.score)
     assert best is not None
     loop.ask(texts.farewell(best, dice))

@@ -6,19 +6,16 @@ from sessions.dice import Dice
 from sessions.pineapple_parts import RADII, REFINE, SEEDS
 from sessions.pineapple_words import comment, thought, told
 
-HEAD = '''"""{title}
-
-Pack 26 circles into the unit square so that the sum of their radii is as large as possible. {idea}
-"""
+HEAD = """import numpy as np
+from scipy.optimize import linprog, minimize
 import math
 
-import numpy as np
-from scipy.optimize import linprog, minimize
-
+# {title}: pack 26 circles into the unit square so that the sum of their radii is as large as possible.
+# {idea}
 N = 26
 MARGIN = {margin}
 SEED = {seed}
-'''
+"""
 
 TAIL = '''
 def is_valid(centres, radii, slack=1e-9):

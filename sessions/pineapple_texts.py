@@ -1,41 +1,51 @@
-"""The loop's own texts: system prompts, generation replies, selection, feedback."""
+"""The loop's own texts in the words of its authors: system prompts, generation replies, selection, feedback."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sessions.dice import Dice, exactly
 from sessions.pineapple_code import program
 from sessions.pineapple_words import thought, thoughts
 
 ROOT_SYSTEM = """\
-You lead an evolutionary search over programs. You do not write the final program yourself: in every generation you
-decide which children to spawn, what each of them is asked to change, and which trials survive.
+You are the root model of an evolutionary search over programs. You do not write the final program yourself: once in
+every generation you write the prompts of all children, and you choose which trials are carried forward.
 
-# Problem
-Pack 26 circles into the unit square so that the sum of their radii is as large as possible. A program defines
-construct_packing() and returns (centres, radii, sum_of_radii). A circle outside the square or an overlap of more than
-1e-9 makes the packing invalid, and an invalid packing scores 0. The best published sum is about 2.6358.
+## Problem
+Pack 26 circles into the unit square [0,1]x[0,1] so that the sum of their radii is as large as possible. A program
+defines construct_packing() and returns (centers, radii, sum_radii). A circle outside the square or an overlap of more
+than 1e-9 makes the packing invalid, and an invalid packing scores 0. The best published sum is about 2.635.
 
-# What you may call
-Your reply holds exactly one fenced repl block. Inside it you may call
-- spawn_children_parallel(children: list[{"prompt": str, "parent_id": str (optional)}]) -> list[dict]
-- evaluate_program(code: str) -> {"score": float, "valid": bool, "error": str}
-- terminate_evolution(reason: str, best_program: str)
-- spawn_child_llm(prompt: str, parent_id: str) is the legacy form for a single child.
-Children see only their prompt, never this conversation. Write {{CODE_TRIAL_g_t}} where the code of trial t of
-generation g is to be inserted; it is replaced before the child is asked. The generation advances by itself as soon as
-the children have been evaluated.
+## Available Functions
+Your reply holds one fenced repl block. Inside it you may call
+- spawn_children_parallel(children: list[dict]) -> list[dict]: a child is {"prompt": str, "parent_id": str (optional)}
+- spawn_child_llm(prompt: str, parent_id: str = None) -> dict: a single child, kept for old prompts
+- evaluate_program(code: str) -> dict
+- terminate_evolution(reason: str, best_program: str = None) -> dict
+Each result has trial_id, metrics, success and error. Children see only their prompt, never this conversation. Use
+{{CODE_TRIAL_X_Y}} tokens to refer to the code of trial Y of generation X; they are replaced before the child is asked.
+The generation advances by itself as soon as the children have been evaluated.
 
-# Selection
-After each generation you are asked for a selection: 2 to 5 trials as JSON in a selection fence, each with its
-category (performance, diversity or potential) and one sentence of reasons.
+## Selection
+After each generation you are asked for a selection: 2 to 5 trials as JSON in a selection fence, each with a category
+(performance, diversity or potential) and your reasoning.
 
-# How to think about a generation
+## How to think about a generation
 """
-SETTINGS = "# Settings of this run\nmax_generations: 10, max_children_per_generation: 15, time per evaluation: 120 s, "
+STATE = """
+## This Run
+max_generations: 10
+max_children_per_generation: 15
+current_generation: {generation}
+"""
+ANALYSIS = """
+# Analyze results for next generation planning
+for r in results:
+    print(f"{r['trial_id']}: score={r['metrics'].get('sum_radii', 0):.4f}")
+"""
 CHILD_SYSTEM = """\
 You write one Python program. It packs 26 circles into the unit square and maximises the sum of the radii. Answer with
 two or three sentences on your approach and one fenced python block that defines construct_packing().
@@ -46,13 +56,21 @@ inside the square and must not overlap by more than 1e-9; an invalid packing sco
 
 # What has been learnt so far
 """
+OPENING = "Begin generation 0. Spawn up to 15 children exploring different circle packing strategies."
+RAN = "REPL execution result"
 NUDGE = "No repl block was found in your reply. Please spawn the next 15 children in one single fenced repl block now."
-OPENING = "Begin generation 0: explore widely different constructions. There is no parent yet."
+REPLY = (
+    '{"selections": [{"trial_id": "...", "reasoning": "...", "category": "performance|diversity|potential"}], '
+    '"summary": "..."}'
+)
+"""What the answer to a selection request is asked to look like."""
+KNOWN = 2.635
+"""The sum of radii that `target_ratio` is a share of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One child's program and what its evaluation gave."""
+    """One child's program and what its evaluation gave; `metrics` is what Python prints of them."""
 
     id: str
     parent: str
@@ -70,9 +88,10 @@ def system(size: int) -> str:
     return exactly(ROOT_SYSTEM, size, thoughts(dice))
 
 
-def settings(size: int) -> str:
-    """The small part of it that is not cached by a marker of its own."""
-    return exactly(SETTINGS, size, iter(["selection: 2 to 5 trials, parents: best of two generations, " * 4]))
+def state(generation: int, size: int) -> str:
+    """The small part behind it, which says another generation each time and is not cached by a marker of its own."""
+    known = "What was selected in earlier generations stands in the conversation. "
+    return exactly(STATE.format(generation=generation), size, iter([known] * 4))
 
 
 def child_system(size: int) -> str:
@@ -84,19 +103,18 @@ def child_system(size: int) -> str:
 def prompts(generation: int, parents: Sequence[str], dice: Dice) -> list[tuple[str, str]]:
     """(prompt, parent id) of the 15 children."""
     made = []
-    for _ in range(15):
+    for number in range(15):
         parent = dice.pick(parents) if parents else ""
-        start = (
-            f"Start from this program:\n{{{{CODE_TRIAL_{parent}}}}}\n" if parent else "Write a program from scratch. "
-        )
-        made.append((start + " ".join(thought(dice) for _ in range(2)), parent))
+        start = f"Start from this program: {{{{CODE_{parent.upper()}}}}} " if parent else ""
+        made.append((f"Strategy {number + 1}: {start}" + " ".join(thought(dice) for _ in range(2)), parent))
     return made
 
 
 def spawning(generation: int, children: Sequence[tuple[str, str]], size: int, dice: Dice) -> str:
     """The root's reply of exactly `size` characters: what it thinks, and the repl block with its children."""
     calls = [{"prompt": prompt, **({"parent_id": parent} if parent else {})} for prompt, parent in children]
-    block = f"```repl\nresults = spawn_children_parallel({json.dumps(calls, indent=2)})\n```"
+    listed = "".join(f"    {json.dumps(call)},\n" for call in calls)
+    block = f"```repl\nchildren = [\n{listed}]\nresults = spawn_children_parallel(children)\n{ANALYSIS}```"
     start = f"Generation {generation}: "
     return exactly(start, size - len(block) - 2, thoughts(dice)) + "\n\n" + block
 
@@ -108,60 +126,75 @@ def musing(generation: int, size: int, dice: Dice) -> str:
 
 def _metrics(score: float, error: str, dice: Dice) -> dict[str, object]:
     return {
-        "score": score,
         "valid": not error,
-        "seconds": dice.real(2, 110, 1),
+        "sum_radii": score,
+        "target_ratio": round(score / KNOWN, 4),
+        "eval_time": dice.real(2, 110, 1),
         "min_radius": dice.real(0.03, 0.07, 4),
         "max_radius": dice.real(0.11, 0.14, 4),
         "mean_gap": dice.real(0.0001, 0.01, 5),
-        "error": error,
+        "error": error or None,
     }
 
 
 def trials(
-    generation: int, children: Sequence[tuple[str, str]], best: float, size: int, dice: Dice
+    generation: int, children: Sequence[tuple[str, str]], best: tuple[int, float], size: int, dice: Dice
 ) -> tuple[list[Trial], str]:
-    """The generation's trials, and the feedback message of exactly `size` characters that repeats all their code."""
-    header = f"Generation {generation} is complete, {len(children)} trials. Best {best:.4f}\n\n"
-    found: list[Trial] = []
-    texts = [header]
-    for t, (prompt, parent) in enumerate(children):
-        id_ = f"{generation}_{t}"
-        failed = t != 4 and dice.below(6) == 0
-        score = best if t == 4 else 0.0 if failed else round(best - dice.real(0.004, 0.12, 4), 4)
-        error = "circles 7 and 19 overlap by 3.1e-07" if failed else ""
-        metrics = json.dumps(_metrics(score, error, dice))
-        reasoning = exactly("", 300, thoughts(dice))
-        above = f"### Trial {id_}, parent {parent or 'none'}\n```python\n"
-        below = f"\n```\nmetrics: {metrics}\nreasoning: {reasoning}\n\n"
-        share = (size - sum(map(len, texts))) // (len(children) - t)
-        room = share - len(above) - len(below)
-        code = program(f"Trial {id_}", room if t == len(children) - 1 else room * dice.between(96, 104) // 100, dice)
+    """The generation's trials, best first, of which number `best` has the best score; and the feedback message of
+    exactly `size` characters that repeats all their code."""
+    found = [_evaluated(generation, t, child, best, dice) for t, child in enumerate(children)]
+    found.sort(key=lambda trial: -trial.score)
+    texts = [f"Generation {generation} complete. {len(found)} children spawned.\n\nResults:"]
+    made: list[Trial] = []
+    for place, trial in enumerate(found):
+        above = f"\n  - {trial.id}:\n    Code: "
+        below = f"\n    Metrics: {trial.metrics}\n    Reasoning: {trial.reasoning}"
+        left = len(found) - place
+        room = (size - sum(map(len, texts))) // left - len(above) - len(below)
+        code = program(trial.id, room if left == 1 else room * dice.between(96, 104) // 100, dice)
         texts.append(above + code + below)
-        found.append(Trial(id_, parent, prompt, reasoning, code, metrics, score, error))
-    return found, "".join(texts)
+        made.append(replace(trial, code=code))
+    return made, "".join(texts)
+
+
+def _evaluated(generation: int, number: int, child: tuple[str, str], best: tuple[int, float], dice: Dice) -> Trial:
+    failed = number != best[0] and dice.below(6) == 0
+    score = best[1] if number == best[0] else 0.0 if failed else round(best[1] - dice.real(0.004, 0.12, 4), 4)
+    error = "Circles 7 and 19 overlap by 3.1e-07" if failed else ""
+    told = str(_metrics(score, error, dice))
+    return Trial(
+        f"trial_{generation}_{number}", child[1], child[0], exactly("", 300, thoughts(dice)), "", told, score, error
+    )
 
 
 def selection_request(generation: int, made: Sequence[Trial], size: int, dice: Dice) -> str:
-    """The question for survivors: a line per trial, then the rules, exactly `size` characters."""
-    lines = "".join(
-        f"{t.id}  {t.score:.4f}  {'invalid' if t.error else 'valid'}  from {t.parent or '-'}\n" for t in made
-    )
-    ask = f"Select 2 to 5 trials of generation {generation} as parents.\n{lines}Answer with JSON in a selection fence. "
-    return exactly(ask, size, thoughts(dice))
+    """The question for survivors: each trial with the beginning of its reasoning, then the form of the answer, exactly
+    `size` characters."""
+    head = f"Generation {generation} complete. {len(made)} children spawned. Select trials to carry forward.\n\nTrials:"
+    tail = f"\n\nSelect 2-5 trials for next generation. Respond with:\n```selection\n{REPLY}\n```"
+    texts = [head]
+    for place, trial in enumerate(made):
+        valid = not trial.error
+        above = f"\n  - {trial.id}: sum_radii={trial.score:.4f}, valid={valid}\n    Reasoning: "
+        room = (size - len(tail) - sum(map(len, texts))) // (len(made) - place) - len(above)
+        texts.append(above + exactly("", room, thoughts(dice)))
+    return "".join([*texts, tail])
 
 
 def selection(made: Sequence[Trial], size: int, dice: Dice) -> tuple[list[str], str]:
     """The ids chosen, and the reply of exactly `size` characters."""
-    good = sorted((t for t in made if not t.error), key=lambda t: -t.score)[:4]
+    good = [trial for trial in made if not trial.error][:4]
     kinds = ("performance", "performance", "diversity", "potential")
-    chosen = [{"trial": t.id, "category": k, "reason": thought(dice)} for t, k in zip(good, kinds, strict=True)]
-    block = f"\n\n```selection\n{json.dumps(chosen, indent=2)}\n```"
+    chosen = [
+        {"trial_id": t.id, "reasoning": thought(dice), "category": kind} for t, kind in zip(good, kinds, strict=True)
+    ]
+    told = json.dumps({"selections": chosen, "summary": thought(dice)}, indent=2)
+    block = f"\n\n```selection\n{told}\n```"
     return [t.id for t in good], exactly("", size - len(block), thoughts(dice)) + block
 
 
 def farewell(best: Trial, dice: Dice) -> str:
     """The last reply."""
     words = " ".join(thought(dice) for _ in range(4))
-    call = f'terminate_evolution(reason="context nearly full", best_program={{{{CODE_TRIAL_{best.id}}}}})'
+    call = f'terminate_evolution(reason="context nearly full", best_program="""{{{{CODE_{best.id.upper()}}}}}""")'
     return f"{words}\n\n```repl\n{call}\n```"

@@ -11,8 +11,8 @@ from tests.pty_app import REPO
 
 IMPORTERS = {
     "ctxtui/core/block.py": {"ctxtui/core/tree.py", "tests/core/test_block.py", "tests/store/test_read.py"},
-    "ctxtui/core/tree.py": {"ctxtui/store/read.py", "tests/core/test_tree.py"},
-    "ctxtui/store/read.py": {"ctxtui/store/store.py", "tests/store/test_read.py"},
+    "ctxtui/core/tree.py": {"ctxtui/store/sessions/read.py", "tests/core/test_tree.py"},
+    "ctxtui/store/sessions/read.py": {"ctxtui/store/store.py", "tests/store/test_read.py"},
     "ctxtui/store/store.py": {"ctxtui/tui/app.py"},
     "ctxtui/tui/app.py": {"tests/cli/test_screen.py", "tests/test_walk.py", "tests/cases/app.py"},
     "tests/cases/app.py": {"tests/tui/test_app.py"},

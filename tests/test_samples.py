@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import json
 from functools import cache
@@ -116,21 +117,59 @@ def test_the_context_after_each_feedback_is_what_they_counted() -> None:
     assert prompt(of_thread("pineapple")[-1]) == pytest.approx(192_500, rel=0.01)
 
 
-def test_feedback_repeats_the_code_of_all_trials() -> None:
+def test_feedback_is_printed_as_the_loop_prints_it() -> None:
     feedback = text(of_thread("pineapple")[2].request["messages"][-1])
-    assert feedback.count("```python") == 15
-    code = sum(len(part.split("\n```")[0]) for part in feedback.split("```python\n")[1:])
-    assert 0.85 < code / len(feedback) < 0.95
-    for part in feedback.split("```python\n")[1:]:
-        compile(part.split("\n```")[0], "trial", "exec")
+    head, results = feedback.split("\n\nResults:\n  - ", 1)
+    assert head == "Generation 0 complete. 15 children spawned." and results.startswith("trial_0_13:\n    Code: import")
+    assert "```" not in feedback
+    code = 0
+    found = results.split("\n  - trial_")
+    for one in found:
+        program, _, told = one.partition("\n    Code: ")[2].partition("\n    Metrics: ")
+        compile(program, "trial", "exec")
+        metrics, _, reasoning = told.partition("\n    Reasoning: ")
+        assert ast.literal_eval(metrics).keys() >= {"valid", "sum_radii", "target_ratio"} and len(reasoning) == 300
+        code += len(program)
+    assert len(found) == 15 and 0.85 < code / len(feedback) < 0.95
 
 
-def test_the_marker_on_the_last_but_one_user_message_does_hit() -> None:
-    reads = [one.response["usage"]["cache_read_input_tokens"] for one in of_thread("pineapple")]
-    assert reads[0] == 0 and sum(read > 0 for read in reads) == len(reads) - 2
+def test_the_loop_says_what_the_documents_print() -> None:
+    calls = of_thread("pineapple")
+    messages = calls[-1].request["messages"]
+    assert text(messages[2]) == "REPL execution result"
+    block = text(messages[1]).partition("```repl\n")[2].removesuffix("\n```")
+    tree = ast.parse(block)
+    assert (
+        block.startswith('children = [\n    {"prompt": "Strategy 1: ') and "spawn_children_parallel(children)" in block
+    )
+    (listed,) = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.List)]
+    assert len(ast.literal_eval(listed)) == 15
+    chosen = json.loads(text(messages[4]).partition("```selection\n")[2].removesuffix("\n```"))
+    assert chosen.keys() == {"selections", "summary"} and len(chosen["selections"]) == 4
+    assert chosen["selections"][0].keys() == {"trial_id", "reasoning", "category"}
+
+
+def test_the_end_of_the_system_prompt_changes_with_each_generation() -> None:
+    systems = [[part["text"] for part in one.request["system"]] for one in of_thread("pineapple")]
+    assert {len(static) for static, _ in systems} == {7000} and len({static for static, _ in systems}) == 1
+    assert {len(state) for _, state in systems} == {200}
+    spoken = [state.partition("current_generation: ")[2][0] for _, state in systems]
+    assert "".join(spoken) == "00" + "11" + "222" + "333" + "444" + "55"[:1]
+
+
+def test_the_marker_hits_within_a_generation_and_the_state_breaks_it_between_two() -> None:
+    calls = of_thread("pineapple")
+    reads = [one.response["usage"]["cache_read_input_tokens"] for one in calls]
+    states = [one.request["system"][1]["text"] for one in calls]
+    assert reads[0] == 0
+    pauses = [0.0, *(after.started - before.started for before, after in itertools.pairwise(calls))]
     late = [i for i, read in enumerate(reads) if i and not read]
-    pause = of_thread("pineapple")[late[0]].started - of_thread("pineapple")[late[0] - 1].started
-    assert len(late) == 1 and pause > 300
+    assert len(late) == 1 and pauses[late[0]] > 300
+    for i in range(1, len(calls)):
+        if i not in late:
+            assert (reads[i] > 1_750) == (states[i] == states[i - 1] and reads[i] > 1_750), i
+            assert (states[i] != states[i - 1]) <= (reads[i] == 1_750), "the static part alone is read"
+    assert sum(read > 1_750 for read in reads) == 6
 
 
 def test_fourteen_children_read_what_the_first_one_wrote() -> None:

@@ -1,56 +1,121 @@
-"""WebSocket frames as they are read by someone who only passes them on (RFC 6455, RFC 7692). No IO."""
+"""WebSocket frames as they are read by someone who passes them on, and written where one is changed on the way
+(RFC 6455, RFC 7692). No IO."""
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.errors import Malformed
 
 _TEXT: Final = 1
-_BINARY: Final = 2
 _CLOSE: Final = 8
+_PACKED: Final = 0x40
+_LAST: Final = 0x80
 _TAIL: Final = b"\x00\x00\xff\xff"
 MOST: Final = 256 << 20
 """Bytes of a message at most."""
+_WORTH_PACKING: Final = 1024
+_BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)")
 
 
+@dataclass(frozen=True, slots=True)
+class WireFrame:
+    """A frame: its `raw` bytes, its first byte, the key that masked it (b"" for none), what it says."""
+
+    raw: bytes
+    first: int
+    mask: bytes
+    payload: bytes
+
+    @property
+    def kind(self) -> int:
+        """Its opcode: 0 goes on with a message."""
+        return self.first & 15
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is a ping, a pong or a close, which may stand between those of a message."""
+        return self.kind >= _CLOSE
+
+
+@dataclass(frozen=True, slots=True)
+class Deflate:
+    """What both ends agreed on by ``Sec-WebSocket-Extensions``: whether messages are packed, whether each side goes on
+    from what it packed before, and how far back (`bits`) the client may refer."""
+
+    on: bool = False
+    client_takeover: bool = True
+    server_takeover: bool = True
+    bits: int = 15
+
+
+def agreed(extensions: str) -> Deflate:
+    """What an answer's ``Sec-WebSocket-Extensions`` says."""
+    told = extensions.lower()
+    bits = _BITS.search(told)
+    return Deflate(
+        "permessage-deflate" in told,
+        "client_no_context_takeover" not in told,
+        "server_no_context_takeover" not in told,
+        min(15, int(bits[1])) if bits else 15,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
 class FrameReader:
-    """Reads one direction: bytes in, whole text messages out. `deflate` says that permessage-deflate is in force, with
-    `takeover` of what was said before."""
+    """Reads one direction. `deflate` says that permessage-deflate is in force, with `takeover` of what was said
+    before."""
 
-    def __init__(self, *, deflate: bool = False, takeover: bool = True) -> None:
-        self._deflate = deflate
-        self._takeover = takeover
-        self._inflater = zlib.decompressobj(-15)
-        self._rest = bytearray()
-        self._message: list[bytes] = []
-        self._kind = 0
-        self._packed = False
+    deflate: bool = False
+    takeover: bool = True
+    packed: bool = False
+    """Whether the message at hand is packed."""
+    _inflater: zlib._Decompress = field(default_factory=lambda: zlib.decompressobj(-15))
+    _rest: bytearray = field(default_factory=bytearray)
+    _message: list[bytes] = field(default_factory=list)
+    _kind: int = 0
+    _size: int = 0
+
+    @property
+    def rest(self) -> bytearray:
+        """The beginning of a frame."""
+        return self._rest
+
+    def add(self, data: bytes) -> None:
+        """Bytes that came."""
+        self._rest += data
 
     def feed(self, data: bytes) -> Iterator[str]:
         """The text messages that `data` completes. Raises `Malformed`."""
-        self._rest += data
-        while (frame := self._frame()) is not None:
-            first, payload = frame
-            kind = first & 15
-            if kind >= _CLOSE:
-                continue
-            if kind:
-                self._kind, self._packed = kind, bool(first & 0x40)
-            self._message.append(payload)
-            if sum(map(len, self._message)) > MOST:
-                raise Malformed("a message over a WebSocket that has no end")
-            if first & 0x80:
-                whole, self._message = b"".join(self._message), []
-                if self._packed:
-                    whole = self._inflated(whole)
-                if self._kind == _TEXT:
-                    yield whole.decode("utf-8", "replace")
+        self.add(data)
+        while (frame := self.frame()) is not None:
+            text = self.message(frame)
+            if text is not None:
+                yield text
 
-    def _frame(self) -> tuple[int, bytes] | None:
-        """The next frame's first byte and what it says; None until it is whole."""
+    def message(self, frame: WireFrame) -> str | None:
+        """The text message that `frame` completes, None where it completes none. Raises `Malformed`."""
+        if frame.is_control:
+            return None
+        if frame.kind:
+            self._kind, self.packed = frame.kind, bool(frame.first & _PACKED)
+        self._message.append(frame.payload)
+        self._size += len(frame.payload)
+        if self._size > MOST:
+            raise Malformed("a message over a WebSocket that has no end")
+        if not frame.first & _LAST:
+            return None
+        whole, self._message, self._size = b"".join(self._message), [], 0
+        if self.packed:
+            whole = self._inflated(whole)
+        return whole.decode("utf-8", "replace") if self._kind == _TEXT else None
+
+    def frame(self) -> WireFrame | None:
+        """The next frame; None until it is whole. Raises `Malformed`."""
         rest = self._rest
         if len(rest) < 2:
             return None
@@ -67,32 +132,52 @@ class FrameReader:
         end = at + 4 * masked + size
         if len(rest) < end:
             return None
+        key = bytes(rest[at : at + 4]) if masked else b""
         payload = bytes(rest[end - size : end])
-        if masked:
-            key = bytes(rest[at : at + 4])
-            long = int.from_bytes((key * (size // 4 + 1))[:size], "big")
-            payload = (int.from_bytes(payload, "big") ^ long).to_bytes(size, "big")
-        first = rest[0]
+        found = WireFrame(bytes(rest[:end]), rest[0], key, _masked(payload, key))
         del rest[:end]
-        return first, payload
+        return found
 
     def _inflated(self, data: bytes) -> bytes:
-        if not self._deflate:
+        if not self.deflate:
             raise Malformed("a packed message over a WebSocket where none was agreed on")
         try:
             said = self._inflater.decompress(data + _TAIL)
         except zlib.error as error:
             raise Malformed(f"a message over a WebSocket that cannot be unpacked: {error}") from None
-        if not self._takeover:
+        if not self.takeover:
             self._inflater = zlib.decompressobj(-15)
         return said
 
 
-def readers(extensions: str) -> tuple[FrameReader, FrameReader]:
-    """The readers of the client's frames and of the server's, by the ``Sec-WebSocket-Extensions`` of the answer."""
-    told = extensions.lower()
-    deflate = "permessage-deflate" in told
+def readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
+    """The readers of the client's frames and of the server's."""
     return (
-        FrameReader(deflate=deflate, takeover="client_no_context_takeover" not in told),
-        FrameReader(deflate=deflate, takeover="server_no_context_takeover" not in told),
+        FrameReader(deflate=deflate.on, takeover=deflate.client_takeover),
+        FrameReader(deflate=deflate.on, takeover=deflate.server_takeover),
     )
+
+
+def text_frame(text: bytes, mask: bytes = b"", *, packed: bool = False, bits: int = 15) -> bytes:
+    """One frame that says `text`, masked with the key `mask` where there is one. A `packed` one refers to nothing that
+    was said before, which is allowed whatever was agreed on."""
+    first = _LAST | _TEXT
+    if packed and len(text) > _WORTH_PACKING and bits > 8:
+        packer = zlib.compressobj(1, zlib.DEFLATED, -bits)
+        text = (packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH))[: -len(_TAIL)]
+        first |= _PACKED
+    size = len(text)
+    if size < 126:
+        told = bytes([size])
+    else:
+        told = b"\x7e" + size.to_bytes(2, "big") if size < 1 << 16 else b"\x7f" + size.to_bytes(8, "big")
+    second = told[0] | (0x80 if mask else 0)
+    return bytes([first, second]) + told[1:] + mask + _masked(text, mask)
+
+
+def _masked(data: bytes, key: bytes) -> bytes:
+    if not key or not data:
+        return data
+    size = len(data)
+    long = int.from_bytes((key * (size // 4 + 1))[:size], "big")
+    return (int.from_bytes(data, "big") ^ long).to_bytes(size, "big")

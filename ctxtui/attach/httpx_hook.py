@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
-from ctxtui.attach.recorder import Answered, Asked, Begun, Ended, News, Said
+from ctxtui.attach.news import Answered, Asked, Begun, Ended, News, Said
 
 _LIBRARIES: Final = ("httpx2", "httpx")
 LEFT: Final = "the program read no further"

@@ -7,24 +7,23 @@ session and writes lines. A fault of it is told when the run ends and never reac
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from ctxtui.attach.decoding import Unpacker, unpacker
 from ctxtui.attach.lines import Bodies, digest, line, text_of
-from ctxtui.attach.masks import Fields, mask_for, shown, shown_url
+from ctxtui.attach.masks import mask_for, shown, shown_url
+from ctxtui.attach.news import Answered, Asked, Begun, Ended, Frame, Held, News, Said, Sent
+from ctxtui.attach.run import Run, new_run, session_of
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.kit.fields import objects, word
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
-from ctxtui.transcripts.kit.http_exchange.pair import value
 from ctxtui.transcripts.kit.http_exchange.sender import Sender, sender_of
 from ctxtui.wire.key_mask import KeyMask
 
@@ -33,91 +32,6 @@ MOST_WAITING: Final = 256 << 20
 _OPEN_FILES: Final = 64
 _GATHER: Final = 0.03
 """Seconds for which what comes is gathered before it is written; so much a killed process loses at most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """A request's head: `x` names the exchange within the run. `session`, `thread` where the program itself names
-    them."""
-
-    x: str
-    at: float
-    method: str
-    url: str
-    fields: Fields
-    session: str = ""
-    thread: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """More of a request's body as it went; `last` says that it is whole."""
-
-    x: str
-    data: bytes
-    last: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The head of an answer."""
-
-    x: str
-    at: float
-    status: int
-    fields: Fields
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """More of an answer's body as it went."""
-
-    x: str
-    at: float
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A message over a WebSocket, by the client or the server."""
-
-    x: str
-    at: float
-    by_client: bool
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """An exchange is over; `error` says why before its time."""
-
-    x: str
-    at: float
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What was decided about a request: the `body` that left in place of its own (None: its own), and what is `told`
-    of it."""
-
-    x: str
-    at: float
-    body: bytes | None
-    told: Mapping[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A request waits, `until` then at most (Unix seconds), and why."""
-
-    x: str
-    at: float
-    until: float
-    why: str
-
-
-News = Begun | Asked | Sent | Held | Answered | Said | Frame | Ended
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,22 +47,6 @@ class _Recorded:
     held: bytes = b""
     size: int = 0
     wire: list[bytes] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Run:
-    """What every recording of a run begins with: `run` names it, `session` is that of requests whose client tells none
-    ("": told by what their conversation begins with), `program` the command that runs."""
-
-    folder: Path
-    run: str
-    session: str = ""
-    _: KW_ONLY
-    program: str = ""
-    cwd: str = ""
-    tags: tuple[str, ...] = ()
-    upstreams: Mapping[str, str] = field(default_factory=dict)
-    clock: Callable[[], float] = time.time
 
 
 class Recorder:
@@ -389,22 +287,3 @@ def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
         wants = 1 if lead < 0x80 else 2 if lead >> 5 == 6 else 3 if lead >> 4 == 14 else 4 if lead >> 3 == 30 else 1
         return (data[:-n], data[-n:]) if wants > n else (data, b"")
     return data, b""
-
-
-def session_of(url: str, body: bytes) -> str:
-    """The session of a request whose client tells none: what a person says first in it, and whom it asks."""
-    asked = value(body)
-    said = asked.get("messages", asked.get("input")) if isinstance(asked, dict) else None
-    host = url.partition("://")[2].partition("/")[0]
-    if said is None:
-        return f"other-{host.replace(':', '-')}"
-    first = next((one for one in objects(said) if one.get("role") == "user"), {"content": said})
-    content = first.get("content")
-    # Cache markers move from request to request: only the words count.
-    words = content if isinstance(content, str) else [word(part.get("text")) for part in objects(content)]
-    return f"talk-{digest(repr((host, words)).encode('utf-8', 'surrogatepass'))[:24]}"
-
-
-def new_run() -> str:
-    """A name for a run that no other has."""
-    return os.urandom(4).hex()

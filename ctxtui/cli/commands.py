@@ -118,6 +118,11 @@ SECTIONS: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             ),
             CommandEntry("proxy", "ctxtui.cli.agent.proxy:proxy", "Stand between programs and providers: off ends it."),
             CommandEntry(
+                "statusline",
+                "ctxtui.cli.agent.statusline_command:statusline",
+                "A status line for Claude Code: context, next price, cache; install, remove.",
+            ),
+            CommandEntry(
                 "offline",
                 "ctxtui.cli.manage.offline:offline",
                 "Serve the providers' APIs with no model: a test double.",

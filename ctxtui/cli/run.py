@@ -61,6 +61,11 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
             from ctxtui.cli.manage.start_screen import open_screen
 
             return open_screen(next(iter(arguments), None))
+        if list(arguments) == ["statusline"]:
+            # A client runs it after every message: without click, too.
+            from ctxtui.cli.agent.statusline import print_line
+
+            return print_line()
         from ctxtui.cli.group import run_command
 
         result = run_command(arguments)

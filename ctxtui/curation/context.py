@@ -77,13 +77,23 @@ def is_result(kind: str) -> bool:
     return kind.endswith(_RESULTS) or kind in _ODD_RESULTS
 
 
+class CallFacts(NamedTuple):
+    """What a call asked for: the tool's `name`, the paths that it wrote and read, the messages of its commits."""
+
+    name: str
+    written: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+
+
 class SaidOnce:
-    """What was read out of blocks already, by their digests: their content; the lines about tests and errors in a
-    result; whether thinking is signed; and how often each text stands among the first `counted` blocks of the context.
-    `summaries` are the facts of stretches, by what they are called and the positions."""
+    """What was read out of blocks already, by their digests: their content; what calls asked for; the lines about tests
+    and errors in a result; whether thinking is signed; and how often each text stands among the first `counted` blocks
+    of the context. `summaries` are the facts of stretches, by what they are called and the positions."""
 
     def __init__(self) -> None:
         self.readings: dict[str, BlockContent] = {}
+        self.calls: dict[str, CallFacts] = {}
         self.outcomes: dict[str, tuple[list[str], list[str]]] = {}
         self.signed: dict[str, bool] = {}
         self.summaries: dict[tuple[str, tuple[int, ...]], str] = {}

@@ -11,8 +11,9 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
-from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
+from ctxtui.curation.context import ASSISTANT, THINKING, CallFacts, Context, is_call, is_result
 
 ASKED, SAID = 200, 400
 """Characters that are kept of what a person asked, and of the last answer."""
@@ -83,23 +84,30 @@ def facts(context: Context, positions: Iterable[int]) -> ExtractedFacts:
 
 
 def _call(context: Context, at: int, found: ExtractedFacts) -> None:
-    got = context.reading(at)
-    found.calls[got.name] = found.calls.get(got.name, 0) + 1
+    digest = context.items[at].block.digest
+    asked = context.said.calls.get(digest)
+    if asked is None:
+        asked = context.said.calls[digest] = _asked(context.reading(at))
+    found.calls[asked.name] = found.calls.get(asked.name, 0) + 1
+    for items, more in ((found.written, asked.written), (found.read, asked.read), (found.commits, asked.commits)):
+        for one in more:
+            _add(items, one)
+
+
+def _asked(got: BlockContent) -> CallFacts:
     given = _given(got.arguments)
     path = next((given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)), "")
-    paths = [path] if path else []
     words = "\n".join(_strings(given)) if given else got.arguments
-    patched = _PATCHED.findall(words)
-    for one in patched:
-        _add(found.written, one.strip())
-    if paths and _WRITES.search(got.name):
-        _add(found.written, paths[0])
-    elif paths and _READS.search(got.name):
-        _add(found.read, paths[0])
-    for match in _COMMIT.finditer(words):
-        _add(found.commits, (match[1] or match[2]).strip())
+    written = [one.strip() for one in _PATCHED.findall(words)]
+    read: list[str] = []
+    if path and _WRITES.search(got.name):
+        written.append(path)
+    elif path and _READS.search(got.name):
+        read.append(path)
+    commits = [(match[1] or match[2]).strip() for match in _COMMIT.finditer(words)]
     if _COMMITS.search(got.name) and isinstance(given.get("message"), str):
-        _add(found.commits, given["message"].strip().partition("\n")[0][:200])
+        commits.append(given["message"].strip().partition("\n")[0][:200])
+    return CallFacts(got.name, tuple(written), tuple(read), tuple(commits))
 
 
 def _given(arguments: str) -> dict[str, Json]:

@@ -18,7 +18,7 @@ import zstandard
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import Unreadable
-from ctxtui.store.database_file import writing
+from ctxtui.store.schema.database_file import writing
 
 PLAIN: Final = 0
 """The codec's key for bodies as they are."""

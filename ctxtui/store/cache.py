@@ -9,8 +9,8 @@ from itertools import repeat
 from typing import TypeVar
 
 from ctxtui.core.canonical import Json
-from ctxtui.store.database_file import writing
 from ctxtui.store.rows import Glance, sql_text
+from ctxtui.store.schema.database_file import writing
 
 T = TypeVar("T")
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ctxtui.store.database_file import writing
 from ctxtui.store.errors import DAMAGED, told
 from ctxtui.store.rows import py_text, sql_text
-from ctxtui.store.tables import TEXTS
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.schema.tables import TEXTS
 
 SHORTEST: Final = 3
 """Characters of a text about which the index knows anything."""

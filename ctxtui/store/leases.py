@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 
 from ctxtui.core.errors import InUse
-from ctxtui.store.connect import connect
-from ctxtui.store.database_file import writing
 from ctxtui.store.errors import explained
 from ctxtui.store.host_process import HostProcess
-from ctxtui.store.listing import find
 from ctxtui.store.rows import sql_text
+from ctxtui.store.schema.connect import connect
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions.listing import find
 
 _COLUMNS = "token, machine, pid, born, since, beat"
 

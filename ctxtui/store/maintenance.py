@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.store.block_codec import Unpacker
-from ctxtui.store.database_file import copy_into, schema_version, writing
 from ctxtui.store.leases import every_living, in_use
 from ctxtui.store.rows import Info
+from ctxtui.store.schema.database_file import copy_into, schema_version, writing
 
 _INTERNAL = ("sqlite_", "_sqlite_", "texts")
 """What is SQLite's own: the full-text index and its parts among them, whose rows say nothing."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
-from ctxtui.store.database_file import writing
 from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
+from ctxtui.store.schema.database_file import writing
 
 _COLUMNS = "session, call, digest, occurrence, bookmark, text, at, about, path"
 

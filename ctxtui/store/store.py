@@ -13,14 +13,15 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.core.session import MAIN, Session
-from ctxtui.store import cache, changes, edits, leases, listing, maintenance, read, write
+from ctxtui.store import cache, leases, maintenance
 from ctxtui.store.cache import Counts
-from ctxtui.store.connect import connect
-from ctxtui.store.edits import ArtifactRow
 from ctxtui.store.errors import explained, told
 from ctxtui.store.fulltext import Texts
 from ctxtui.store.notes import Notes
 from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoredSpending, StoreTotals
+from ctxtui.store.schema.connect import connect
+from ctxtui.store.sessions import changes, edits, listing, read, write
+from ctxtui.store.sessions.edits import ArtifactRow
 
 
 def _unpriced(call: Call) -> None:

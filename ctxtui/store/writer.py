@@ -20,15 +20,15 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Described, Happened, Session, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.store import leases
-from ctxtui.store.append import Appender
 from ctxtui.store.block_codec import Packer
-from ctxtui.store.connect import connect
-from ctxtui.store.database_file import writing
 from ctxtui.store.errors import explained
 from ctxtui.store.host_process import HostProcess, ended, hosting
-from ctxtui.store.listing import find
 from ctxtui.store.rows import Price, SourceInfo
-from ctxtui.store.write import write_session
+from ctxtui.store.schema.connect import connect
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions.append import Appender
+from ctxtui.store.sessions.listing import find
+from ctxtui.store.sessions.write import write_session
 
 EVERY: Final = 0.03
 """Seconds for which events are gathered before they are committed together."""

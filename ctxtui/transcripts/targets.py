@@ -21,7 +21,7 @@ def _target(name: str, source: str, module: str, command: str, *, beside: bool =
 TARGETS: Final[dict[str, ResumeTarget]] = {
     target.name: target
     for target in (
-        _target("claude-code", "claude code", "claude_code.resume", "claude --resume {id}", key="l"),
+        _target("claude-code", "claude code", "claude_code.resume.session_file", "claude --resume {id}", key="l"),
         _target("codex", "codex", "codex.resume", "codex resume {id}", key="x"),
         _target(
             "opencode",

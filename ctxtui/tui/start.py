@@ -103,12 +103,12 @@ def _commands() -> dict[str, tuple[type[Command], ...]]:
     from ctxtui.tui import lists
     from ctxtui.tui.chat.commands import CHAT
     from ctxtui.tui.home.commands import HOME
-    from ctxtui.tui.inspector.commands import INSPECTOR
+    from ctxtui.tui.inspector.screen import RECORDED
     from ctxtui.tui.lists.list_screen import PageScreen
 
     for module in iter_modules(lists.__path__):
         import_module(f"{lists.__name__}.{module.name}")
-    found = {"Home": HOME, "the inspector": INSPECTOR, "a chat": CHAT}
+    found = {"Home": HOME, "the inspector": RECORDED, "a chat": CHAT}
     pages: list[Any] = [PageScreen]
     while pages:
         page = pages.pop()

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ctxtui.attach.recorder import Recorder, Run
+from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.run import Run
 from ctxtui.attach.upstream import Upstream
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -12,12 +12,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 import ctxtui
 from ctxtui.attach.gate import Verdict, Waiting
-from ctxtui.attach.recorder import Recorder, Run
+from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.run import Run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit import Edit, Target
@@ -188,3 +190,59 @@ async def test_a_gate_that_breaks_lets_requests_pass_as_they_are(tmp_path: Path)
         assert provider.seen == [body % f"127.0.0.1:{provider.port}".encode()]
         assert await asyncio.to_thread(recorder.flush)
     assert "RuntimeError: broken" in (tmp_path / "s.jsonl").read_text()
+
+
+async def _asked_by_socket(socket: aiohttp.ClientWebSocketResponse, said: dict[str, Any]) -> dict[str, Any]:
+    create = {"type": "response.create", "model": "gpt-5.6", "store": False, "stream": True}
+    await socket.send_str(json.dumps({**create, **said}))
+    while True:
+        message: dict[str, Any] = json.loads((await asyncio.wait_for(socket.receive(), 30)).data)
+        assert message["type"] != "error", message
+        if message["type"] == "response.completed":
+            return message["response"]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("packed", [0, 15])
+async def test_what_a_socket_s_later_requests_only_name_is_edited_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int
+) -> None:
+    """A client names the response before and sends what is new: the edit is about what it does not send again."""
+    monkeypatch.delenv("CTXTUI_DB", raising=False)
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
+
+    def said(text: str) -> list[dict[str, Any]]:
+        return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}]
+
+    async with serving(Server(Provider())) as provider:
+        gate = EditsGate(tmp_path / "ctxtui.db", "s")
+        recorder = Recorder(Run(tmp_path, "r", "s"))
+        relay = Relay([Upstream("openai", provider.openai_url)], recorder.put, recorder.next_name, gate=gate)
+        await relay.start()
+        url = f"{relay.base_url(relay.upstreams[0])}/responses"
+        headers = {"authorization": "Bearer sk-x", "openai-beta": "responses_websockets=2026-02-06"}
+        async with aiohttp.ClientSession() as http, http.ws_connect(url, headers=headers, compress=packed) as socket:
+            first = await _asked_by_socket(socket, {"input": said(STALE)})
+            await asyncio.to_thread(recorder.flush)
+            edits = stored(tmp_path, "s")
+            told = load(tmp_path / "s.jsonl").session
+            context = told.tree.items(told.thread_calls(MAIN)[0].raw_head)
+            (block,) = [item.block for item in context if STALE.encode() in item.block.body]
+            overlay = edits.of(MAIN)
+            overlay.stage("replace", [Target(block.digest)], {"text": "gone"})
+            overlay.apply()
+            await asyncio.to_thread(edits.save)
+            second = await _asked_by_socket(socket, {"previous_response_id": first["id"], "input": said("and now?")})
+            # The provider holds the edited conversation, the client names the one that it knows: both go on.
+            third = await _asked_by_socket(socket, {"previous_response_id": second["id"], "input": said("and then?")})
+        await relay.close()
+        gate.close()
+        await asyncio.to_thread(recorder.close)
+    session = load(tmp_path / "s.jsonl").session
+    calls = session.thread_calls(MAIN)
+    assert [call.extra.get(EDITS, {}).get("applied") for call in calls[1:]] == [[overlay.applied[0].id]] * 2
+    for call in calls[1:]:
+        sent = b"".join(item.block.body for item in session.tree.items(call.sent_head))
+        assert STALE.encode() not in sent and b"gone" in sent and b"and now?" in sent
+    assert calls[0].usage and calls[1].usage and calls[2].usage
+    assert calls[1].usage.input < calls[0].usage.input < calls[2].usage.input + 200
+    assert third["usage"]["input_tokens"] > second["usage"]["input_tokens"]

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.attach.recorder import Recorder, Run
+from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.run import Run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.services.attach.control import Control, ask_all
 from ctxtui.services.attach.edits_gate import EditsGate
-from ctxtui.services.attach.holding import APPLY, REFUSE, RELEASE, HoldGate, HoldRules
+from ctxtui.services.attach.hold_rules import HoldRules
+from ctxtui.services.attach.holding import APPLY, REFUSE, RELEASE, HoldGate
 from ctxtui.services.recordings.open import load
 from tests.attach.raw import RawProvider, raw_provider
 

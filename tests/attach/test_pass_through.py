@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.attach.relay import GONE
+from ctxtui.attach.exchange import GONE
 from tests.attach.raw import raw_provider, relayed, talk
 
 BODY = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "höi"}]}).encode()

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from ctxtui.attach.like import common_head, common_tail, likest
 from ctxtui.attach.lines import Bodies
-from ctxtui.attach.recorder import Answered, Asked, Begun, Ended, Recorder, Run, Said
+from ctxtui.attach.news import Answered, Asked, Begun, Ended, Said
+from ctxtui.attach.recorder import Recorder
+from ctxtui.attach.run import Run
 from ctxtui.core.call import Fidelity
 from ctxtui.core.session import MAIN
 from ctxtui.services.recordings.open import load

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.attach.frames import FrameReader
-from ctxtui.attach.recorder import Recorder, Run
+from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.run import Run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.offline.http.hosting import serving
 from ctxtui.services.recordings.open import load

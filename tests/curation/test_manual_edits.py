@@ -24,6 +24,7 @@ from tests.curation.policies.test_policies import situation_of
 from tests.curation.test_edits_from_selection import at, message, result, use
 
 CODE, OTHER = "x = 1\n" * 100, "y = 2\n" * 100
+FEEDBACK = r"Generation {} complete. 15 children spawned.\n\nResults:"
 SAMPLE = Path(__file__).parents[2] / "sessions" / "1-pineapple-evolve.jsonl"
 
 
@@ -168,7 +169,7 @@ def evolved() -> list[Context]:
 
 
 def feedback(context: Context, generation: int) -> int:
-    return at(context, f"Generation {generation} is complete, ")
+    return at(context, FEEDBACK.format(generation))
 
 
 def offered(context: Context, heads: list[int]) -> tuple[int, str]:
@@ -195,7 +196,7 @@ def test_the_static_part_of_the_sample_leaves_and_nothing_is_lost(evolved: list[
 
 
 def test_the_part_that_is_moved_is_the_same_from_call_to_call(evolved: list[Context]) -> None:
-    later = [one for one in evolved if any("Generation 1 is complete, " in r.block.body.decode() for r in one.items)]
+    later = [one for one in evolved if any(FEEDBACK.format(1) in r.block.body.decode() for r in one.items)]
     assert len(later) > 5
     here, part = offered(later[0], [one.head for one in evolved])
     (edit,) = hoisted(apply(later[0], []), [here], part).edits
@@ -203,9 +204,10 @@ def test_the_part_that_is_moved_is_the_same_from_call_to_call(evolved: list[Cont
     def fronts(edit: Edit, context: Context) -> list[Item]:
         sent: Applied = apply(context, [edit])
         assert not sent.held and not sent.asleep
-        return list(sent.sent[: next(n for n, item in enumerate(sent.sent) if item.place.section == "messages")])
+        return [one.item for one in sent.items if one.node < 0]
 
-    assert len({tuple(fronts(edit, context)) for context in later}) == 1
+    moved = {tuple(fronts(edit, context)) for context in later}
+    assert len(moved) == 1 and moved.pop(), "the state behind the system prompt is another one in each generation"
     assert {offered(context, [one.head for one in evolved])[1] for context in later} == {part}
 
 

@@ -30,7 +30,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, InUse, NotFound
 from ctxtui.core.session import Session
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.store.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import Ended, InFlight, Work
 from tests.faults.killing import FakeHost, invalid, settings

@@ -176,7 +176,7 @@ _COLUMNS: Final = {
     "carry": r"([\d.kM]+)",
     "since": r"([\d,]+|[–·])",
     "cost": rf"({_MONEY}|[–·])",
-    "stale": r"(|[a-z][a-z, ]*…?)",
+    "stale": r"([a-z][a-z, ]*…?)",
     "cacheable": r"(high|medium|low|\?)",
 }
 ROWS: Final = 12
@@ -187,7 +187,9 @@ def heaviest(text: str, place: str) -> Iterator[Reading]:
     """The first rows of a list of heaviest blocks, each column that the list has."""
     head = re.search(r"^ +block +tokens .*$", text, re.MULTILINE)
     names = [name for name in _COLUMNS if head is not None and name in head[0]]
-    row = r"^[▸ ](?:[■ ][✗ ])?(.) (.{12}).*?\s" + r"\s+".join(_COLUMNS[name] for name in names) + "$"
+    # A block that is not stale says nothing there, and no line is padded to its end.
+    columns = [rf"(?:\s+{_COLUMNS[name]})?" if name == "stale" else rf"\s+{_COLUMNS[name]}" for name in names]
+    row = r"^[▸ ](?:[■ ][✗ ])?(.) (.{12}).*?" + "".join(columns) + "$"
     for number, found in enumerate(re.findall(row, text, re.MULTILINE)[:ROWS], 1):
         yield Reading(f"heavy {number}", WORDS, place, shown=" ".join(found[:2]))
         for name, shown in zip(names, found[2:], strict=True):

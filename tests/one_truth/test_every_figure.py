@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.recordings.database_address import is_database
-from ctxtui.services.recordings.database_sessions import roots
+from ctxtui.services.recordings.databases.address import is_database
+from ctxtui.services.recordings.databases.sessions import roots
 from tests.cases import claude_code, claude_code_requests, codex, codex_current
 from tests.corpus import every_recording
 from tests.one_truth import commands, screens
@@ -33,6 +33,18 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def found(path: Path, *, home: bool = False) -> list[Reading]:
     return [*commands.readings(path), *screens.readings(await screens.painted(path, home))]
+
+
+def session_of(path: Path, folder: Path) -> Path:
+    """A copy of the recording at `path` in `folder`; of a database one of its sessions: what is asked of the file is
+    asked of all of them. Skips where it holds no session."""
+    copied = folder / path.name
+    shutil.copyfile(path, copied)
+    if is_database(copied):
+        copied = folder / f"{path.name}#{next(iter(roots(copied))).id}"
+    if commands.ran(["show", str(copied)]).code != 0:
+        pytest.skip("not a session")
+    return copied
 
 
 def quick(name: str, *, slow: bool) -> object:
@@ -83,14 +95,7 @@ async def test_home_the_inspector_and_the_commands_agree_on_a_codex_session(name
 @pytest.mark.slow
 @pytest.mark.parametrize("path", every_recording())
 async def test_a_recorded_session_has_one_value_for_each_figure(path: Path, alone: Path) -> None:
-    copied = alone / path.name
-    shutil.copyfile(path, copied)
-    if is_database(copied):
-        # One of its sessions: what is asked of the file is asked of all of them.
-        copied = alone / f"{path.name}#{next(iter(roots(copied))).id}"
-    if commands.ran(["show", str(copied)]).code != 0:
-        pytest.skip("not a session")
-    assert differences(await found(copied)) == []
+    assert differences(await found(session_of(path, alone))) == []
 
 
 def test_what_differs_is_named_with_every_place() -> None:

@@ -14,9 +14,9 @@ from ctxtui.tui.dialogs.explain import explained, painted, spots_of
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from tests.cases import claude_code_requests
-from tests.corpus import corpus_params
+from tests.corpus import every_recording
 from tests.one_truth import screens
-from tests.one_truth.test_every_figure import SAMPLES, alone
+from tests.one_truth.test_every_figure import SAMPLES, alone, session_of
 from tests.views.glossary.arithmetic_law import broken, claims
 
 __all__ = ["alone"]
@@ -100,6 +100,6 @@ async def test_the_sums_of_a_sample_hold(sample: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", corpus_params("claude_code"))
-async def test_the_sums_of_a_recording_hold(path: Path) -> None:
-    held(await walked(path, home=False))
+@pytest.mark.parametrize("path", every_recording())
+async def test_the_sums_of_a_recording_hold(path: Path, alone: Path) -> None:
+    held(await walked(session_of(path, alone), home=False))

@@ -13,8 +13,8 @@ import pytest
 from sqlite_utils import Database, Migrations
 
 from ctxtui.core.errors import CtxtuiError, Unreadable
-from ctxtui.store import connect, migrations
 from ctxtui.store.rows import SourceInfo
+from ctxtui.store.schema import connect, migrations
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, state, talk
 

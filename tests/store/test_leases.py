@@ -20,12 +20,12 @@ from ctxtui.core.errors import InUse
 from ctxtui.core.session import MAIN, CallSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.store import host_process, leases
-from ctxtui.store.connect import SCHEMA_VERSION
-from ctxtui.store.database_file import APPLICATION_ID
 from ctxtui.store.host_process import born, ended, hosting
-from ctxtui.store.in_flight import in_flight, left_over
-from ctxtui.store.migrations import LADDER
 from ctxtui.store.rows import SourceInfo
+from ctxtui.store.schema.connect import SCHEMA_VERSION
+from ctxtui.store.schema.database_file import APPLICATION_ID
+from ctxtui.store.schema.migrations import LADDER
+from ctxtui.store.sessions.in_flight import in_flight, left_over
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight, SessionResumed, Writer
 from tests.store.test_writer import begun, call, gone_on, grow, item, put, say, writing

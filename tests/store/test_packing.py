@@ -23,8 +23,8 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.store import block_codec
 from ctxtui.store.block_codec import Packer, Unpacker, preview
+from ctxtui.store.sessions.write import USABLE, WINDOW, filling_order, on_leaf
 from ctxtui.store.store import Store
-from ctxtui.store.write import USABLE, WINDOW, filling_order, on_leaf
 from tests.corpus import ROOT as CHECKOUT
 from tests.store.builders import BLOCKS, FILE, LEXICON, state, talk
 

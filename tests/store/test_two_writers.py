@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core.block import Item
 from ctxtui.core.session import MAIN, CallSeen, Happened, Session
-from ctxtui.store.connect import connect
+from ctxtui.store.schema.connect import connect
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight, Writer
 from tests.store.test_writer import begun, call, gone_on, item, put, say, writing

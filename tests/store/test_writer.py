@@ -25,8 +25,8 @@ from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.store.connect import connect
-from ctxtui.store.in_flight import in_flight
+from ctxtui.store.schema.connect import connect
+from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import Ended, InFlight, SessionBegun, SessionResumed, Writer
 

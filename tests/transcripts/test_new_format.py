@@ -46,7 +46,7 @@ NAMED = {
     "analysis/context_window.py": {"claude code"},
     "analysis/growth/projection.py": {"claude code", "codex"},
     # Where clients keep their sessions, and what they go on with.
-    "services/recordings/database_sessions.py": {"opencode"},
+    "services/recordings/databases/sessions.py": {"opencode"},
     "services/config/clients.py": {
         "aider",
         "attached",
@@ -63,8 +63,10 @@ NAMED = {
     "services/headless/job_log.py": {"ctxtui"},
     "services/workers/lab_worker.py": {"ctxtui"},
     "transcripts/targets.py": {"aider", "claude code", "codex", "opencode", "pi"},
-    # A folder of this program's own.
+    # A folder of this program's own; what stands behind the last call there, and whose requests are held.
     "services/config/paths.py": {"attached"},
+    "tui/inspector/held_requests.py": {"attached"},
+    "views/model/scene.py": {"attached"},
     # Who sends a request, and what is put around a program: clients by their names.
     "transcripts/kit/http_exchange/sender.py": {"claude code", "codex"},
     "services/attach/programs/any_program.py": {"aider", "mini-swe-agent"},

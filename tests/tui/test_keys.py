@@ -15,8 +15,7 @@ from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.commands.command import Act, Commanded, Situation
 from ctxtui.tui.home.screen import home_screen
-from ctxtui.tui.inspector.commands import INSPECTOR
-from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.inspector.screen import RECORDED, InspectorScreen
 
 SHARED = {
     # While something is looked for, these walk through its hits.
@@ -27,13 +26,13 @@ SHARED = {
 
 
 def test_no_key_belongs_to_two_commands() -> None:
-    for one, other in combinations(INSPECTOR, 2):
+    for one, other in combinations(RECORDED, 2):
         if (one.name, other.name) not in SHARED:
             assert not set(one.keys) & set(other.keys), (one.name, other.name)
 
 
 def test_every_command_can_be_asked_whether_it_is_available() -> None:
-    assert all(command.available(Situation()) in (True, False) for command in INSPECTOR)
+    assert all(command.available(Situation()) in (True, False) for command in RECORDED)
 
 
 def screen_of(name: str, folder: Path) -> Commanded:

@@ -18,7 +18,7 @@ from ctxtui.cli.output import note, shown, write, write_json
 
 if TYPE_CHECKING:
     from ctxtui.services.attach.around import Around
-    from ctxtui.services.attach.holding import HoldRules
+    from ctxtui.services.attach.hold_rules import HoldRules
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -91,7 +91,7 @@ def exec_(
 def _rules(hold: bool, over: int, pattern: str) -> HoldRules:
     import re
 
-    from ctxtui.services.attach.holding import rules_of
+    from ctxtui.services.attach.hold_rules import rules_of
 
     try:
         return rules_of(each=hold, tokens=over, pattern=pattern)

@@ -6,38 +6,45 @@ from typing import Any
 
 import click
 
+from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 
 
 @click.command("hold")
 @click.argument(
-    "action", type=click.Choice(["list", "on", "off", "release", "apply", "refuse"]), default="list", required=False
+    "action",
+    type=click.Choice(["list", "on", "off", "release", "apply", "refuse", "answer"]),
+    default="list",
+    required=False,
 )
 @click.argument("id_", metavar="[ID]", default="", required=False)
+@click.option("--text", metavar="TEXT", default="", help="With answer: what the program is told in the model's place.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
-def hold(action: str, id_: str, as_json: bool) -> int:
+def hold(action: str, id_: str, text: str, as_json: bool) -> int:
     """List the requests that wait in a run of `ctxtui exec`, or decide about one: by the beginning of its ID, or the
     only one.
 
     `release` lets it leave as its program sent it, `apply` under the edits that are applied by then, `refuse` answers
-    the program 403 and sends nothing. `on` holds every request from now on in all runs, `off` none but those that the
-    run's own rules name. What nobody decides about leaves before its program would give up, as if it had not been held.
+    the program 403 and sends nothing, `answer` gives it TEXT as the answer of the model, which is not asked. `on` holds
+    every request from now on in all runs, `off` none but those that the run's own rules name. What nobody decides about
+    leaves before its program would give up, as if it had not been held.
 
     \b
     Example: ctxtui hold apply
     """
     from ctxtui.services.attach.control import ask_all
+    from ctxtui.services.attach.held_requests import decide
     from ctxtui.services.config.paths import attached_dir
 
     folder = attached_dir()
-    if action in ("release", "apply", "refuse"):
-        done = _decide(list(ask_all(folder, {"do": "list"})), id_)
-        for run, told in ask_all(folder, {"do": action, "id": done}):
-            if told.get("id") == done:
-                write_json({"id": done, "done": action, "run": run}) if as_json else write(f"{done}: {action}")
-                return 0
-        raise NotFound(f"{done} is not held any more")
+    if (action == "answer") != bool(text):
+        raise WrongUse("`answer` and --text go together", way_out='`ctxtui hold answer --text "..."`')
+    if action in ("release", "apply", "refuse", "answer"):
+        done = _meant(list(ask_all(folder, {"do": "list"})), id_)
+        run = decide(folder, done, action, text)
+        write_json({"id": done, "done": action, "run": run}) if as_json else write(f"{done}: {action}")
+        return 0
     runs = list(ask_all(folder, {"do": action}))
     if action in ("on", "off") and not runs:
         raise NotFound("no program runs under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
@@ -54,7 +61,7 @@ def hold(action: str, id_: str, as_json: bool) -> int:
     return 0
 
 
-def _decide(runs: list[tuple[str, dict[str, Any]]], id_: str) -> str:
+def _meant(runs: list[tuple[str, dict[str, Any]]], id_: str) -> str:
     """The held request that is meant. Raises `NotFound`, `Several`."""
     ids = [str(one["id"]) for _, told in runs for one in told.get("held", []) if str(one["id"]).startswith(id_)]
     if not ids:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -36,9 +37,7 @@ def proxy(context: click.Context, /, action: str, port: int, upstreams: tuple[st
 
     folder = attached_dir()
     if action == "off":
-        pid = standing.end(folder)
-        write_json({"ended": pid}) if as_json else note("the relay has ended; give programs their own base URLs again")
-        return 0
+        return _off(folder, config_of(context).settings.data_dir, as_json)
     if action == "status":
         return _status(standing.standing_one(folder), as_json)
     named = dict(_named(one) for one in upstreams)
@@ -58,6 +57,23 @@ def proxy(context: click.Context, /, action: str, port: int, upstreams: tuple[st
     asyncio.run(relay.serve(ready))
     for trouble in relay.recorder.troubles:
         note(f"not everything was recorded: {trouble}")
+    return 0
+
+
+def _off(folder: Path, data: str, as_json: bool) -> int:
+    """End the relay that stands, and take out what was installed. Raises `NotFound` where there is neither."""
+    from ctxtui.services.attach import standing, status_install
+
+    removed = status_install.remove_everywhere(data)
+    for file in removed:
+        note(f"the status line is taken out: {file}")
+    if removed and standing.standing_one(folder) is None:
+        pid = None
+    else:
+        pid = standing.end(folder)
+        note("the relay has ended; give programs their own base URLs again")
+    if as_json:
+        write_json({"ended": pid, "removed": [str(file) for file in removed]})
     return 0
 
 

@@ -1,4 +1,5 @@
-"""References: content that stands outside the context under a name, with ``{{REF:name}}`` in its place."""
+"""References: content that stands outside the context under a name, with ``{{REF:name}}`` in its place, or
+``{{name}}`` where its own program calls it so."""
 
 from __future__ import annotations
 
@@ -11,18 +12,27 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.context import Context
 
-REFERENCE: Final = re.compile(r"\{\{REF:([A-Za-z0-9_.-]+)\}\}")
+REFERENCE: Final = re.compile(r"\{\{(?:REF:)?([A-Za-z0-9_.-]+)\}\}")
 _NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class OutsidePart(NamedTuple):
-    """A stretch of a block's words that stands outside: characters `start` to `stop`, its `name`, and one `line` that
-    tells what it is ("" for none)."""
+    """A stretch of a block's words that stands outside: characters `start` to `stop`, its `name` ("": nobody asks for
+    it again), one `line` that tells what it is ("" for none), and the text that stands `instead` of it (None: a
+    reference and that line)."""
 
     start: int
     stop: int
     name: str
     line: str = ""
+    instead: str | None = None
+
+    @property
+    def left(self) -> str:
+        """What is left in its place."""
+        if self.instead is not None:
+            return self.instead
+        return f"{{{{REF:{self.name}}}}}" + (f" {self.line}" if self.line else "")
 
 
 def safe_name(words: str) -> str:
@@ -42,7 +52,10 @@ def pieces(text: str, given: Mapping[str, Json]) -> list[OutsidePart]:
             continue
         start, stop = one.get("start", 0), one.get("stop", len(text))
         if isinstance(start, int) and isinstance(stop, int) and at <= start < stop <= len(text):
-            found.append(OutsidePart(start, stop, safe_name(one["name"]), str(one.get("line") or "")))
+            instead = one.get("instead")
+            said = instead if isinstance(instead, str) else None
+            name = "" if said is not None and not one["name"] else safe_name(one["name"])
+            found.append(OutsidePart(start, stop, name, str(one.get("line") or ""), said))
             at = stop
     return found
 
@@ -52,14 +65,14 @@ def externalized(text: str, given: Mapping[str, Json]) -> str:
     made: list[str] = []
     at = 0
     for piece in pieces(text, given):
-        made += [text[at : piece.start], f"{{{{REF:{piece.name}}}}}", f" {piece.line}" if piece.line else ""]
+        made += [text[at : piece.start], piece.left]
         at = piece.stop
     return "".join([*made, text[at:]])
 
 
 def artifacts(text: str, given: Mapping[str, Json]) -> dict[str, str]:
     """The content that `externalized` takes out of `text`, by name."""
-    return {piece.name: text[piece.start : piece.stop] for piece in pieces(text, given)}
+    return {piece.name: text[piece.start : piece.stop] for piece in pieces(text, given) if piece.name}
 
 
 def expand(text: str, known: Mapping[str, str]) -> str:

@@ -220,7 +220,8 @@ def _quoted(situation: PolicyContext, position: int) -> int:
     if literals is None:
         return 0
     here = literals.of(position)
-    return sum(literals.is_quoted(one, position) and next(literals.before(one, position), None) is None for one in here)
+    stands = map(literals.places, here)
+    return sum(places[0] == position and places[-1] > position for places in stands if places)
 
 
 def _offer(situation: PolicyContext, made: Edit, position: int) -> Iterator[_Choice]:

@@ -1,4 +1,5 @@
-"""Large content stands outside under a name: fenced code in a message, or a whole result; one line says what it is."""
+"""Large content stands outside under a name: programs of trials, fenced code in a message, or a whole result; one line
+says what it is."""
 
 from __future__ import annotations
 
@@ -15,17 +16,23 @@ from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
+from ctxtui.curation.trials import Trial, trials
 
 NAME = "externalize_large"
 LINE: Final = 100
 
 _FENCE: Final = re.compile(r"^(```+)[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_INDENT: Final = re.compile(r"[ \t]*")
 _HEADING: Final = re.compile(r"^#{1,6}\s+(.{1,80})$|^\*\*(.{1,80})\*\*$", re.MULTILINE)
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Externalise code blocks of `code` characters or more, and what of the words around them is longer than `rest`
-    (0: all of it stays); results of `size` characters or more as a whole. The last `keep_last` of them stay for now."""
+    (0: all of it stays); results of `size` characters or more as a whole. The last `keep_last` of them stay for now.
+
+    Where a message lists the trials of a search, each with its program, a trial keeps its id, validity, score, a
+    reference to the program as such loops spell it, and the first characters of its `reasoning` and `error`.
+    """
     found = list(_candidates(situation, settings))
     yield from found[: len(found) - settings["keep_last"]] if settings["keep_last"] else found
 
@@ -39,7 +46,7 @@ def _candidates(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         if not situation.free(position, NAME) or not has_words(item.block):
             continue
         text = situation.context.reading(position).text
-        parts = list(_parts(text, item.block.digest[:6], settings))
+        parts = _trial_parts(text, settings) or list(_parts(text, item.block.digest[:6], settings))
         if parts:
             yield edit(situation, NAME, EXTERNALIZE, [position], {"parts": parts})
         elif position in whole and len(text) >= settings["size"]:
@@ -56,6 +63,40 @@ def _named(situation: PolicyContext, position: int, text: str) -> dict[str, Json
 
 def _first(text: str) -> str:
     return " ".join(text[: LINE * 3].split())[:LINE]
+
+
+def _trial_parts(text: str, settings: Settings) -> list[dict[str, Json]]:
+    """The stretches of a message that lists trials: of each its heading, its program, and what is told of it."""
+    large = [one for one in trials(text) if one.code and one.code.stop - one.code.start >= settings["code"]]
+    made: list[dict[str, Json]] = []
+    for one in large:
+        assert one.code is not None
+        indent = _INDENT.match(text, one.heading.start)
+        margin = (indent[0] if indent else "") + ("  " if indent and text[indent.end()] in "-*+" else "")
+        above, below = _written(text, one, margin, settings)
+        made += [
+            {"name": "", "start": one.start, "stop": one.code.start, "instead": above},
+            {"name": one.token, "start": one.code.start, "stop": one.code.stop, "instead": f"{{{{{one.token}}}}}"},
+            {"name": f"NOTES_{one.token}", "start": one.code.stop, "stop": one.stop, "instead": below},
+        ]
+    return [part for part in made if part["start"] != part["stop"]]
+
+
+def _written(text: str, one: Trial, margin: str, settings: Settings) -> tuple[str, str]:
+    """What stands before and behind the reference to a trial's program."""
+    heading = text[one.heading.start : one.heading.stop].rstrip()
+    bare = heading.removesuffix(one.id + ":")
+    said = {True: " [valid]", False: " [INVALID]", None: ""}[one.valid]
+    above = [(heading if bare == heading else f"{bare}**{one.id}**") + said]
+    if one.score is not None:
+        above.append(f"{margin}Score: {one.score:.4f}")
+    below = []
+    if one.reasoning:
+        short, whole = " ".join(one.reasoning.split()), settings["reasoning"]
+        below.append(f"{margin}Approach: " + (short[:whole] + "..." if 0 < whole < len(short) else short))
+    if one.error:
+        below.append(f"{margin}Error: {one.error[: settings['error'] or None]}")
+    return "\n".join([*above, f"{margin}Code reference: "]), "\n".join(["", *below, "", ""])
 
 
 def _parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:
@@ -93,11 +134,13 @@ POLICY = Policy(
     NAME,
     "put large content outside under a name",
     propose,
-    {"code": 400, "size": 8_000, "rest": 0, "keep_last": 0},
+    {"code": 400, "size": 8_000, "rest": 0, "reasoning": 150, "error": 100, "keep_last": 0},
     {
         "code": "characters from which a code block goes",
         "size": "characters from which a result goes",
         "rest": "characters kept of each other line beside such code (0: all)",
+        "reasoning": "characters kept of a trial's reasoning (0: all)",
+        "error": "characters kept of a trial's error (0: all)",
         "keep_last": "newest ones left whole",
     },
 )

@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
+from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
+from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import free_runs, summarised
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, Stretch
+from ctxtui.curation.trials import trials
 
 NAME = "generation_window"
 
 _TRIAL: Final = re.compile(r"\btrial[ _#:]*([0-9]+(?:[_.-][0-9]+)*)", re.IGNORECASE)
 _SCORE: Final = re.compile(r"[\"']?\bscore[\"']?\s*[:=]\s*(-?[0-9]+(?:\.[0-9]+)?)", re.IGNORECASE)
-_SELECTED: Final = re.compile(
-    r"selected?[^\n]{0,20}?[:=]\s*([^\n]{1,200})|```selection\n(.{1,400}?)```", re.DOTALL | re.I
-)
+_SELECTED: Final = re.compile(r"\bselected\b[^\n]{0,20}?[:=]\s*([^\n]{1,200})", re.IGNORECASE)
+_FENCE: Final = re.compile(r"^```selections?[ \t]*\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_ID: Final = re.compile(r"[\w.#:-]*\d[\w.#:-]*")
+_NAMES: Final = ("trial_id", "trial", "id", "name", "candidate", "candidate_id", "program_id")
+_TOP: Final = 3
+"""Trials that a summary names beside how many there were."""
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Once `slack` generations more than `n` are there, put one summary in the place of each stretch of older ones.
-    A message belongs to the generation that the next of the user's messages names by `boundary`: its first group is the
-    number, without a group each such message closes one."""
-    generations = _generations(situation, settings["boundary"], _begin(situation, settings["keep_first"]))
-    whole = [one for one in generations if any(free_runs(situation, NAME, *one))]
+    """Once `slack` generations more than `n` are there, put one summary in the place of all older ones, a line for
+    each: trials, best score, the three best, what was selected. A message belongs to the generation that the next of
+    the user's messages names by `boundary`: its first group is the number, without a group each such message closes
+    one."""
+    every = _generations(situation, settings["boundary"], _begin(situation, settings["keep_first"]))
+    whole = [one for one in every if any(free_runs(situation, NAME, *one.stretch))]
     if len(whole) <= settings["n"] + settings["slack"]:
         return
-    for one in whole[: len(whole) - settings["n"]] if settings["n"] else whole:
-        number = generations.index(one)
-        yield from summarised(situation, NAME, *one, "", _told(situation, number, one))
+    old = whole[: len(whole) - settings["n"]] if settings["n"] else whole
+    told = [_told(situation, one) for one in old]
+    first, last = old[0].name, old[-1].name
+    head = (
+        f"[Historical Summary - Generations {first} to {last}]"
+        if len(old) > 1
+        else f"[Historical Summary - Generation {first}]"
+    )
+    after = f"\n\n[Detailed history continues from generation {whole[len(old)].name}]" if len(old) < len(whole) else ""
+    text = "\n".join([head, *told]) + after
+    yield from summarised(situation, NAME, old[0].stretch.start, old[-1].stretch.stop, "", text)
 
 
 def _begin(situation: PolicyContext, keep_first: int) -> int:
@@ -41,11 +56,17 @@ def _begin(situation: PolicyContext, keep_first: int) -> int:
     return messages[index].start if index < len(messages) else len(situation.context)
 
 
-def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[Stretch]:
-    """The stretches of one generation each, from the position `begin` on."""
+class _Generation(NamedTuple):
+    """One generation of the search: its number as the messages name it, and where its messages stand."""
+
+    name: str
+    stretch: Stretch
+
+
+def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[_Generation]:
+    """The generations, from the position `begin` on."""
     pattern = re.compile(boundary, re.IGNORECASE)
-    found: list[Stretch] = []
-    names: list[str] = []
+    found: list[_Generation] = []
     at = begin
     for message in situation.context.messages:
         if message.role != "user" or message.start < begin:
@@ -53,13 +74,12 @@ def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[St
         name = _name(situation, message, pattern)
         if name is None:
             continue
-        if names and names[-1] == name:
-            found[-1] = Stretch(found[-1].start, message.stop)
+        if found and found[-1].name == name:
+            found[-1] = _Generation(name, Stretch(found[-1].stretch.start, message.stop))
         else:
-            found.append(Stretch(at, message.stop))
-            names.append(name or str(len(names)))
+            found.append(_Generation(name or str(len(found)), Stretch(at, message.stop)))
         at = message.stop
-    return [one for one in found if one.start < one.stop]
+    return [one for one in found if one.stretch.start < one.stretch.stop]
 
 
 def _name(situation: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
@@ -71,21 +91,56 @@ def _name(situation: PolicyContext, message: Message, pattern: re.Pattern[str]) 
     return None
 
 
-def _told(situation: PolicyContext, number: int, one: Stretch) -> str:
-    texts = [situation.context.reading(p).text for p in situation.blocks(*one)]
-    trials, scores = _trials(texts)
-    selected = [found[1] or found[2] for text in texts for found in _SELECTED.finditer(text)]
-    best = max(scores.items(), key=lambda pair: pair[1], default=None)
-    told = [f"[Generation {number}: {len(trials)} trials]"]
-    if best is not None:
-        told.append(f"- best: trial {best[0]}, score {best[1]:g}")
-    if selected:
-        told.append("- selected: " + " ".join(selected[-1].split())[:200])
-    return "\n".join(told)
+def _told(situation: PolicyContext, one: _Generation) -> str:
+    """One line about a generation."""
+    texts = [situation.context.reading(p).text for p in situation.blocks(*one.stretch)]
+    listed = {trial.name: trial for text in texts for trial in trials(text)}
+    scores = {
+        name: trial.score for name, trial in listed.items() if trial.score is not None and trial.valid is not False
+    }
+    names: Iterable[str] = listed
+    if not listed:
+        names, scores = _trials(texts)
+    best = sorted(scores, key=lambda name: -(scores[name] or 0.0))[:_TOP]
+    words = [f"{len(list(names))} trials"]
+    if best:
+        words.append(f"best={scores[best[0]]:.4f} ({best[0]})")
+    if best[1:]:
+        words.append(f"top: {', '.join(best)}")
+    if selected := _selected(texts):
+        words.append(f"selected: {selected}")
+    return f"Gen {one.name}: " + ", ".join(words)
+
+
+def _selected(texts: Sequence[str]) -> str:
+    """The ids of the last selection: what stands under an id in a selection fence, else what a line says."""
+    for text in reversed(texts):
+        for fence in reversed(list(_FENCE.finditer(text))):
+            ids = [one for value in values(fence[1]) for one in _ids(value)]
+            if ids:
+                return ", ".join(dict.fromkeys(ids))
+    lines = [found[1] for text in texts for found in _SELECTED.finditer(text)]
+    return " ".join(lines[-1].split())[:200] if lines else ""
+
+
+def _ids(value: Json) -> Iterator[str]:
+    """The ids in a selection: members that are called an id or a trial, or plain words in a list."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, str) and key.lower() in _NAMES and _ID.fullmatch(item):
+                yield item
+            elif not isinstance(item, str):
+                yield from _ids(item)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, str) and _ID.fullmatch(item):
+                yield item
+            else:
+                yield from _ids(item)
 
 
 def _trials(texts: Sequence[str]) -> tuple[list[str], dict[str, float]]:
-    """The trials named, and the score that follows each first."""
+    """Where nothing is listed: the trials named, and the score that follows each first."""
     names: dict[str, None] = {}
     scores: dict[str, float] = {}
     for text in texts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 from ctxtui.core.edit import Edit
@@ -52,8 +53,12 @@ def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
 def _told(situation: PolicyContext, run: Sequence[int]) -> str:
     """What the rounds in a run of blocks did, by steps: a step is a round, counted from the first."""
     held = set(run)
-    inside = ([p for p in situation.blocks(*one) if p in held] for one in situation.rounds)
-    rounds = [(number, positions) for number, positions in enumerate(inside, 1) if positions]
+    # Rounds follow each other: of a context of thousands, only those that the run touches are gone through.
+    start = bisect_right(situation.rounds, run[0], key=lambda one: one.stop)
+    stop = bisect_left(situation.rounds, run[-1] + 1, key=lambda one: one.start)
+    touched = enumerate(situation.rounds[start:stop], start + 1)
+    inside = ((number, [p for p in situation.blocks(*one) if p in held]) for number, one in touched)
+    rounds = [(number, positions) for number, positions in inside if positions]
     between = held.difference(*(positions for _, positions in rounds))
     asked = facts(situation.context, sorted(between)).asked
     what = numbered("round", rounds[0][0], rounds[-1][0]) if rounds else ""

@@ -21,6 +21,7 @@ from ctxtui.curation.policies import (
     strip_thinking,
     summarize_at,
     summarize_every,
+    tabulate_trials,
     trim_old_turns,
     truncate_results,
 )
@@ -46,6 +47,7 @@ _RULES: Final[dict[str, Policy]] = {
         generation_window,
         hybrid,
         stateless,
+        tabulate_trials,
     )
 }
 POLICIES: Final[dict[str, Policy]] = {**_RULES, budget.NAME: budget.among(_RULES.values())}

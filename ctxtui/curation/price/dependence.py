@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from heapq import nsmallest
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
@@ -75,6 +75,8 @@ class Literals:
         self._of: list[frozenset[str]] = []
         self._places: dict[str, list[int]] = {}
         self._known: dict[str, frozenset[str]] = {}
+        self.repeated: set[str] = set()
+        """Those that stand at two positions or more: the others quote nothing."""
 
     @property
     def complete(self) -> bool:
@@ -89,7 +91,10 @@ class Literals:
             found = self.said(self._context.items[position].block)
             self._of.append(found)
             for literal in found:
-                self._places.setdefault(literal, []).append(position)
+                places = self._places.setdefault(literal, [])
+                places.append(position)
+                if len(places) == 2:
+                    self.repeated.add(literal)
         self._done = last
         return moved
 
@@ -105,19 +110,14 @@ class Literals:
         """The literals of the block at `position`."""
         return self._of[position] if position < self._done else frozenset()
 
-    def after(self, literal: str, position: int) -> Sequence[int]:
-        """The positions behind `position` at which `literal` stands."""
-        places = self._places.get(literal, [])
-        return places[bisect_left(places, position + 1) :]
+    def places(self, literal: str) -> Sequence[int]:
+        """The positions at which `literal` stands, in order."""
+        return self._places.get(literal, ())
 
-    def before(self, literal: str, position: int) -> Iterator[int]:
-        """The positions in front of `position` at which `literal` stands."""
-        return takewhile(position.__gt__, self._places.get(literal, ()))
-
-    def is_quoted(self, literal: str, position: int) -> bool:
-        """Whether `literal` stands anywhere behind `position`."""
-        places = self._places.get(literal)
-        return places is not None and places[-1] > position
+    def quoted_after(self, literal: str, position: int) -> int:
+        """At how many positions behind `position` it stands."""
+        places = self.places(literal)
+        return len(places) - bisect_left(places, position + 1)
 
 
 class Quote(NamedTuple):
@@ -136,28 +136,30 @@ def quotes(known: Literals, applied: Applied, most: int = 200) -> list[Quote]:
     new = frozenset(x for one in applied.inserts for item in one.items for x in known.said(item.block))
     still = {at: known.said(one.after) if one.after is not None else _NONE for at, one in applied.changes.items()}
     found: list[Quote] = []
+    looked: set[str] = set()
     for position in sorted(still):
-        for literal in known.of(position) - still[position] - new:
-            quoting = _quoting(known, still, literal, position)
-            if quoting:
-                found.append(Quote(literal, position, tuple(quoting)))
-    found.sort(key=lambda one: (-len(one.by), one.position, one.literal))
-    return found[:most]
+        for literal in (known.of(position) & known.repeated) - still[position] - new - looked:
+            looked.add(literal)
+            found += _quoting(literal, known.places(literal), still)
+    return nsmallest(most, found, key=lambda one: (-len(one.by), one.position, one.literal))
 
 
 _Still = Mapping[int, frozenset[str]]
 """The literals that the blocks which the edits change say after them, by position."""
 
 
-def _quoting(known: Literals, still: _Still, literal: str, position: int) -> list[int]:
-    if not known.is_quoted(literal, position) or _stands(known.before(literal, position), still, literal):
-        return []
-    return [later for later in known.after(literal, position) if later not in still or literal in still[later]]
-
-
-def _stands(places: Iterable[int], still: _Still, literal: str) -> bool:
-    """Whether `literal` still stands at one of `places`."""
-    return any(place not in still or literal in still[place] for place in places)
+def _quoting(literal: str, places: Sequence[int], still: _Still) -> list[Quote]:
+    """The quotes of a literal that stands at `places`: it goes where nothing before says it any more, and is quoted
+    wherever it still stands."""
+    goes: list[int] = []
+    stays: list[int] = []
+    for place in places:
+        if place not in still or literal in still[place]:
+            stays.append(place)
+        elif not stays:
+            goes.append(place)
+    by = tuple(stays)
+    return [Quote(literal, place, by) for place in goes] if by else []
 
 
 class Lost(NamedTuple):
@@ -176,7 +178,7 @@ def lost(known: Literals, covered: Iterable[int], summary: str, most: int = 100)
         for literal in known.of(position):
             counts[literal] = counts.get(literal, 0) + 1
     last = max(inside, default=0)
-    gone = {literal: count for literal, count in counts.items() if literal not in summary}
-    found = [(Lost(literal, len(known.after(literal, last))), count) for literal, count in gone.items()]
-    found.sort(key=lambda pair: (-pair[0].quoted, -pair[1], pair[0].literal))
-    return [one for one, _ in found[:most]]
+    gone = (literal for literal in counts if literal not in summary)
+    again = known.repeated
+    found = (Lost(literal, known.quoted_after(literal, last) if literal in again else 0) for literal in gone)
+    return nsmallest(most, found, key=lambda one: (-one.quoted, -counts[one.literal], one.literal))

@@ -6,7 +6,7 @@ features of the raw context less those of the messages that edits touch, and wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
@@ -20,6 +20,8 @@ from ctxtui.tokens.weights import Weights, tokens
 
 Measure = Callable[[Block], Features]
 """The raw features of a block that no context has yet."""
+_PutIn = Mapping[int, list[Item]]
+"""What edits put in, by the raw position before which it stands."""
 
 _THINKING: Final = INDEX["thinking"]
 _RESULTS: Final = frozenset({"tool", "function"})
@@ -68,8 +70,9 @@ def body_sums(
     length = _length(applied)
     sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
     thoughts: list[tuple[int, Features]] = []
+    put_in = _put_in(applied)
     for start, stop in _stretches(applied, length):
-        for category, position, features in _moved(applied, counts, measure, start, stop, joins):
+        for category, position, features in _moved(applied, put_in, counts, measure, start, stop, joins):
             sums[category] = plus(sums[category], features)
             if category == _THINKING:
                 thoughts.append((position, features))
@@ -141,14 +144,14 @@ def _stretches(applied: Applied, length: int) -> list[tuple[int, int]]:
 
 
 def _moved(
-    applied: Applied, counts: Cumulated, measure: Measure, start: int, stop: int, joins: bool
+    applied: Applied, put_in: _PutIn, counts: Cumulated, measure: Measure, start: int, stop: int, joins: bool
 ) -> Iterator[tuple[int, int, Features]]:
     """By which features each category differs in a stretch: (category, raw position, features)."""
     context, length = applied.context, _length(applied)
     yield from _out(counts, context, start, stop)
     # A header counts with the first part behind it.
     owed, last = counts.outstanding(context.nodes[start - 1] if start else ROOT), _side(context, start - 1)
-    for one in _standing(applied, start, stop):
+    for one in _standing(applied, put_in, start, stop):
         if one.item.block.kind == HEADER:
             if not (joins and last == side_of(one.item) and not (one.node >= 0 and kept_apart(applied, one.position))):
                 owed = plus(owed, measure(one.item.block))
@@ -224,9 +227,9 @@ def _parts(counts: Cumulated, context: Context, measure: Measure, one: _Standing
         owed = NOTHING
 
 
-def _standing(applied: Applied, start: int, stop: int) -> Iterator[_Standing]:
+def _standing(applied: Applied, put_in: _PutIn, start: int, stop: int) -> Iterator[_Standing]:
     """What stands in a stretch, in order, with what is put in before it and right behind it."""
-    context, put_in = applied.context, _put_in(applied)
+    context = applied.context
     for position in range(start, stop + 1):
         for item in put_in.get(position, ()):
             yield _Standing(position, item, -1)
@@ -234,7 +237,7 @@ def _standing(applied: Applied, start: int, stop: int) -> Iterator[_Standing]:
             yield _Standing(position, found, context.nodes[position] if position not in applied.changes else -1)
 
 
-def _put_in(applied: Applied) -> dict[int, list[Item]]:
+def _put_in(applied: Applied) -> _PutIn:
     """What edits put in, by the raw position before which it stands, without marks: those are the recording's."""
     found: dict[int, list[Item]] = {}
     for one in applied.inserts:

@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ctxtui.attach.recorder import Recorder, Run, new_run
+from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.run import Run, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
-from ctxtui.services.attach.holding import HoldGate, HoldRules
+from ctxtui.services.attach.hold_rules import HoldRules
+from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import Program
 
 NOT_FOUND: Final = 127
@@ -82,7 +84,7 @@ class Around:
         self.recorder = Recorder(
             Run(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
         )
-        self.gate = HoldGate(EditsGate(self.database, session), self.hold, self.recorder.put)
+        self.gate = HoldGate(EditsGate(self.database, session), self.hold, self.recorder.put, self._recorded)
         self.control = Control(self.folder, self.run, self.gate.answer)
         await self.control.start()
         sys.setswitchinterval(_SWITCHING)
@@ -93,6 +95,10 @@ class Around:
             self.relays.append(relay)
             found[upstream.name] = relay.base_url(upstream)
         return found
+
+    def _recorded(self) -> list[str]:
+        """The names of the files that are written."""
+        return [path.name for path in self.recorder.files]
 
     async def close(self) -> None:
         """End the relays, and write what waits."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 from ctxtui.core.errors import CtxtuiError, NotFound
 
 _ENDING: Final = ".control"
-_LONGEST: Final = 1 << 16
+_LONGEST: Final = 1 << 20
 _SECONDS: Final = 5.0
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]

@@ -10,7 +10,7 @@ from typing import Final
 
 from ctxtui.attach.gate import Verdict, Waiting
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.recorder import session_of
+from ctxtui.attach.run import session_of
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN

@@ -18,7 +18,8 @@ from threading import Lock
 from typing import Any, Final, TypeVar
 
 from ctxtui.attach.httpx_hook import Heard, Hook, asks_a_model
-from ctxtui.attach.recorder import Recorder, Run, new_run
+from ctxtui.attach.recorder import Recorder
+from ctxtui.attach.run import Run, new_run
 from ctxtui.services.config.paths import attached_dir
 
 F = TypeVar("F", bound=Callable[..., Any])

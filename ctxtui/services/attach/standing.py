@@ -15,11 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-from ctxtui.attach.recorder import Recorder, Run, new_run
+from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.run import Run, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
+from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.attach.hold_rules import HoldRules
+from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import ANTHROPIC, OPENAI
 
 PORT: Final = 4020
@@ -59,10 +63,12 @@ class Standing:
             run = new_run()
             self.recorder = Recorder(Run(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
             sys.setswitchinterval(_SWITCHING)
-            gate = EditsGate(self.database, "")
+            gate = HoldGate(EditsGate(self.database, ""), HoldRules(), self.recorder.put, self._recorded)
+            control = Control(self.folder, run, gate.answer)
             relay = Relay(found, self.recorder.put, self.recorder.next_name, named=True, gate=gate)
             try:
                 await relay.start(self.port)
+                await control.start()
                 urls = {one.name: relay.base_url(one) for one in found}
                 _write(lock, {"pid": os.getpid(), "port": relay.port, "urls": urls})
                 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -71,8 +77,13 @@ class Standing:
                 await stop.wait()
             finally:
                 await relay.close()
+                await control.close()
                 gate.close()
                 await asyncio.to_thread(self.recorder.close)
+
+    def _recorded(self) -> list[str]:
+        """The names of the files that are written."""
+        return [path.name for path in self.recorder.files]
 
 
 def _place(folder: Path) -> Path:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.services.agent_tools.agent_tools import AgentTools
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.host import Host
+    from ctxtui.services.chat.parent_chat import ParentChat
+    from ctxtui.services.chat.request_edits import Edited
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
 
 MaySpend = Callable[[str, "RequestForecast"], str]
@@ -37,10 +38,13 @@ _LABEL = 60
 
 
 class ChildRun:
-    """Lets a sub-agent do `task` as the thread `thread` of `host`'s session. `begin`, then `go` once: whoever waits for
-    it and is cancelled ends it, and what it had heard is kept. `began` is set when its first answer begins."""
+    """Lets a sub-agent do `task` as the thread `thread` of `host`'s session; its requests leave in
+    `shape`. `begin`, then `go` once: whoever waits for it and is cancelled ends it, and what it had heard is kept.
+    `began` is set when its first answer begins."""
 
-    def __init__(self, host: Host, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools) -> None:
+    def __init__(
+        self, host: ParentChat, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools, shape: Edited
+    ) -> None:
         assert host.writer is not None and host.line is not None
         self._host = host
         self._task = task
@@ -61,7 +65,7 @@ class ChildRun:
         if partner.endpoint.dialect == ANTHROPIC:
             # Its end is read by nobody else; the system text is, by those with the same one.
             self._talk.static = CACHED
-        self._talk.shape = host.children.shape_of(thread, partner)
+        self._talk.shape = shape
         around = Surroundings(
             tell=self._moment,
             judge=self._judge,

@@ -17,7 +17,7 @@ from ctxtui.services.config.package_data import model_table
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.host import Host
+    from ctxtui.services.chat.parent_chat import ParentChat
     from ctxtui.services.chat.request_forecast import Foreteller
     from ctxtui.services.editing.overlay import ThreadEdits
 
@@ -29,7 +29,7 @@ class Children:
     """Starts the sub-agents of `host`'s chat, once that has begun. `may_spend` says why a thread may not send a request
     that was foretold ("": it may)."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ParentChat) -> None:
         self._host = host
         self.may_spend: MaySpend = lambda thread, found: ""
         self.overlay_of: Callable[[str], ThreadEdits | None] = lambda thread: None
@@ -87,7 +87,7 @@ class Children:
         thread = f"{AGENT}-{number}"
         names = self._lent(task)
         tools = host.tools.lent(names, Caller(host.cwd, NoAgents(), host.say))
-        run = ChildRun(host, task, thread, partner, tools)
+        run = ChildRun(host, task, thread, partner, tools, self.shape_of(thread, partner))
         run.teller, run.may_spend = teller, self.may_spend
         run.begin()
         return run
@@ -113,7 +113,7 @@ class Children:
             return found
 
 
-def _teller_for(host: Host, partner: ChatModel) -> Foreteller:
+def _teller_for(host: ParentChat, partner: ChatModel) -> Foreteller:
     from ctxtui.services.chat.request_forecast import Foreteller
     from ctxtui.services.counting.books import book_for, cache_rules
     from ctxtui.services.counting.counting import Counter

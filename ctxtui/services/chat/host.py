@@ -48,7 +48,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.project.progress import told
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
-from ctxtui.store.in_flight import left_over
+from ctxtui.store.sessions.in_flight import left_over
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
 from ctxtui.wire.speech import Attached

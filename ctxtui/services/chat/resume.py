@@ -22,8 +22,8 @@ from ctxtui.core.tree import ROOT
 from ctxtui.services.chat.continue_from import CHAT
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.store.append import SLOTS
-from ctxtui.store.in_flight import InFlightEvent
+from ctxtui.store.sessions.append import SLOTS
+from ctxtui.store.sessions.in_flight import InFlightEvent
 from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
 from ctxtui.wire.speech import Result
 
@@ -190,7 +190,7 @@ _UNDER_WAY: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
     """Whether the stored chat `id_` ended while a turn was under way, and nobody hosts it now; for a worker thread."""
-    from ctxtui.store.in_flight import left_over
+    from ctxtui.store.sessions.in_flight import left_over
 
     try:
         return any(event.kind in _UNDER_WAY for event in left_over(database(settings.data_dir), id_))

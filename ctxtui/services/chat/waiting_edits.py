@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Protocol
 
 from ctxtui.core.edit_log import EXPIRY, MISS
 from ctxtui.core.session import MAIN
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
-    from ctxtui.services.chat.host import Host
+    from ctxtui.services.chat.chat_model import ChatModel
+    from ctxtui.services.chat.context_files import ContextFiles
+    from ctxtui.services.config.config import Config
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.editing.overlay import ThreadEdits
+
+
+class EditedChat(Protocol):
+    """A hosted chat whose edits may wait."""
+
+    config: Config
+    files: ContextFiles
+    overlay: Callable[[], ThreadEdits | None]
+    partner: ChatModel | None
+    session: Session
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Gives the time in Unix seconds."""
 
 
 def due(
@@ -56,7 +72,7 @@ def released(overlay: ThreadEdits, come: Collection[str]) -> str:
     return f"{told} with this request: {why}"
 
 
-async def release_due(host: Host) -> str:
+async def release_due(host: EditedChat) -> str:
     """The edits of `host`'s chat that waited are applied where what they waited for has come with the next request;
     says how many, and why."""
     overlay, partner = host.overlay(), host.partner

@@ -52,8 +52,8 @@ class Notebook:
 
 def name_of(session: Session, path: str) -> str:
     """The name by which the notes of a recording go."""
-    from ctxtui.store.identity import own_id
     from ctxtui.store.rows import SourceInfo
+    from ctxtui.store.sessions.identity import own_id
 
     return own_id(session, SourceInfo(path))
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.recordings.body_folder import INDEX, BodyFolder, is_body_folder
-from ctxtui.services.recordings.database_address import address_of, parted
+from ctxtui.services.recordings.databases.address import address_of, parted
 
 FOLDER: Final = "claude_code_bodies"
 FILE: Final = "claude_code_body"

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.errors import Unreadable
 from ctxtui.services.config.clients import KnownClient, RecordingPlace, switched_on
 from ctxtui.services.config.projects import related
-from ctxtui.services.recordings.database_address import address_of, parted
+from ctxtui.services.recordings.databases.address import address_of, parted
 from ctxtui.services.recordings.known_projects import known_projects
 
 HERE: Final = "here"
@@ -217,7 +217,7 @@ def _stamps(database: str) -> tuple[float, ...]:
 @lru_cache(16)
 def _listed(database: str, *stamps: float) -> tuple[FoundRecording, ...]:
     # Imported here: SQLite is not needed where no client has a database.
-    from ctxtui.services.recordings.database_sessions import roots
+    from ctxtui.services.recordings.databases.sessions import roots
 
     return tuple(
         FoundRecording(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ctxtui.services.recordings.database_address import file_of
+from ctxtui.services.recordings.databases.address import file_of
 
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def stored_name(loaded: Loaded) -> str:
     """The name by which a session goes in the database, stored or not."""
-    from ctxtui.store.identity import own_id
+    from ctxtui.store.sessions.identity import own_id
 
     return loaded.name if loaded.path is None and not loaded.paths else own_id(loaded.session, source_info(loaded))
 

@@ -11,15 +11,15 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Event
 from ctxtui.services.recordings.body_folder import INDEX
 from ctxtui.services.recordings.body_sessions import BodySession, session_at, stream_of
-from ctxtui.services.recordings.database_address import is_database, parted
-from ctxtui.services.recordings.database_sessions import roots, rows_of
+from ctxtui.services.recordings.databases.address import is_database, parted
+from ctxtui.services.recordings.databases.sessions import roots, rows_of
+from ctxtui.services.recordings.databases.sources import rows
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import HERE, FoundRecording
 from ctxtui.services.recordings.file_tail import SLICE, Tail, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.services.recordings.recording import Loaded, ReadAnew, RecordingNews
-from ctxtui.services.recordings.sqlite_sources import rows
 
 _ARCHIVE: Final = b"PK\x03\x04"
 

@@ -14,8 +14,8 @@ from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.database_address import MARK, address_of, is_database
-from ctxtui.services.recordings.database_sessions import found_in, roots
+from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
+from ctxtui.services.recordings.databases.sessions import found_in, roots
 from ctxtui.services.recordings.discover import FoundRecording, find
 from ctxtui.services.recordings.folder_scan import recordings_in
 from ctxtui.services.recordings.open import load, load_stream, newest_here, opening

@@ -14,7 +14,7 @@ from ctxtui.core.session import MAIN, CallSeen, Event, Session, ThreadSeen, TipM
 from ctxtui.core.tree import ROOT
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.store.leases import host_of
-from ctxtui.store.stored_state import StoredNow, stored_now
+from ctxtui.store.sessions.stored_state import StoredNow, stored_now
 
 _EVERY: Final = 0.2
 """Seconds between two looks at a database that is written to."""

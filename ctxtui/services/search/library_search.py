@@ -16,7 +16,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.database_address import parted
+from ctxtui.services.recordings.databases.address import parted
 from ctxtui.services.search.index import unit_of
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.model.session_summary import SessionSummary

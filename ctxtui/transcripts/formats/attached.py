@@ -172,6 +172,9 @@ class AttachedTaker:
         """A call as it left: the context of what was sent is another one than the program's."""
         if one.told:
             call = replace(call, extra={**call.extra, EDITS: one.told})
+        if one.told.get("released") == "answer":
+            # The user spoke in the model's place: nothing was read, so there is no report.
+            call = replace(call, usage=None)
         if one.sent is None or call.skeleton is None:
             return call
         try:

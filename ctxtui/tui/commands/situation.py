@@ -38,6 +38,8 @@ QUESTION: Final = "question"
 
 RUNNING: Final = "running"
 """A turn of the chat runs."""
+ATTACHED: Final = "program attached"
+"""A program is attached to the session shown."""
 HELD: Final = "held"
 """The next request is held before it is sent."""
 RESTING: Final = "resting"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual import events
@@ -52,6 +53,11 @@ class HeaderLine(Still):
         if what != self.what:
             self.what = what
             self.refresh()
+
+    def wait(self, left: int) -> None:
+        """A held request leaves by itself in `left` seconds."""
+        if self.what is not None:
+            self.show(replace(self.what, waits=left))
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""

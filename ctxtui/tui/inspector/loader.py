@@ -66,6 +66,22 @@ class Source(Protocol):
         """The screen is gone."""
 
 
+class Planner(Protocol):
+    """What showing needs of a screen (`controller.ScreenAccess`)."""
+
+    def replan(self) -> None:
+        """The panes stand elsewhere now."""
+
+    def soon(self, do: Callable[[], object]) -> None:
+        """Do this when what is under way is done."""
+
+    def after_frame(self, do: Callable[[], object]) -> None:
+        """Do this behind the next frame."""
+
+    def deliver(self, do: Callable[[], object]) -> None:
+        """From any thread: do this in the screen's turn."""
+
+
 class Glimpsed(Message):
     """The end of a long recording, before the recording itself is read."""
 

@@ -16,11 +16,11 @@ from ctxtui.tui.widgets.board import Board
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.views.inspector import context_map, raster
+    from ctxtui.views.inspector.map import context_map, raster
     from ctxtui.views.text import scale
 else:
-    context_map = later("ctxtui.views.inspector.context_map")
-    raster = later("ctxtui.views.inspector.raster")
+    context_map = later("ctxtui.views.inspector.map.context_map")
+    raster = later("ctxtui.views.inspector.map.raster")
     scale = later("ctxtui.views.text.scale")
 
 

@@ -17,9 +17,10 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
 
 if TYPE_CHECKING:
-    from ctxtui.views.inspector import context_map, prompt_commands, threads
+    from ctxtui.views.inspector import prompt_commands, threads
+    from ctxtui.views.inspector.map import context_map
 else:
-    context_map = later("ctxtui.views.inspector.context_map")
+    context_map = later("ctxtui.views.inspector.map.context_map")
     threads = later("ctxtui.views.inspector.threads")
     prompt_commands = later("ctxtui.views.inspector.prompt_commands")
 

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from ctxtui.tui.inspector import side_panels
     from ctxtui.tui.inspector.side_panels import Sides
     from ctxtui.views.blocks.markdown import Highlight
-    from ctxtui.views.inspector import composition, context_map, staged_map, this_call, threads
+    from ctxtui.views.inspector import composition, this_call, threads
+    from ctxtui.views.inspector.map import context_map, staged_map
     from ctxtui.views.inspector.strip_columns import Window
     from ctxtui.views.model.call_charge import Charge
     from ctxtui.views.model.staging import Staging
@@ -54,8 +55,11 @@ if TYPE_CHECKING:
     MakeRows = Callable[[Readings, Highlight], ContextRows]
 else:
     side_panels = later("ctxtui.tui.inspector.side_panels")
-    composition, context_map = later("ctxtui.views.inspector.composition"), later("ctxtui.views.inspector.context_map")
-    staged_map = later("ctxtui.views.inspector.staged_map")
+    composition, context_map = (
+        later("ctxtui.views.inspector.composition"),
+        later("ctxtui.views.inspector.map.context_map"),
+    )
+    staged_map = later("ctxtui.views.inspector.map.staged_map")
     this_call, threads = later("ctxtui.views.inspector.this_call"), later("ctxtui.views.inspector.threads")
 
 
@@ -63,7 +67,8 @@ else:
 class View:
     """What the user wants to see: call `index` (from 0) of `thread`, how each category is `shown`; `state` is the
     header's word for the recording, `behind` the number of calls that came since, where it is live. `only_edits` shows
-    only the rows that edits touch; `marks` are the nodes that are marked."""
+    only the rows that edits touch; `marks` are the nodes that are marked; a held request leaves by itself in `waits`
+    seconds."""
 
     thread: str
     index: int
@@ -72,6 +77,7 @@ class View:
     behind: int = 0
     only_edits: bool = False
     marks: frozenset[int] = frozenset()
+    waits: int | None = None
 
 
 class SceneEdits(Protocol):
@@ -199,7 +205,8 @@ class Panels:
             what = composition.staged(what, self.staging.by_category)
             used, after = what.total, what.after
         shown = replace(shown, partial=priced and known.lacking[scene.number] > 0, totals=study.totals)
-        self.header.show(replace(shown, behind=view.behind, record=record, used=used, after=after))
+        shown = replace(shown, behind=view.behind, record=record, used=used, after=after, waits=view.waits)
+        self.header.show(shown)
         if pane is not None:
             self.staged.title = "staged" if pane.staging.edits else "applied"
             self.staged.show(pane)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -53,6 +53,7 @@ from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.staging import StagingController
 from ctxtui.tui.inspector.controllers.summaries import Asker, RecordedAsker, SummariesController
 from ctxtui.tui.inspector.controllers.why import WhyController
+from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
 from ctxtui.tui.inspector.loader import Source
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
@@ -68,6 +69,8 @@ from ctxtui.tui.widgets.stage import Stage
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text.span import Span, Spans
 
+RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *INSPECTOR)
+"""The commands of a recorded or attached session, but those of every screen."""
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
@@ -337,19 +340,23 @@ class InspectorScreen(SessionScreen):
     """Shows the session that `source` opens. `pager` is the user's setting, `follow` whether a growing recording is
     followed at once."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (*INSPECTOR, *EVERYWHERE)
-    BINDINGS = bindings(INSPECTOR)
+    commands: ClassVar[tuple[type[Command], ...]] = (*RECORDED, *EVERYWHERE)
+    BINDINGS = bindings(RECORDED)
+    first_keys = (DecideRequest,)
 
     def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
         every = self.state, self.line, self.access
         self.edits = ContextEdits(*every)
+        session = session_controllers(*every, self.edits, pager, RecordedAsker(source))
+        log = next(one for one in session if isinstance(one, EditLogController))
         self.controllers = (
-            *session_controllers(*every, self.edits, pager, RecordedAsker(source)),
+            *session,
             NavigationController(*every, [Span(" › ", "accent bold")]),
             ForksController(*every),
             ForkController(*every, self.edits),
+            HeldRequestsController(*every, self.edits, log),
         )
 
     def on_mount(self) -> None:

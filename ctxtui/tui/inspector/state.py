@@ -4,12 +4,12 @@ controllers subscribe to its signals, and hear them in the order in which the sc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual.message import Message
 
 from ctxtui.core.session import MAIN, Session
-from ctxtui.tui.inspector.loader import SessionLoader, Source
+from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
 from ctxtui.tui.inspector.signals import Signals
 from ctxtui.views.text.span import Span, Spans
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from ctxtui.views.model.staging import Staging
 
 T = TypeVar("T")
-
-
-class Planner(Protocol):
-    """What showing needs of a screen (`controller.ScreenAccess`)."""
-
-    def replan(self) -> None:
-        """The panes stand elsewhere now."""
-
-    def soon(self, do: Callable[[], object]) -> None:
-        """Do this when what is under way is done."""
-
-    def after_frame(self, do: Callable[[], object]) -> None:
-        """Do this behind the next frame."""
-
-    def deliver(self, do: Callable[[], object]) -> None:
-        """From any thread: do this in the screen's turn."""
 
 
 class InspectorState:
@@ -68,6 +52,8 @@ class InspectorState:
         self.complete = False
         self.marks: tuple[int, ...] = ()
         self.only_edits = False
+        self.waits: int | None = None
+        """Seconds until a held request of the session leaves by itself; None where none is held."""
         self.kept: dict[str, tuple[str, int]] = {}
         self.edits: SceneEdits | None = None
         self.on = Signals()
@@ -99,6 +85,8 @@ class InspectorState:
     @property
     def word(self) -> str:
         """The header's word for the recording."""
+        if self.waits is not None:
+            return "held"
         growing = self.loaded is not None and self.loaded.follows and self.complete
         if growing and self.follows and self._followed_by_hand and self.at_end:
             return "following"
@@ -116,6 +104,7 @@ class InspectorState:
             behind=behind,
             only_edits=self.only_edits,
             marks=frozenset(self.marks),
+            waits=self.waits,
         )
 
     # Showing
@@ -187,6 +176,14 @@ class InspectorState:
     def take_edits(self, edits: SceneEdits) -> None:
         """The context shown has edits: these say what they make of it."""
         self.edits = edits
+
+    def wait(self, left: int | None) -> None:
+        """A request of the session is held, and leaves by itself in `left` seconds; None: none is held."""
+        before, self.waits = self.waits, left
+        if (before is None) != (left is None):
+            self.show()
+        elif left is not None and left != before:
+            self.panels.header.wait(left)
 
     # Going
 

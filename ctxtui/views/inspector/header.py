@@ -26,9 +26,10 @@ _TITLE: Final = 24
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
-    asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it,
-    or how many calls the view is `behind` a live recording. `record`: how many forecasts of the calls so far were
-    right, and how many there were. `after` is what the context comes to under staged edits, in tokens."""
+    asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it, or
+    how many calls the view is `behind` a live recording. A held request leaves by itself in `waits` seconds.
+    `record`: how many forecasts of the calls so far were right, and how many there were. `after` is what the context
+    comes to under staged edits, in tokens."""
 
     title: str
     model: str = ""
@@ -41,6 +42,7 @@ class Header:
     priced: bool = False
     thread: str = ""
     behind: int = 0
+    waits: int | None = None
     record: tuple[int, int] = (0, 0)
     spent: int | None = None
     """Tokens in and out of the thread's calls so far, where a subscription paid: they lead then."""
@@ -131,6 +133,9 @@ def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
     if what.behind:
         held = [Span("  "), sign.span, Span(f" {what.state}", sign.style), Span(f" +{what.behind:,}", "warn bold")]
         return held, []
+    if what.state == "held" and what.waits is not None:
+        left = f" {what.waits // 60}:{what.waits % 60:02}"
+        return [Span("  "), sign.span, Span(f" {what.state}", sign.style), Span(left, sign.style)], []
     fidelity = what.fidelity if what.state == "recorded" and room >= 100 else ""
     return [Span("  "), sign.span, Span(f" {what.state}", sign.style)], [
         Span(f" {fidelity}", "faint")

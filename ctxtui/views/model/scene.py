@@ -11,6 +11,9 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
 
+_GOES_ON = frozenset({"ctxtui", "attached"})
+"""Formats whose threads end where the next request does, whatever was answered last."""
+
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.cache.misses import Missed
@@ -75,13 +78,13 @@ class Scene:
     @property
     def tip(self) -> int:
         """Where the record of the thread ends: behind the answer for its last call, else the answer itself. A chat of
-        ours may go on in another context (with other tools): then that."""
+        ours, and a request that is held, may go on in another context (with other tools): then that."""
         answer = self.call.response_head or self.head
         thread = self.session.threads.get(self.thread)
         if not self.last or thread is None:
             return answer
         tree, tip = self.session.tree, thread.tip
-        elsewhere = bool(tip) and self.session.about.source == "ctxtui" and not tree.holds(answer, tip)
+        elsewhere = bool(tip) and self.session.about.source in _GOES_ON and not tree.holds(answer, tip)
         return tip if tip and (elsewhere or tree.holds(tip, answer)) else answer
 
     @property

@@ -87,9 +87,10 @@ class ContextRows:
         self.scene, self.ledger, self.shown = scene, ledger, shown
         self.charge = charge(scene, self._trail.show(scene.head))
         hidden = frozenset(category for category, how in enumerate(shown) if how == HIDDEN)
+        head, tails = self._tails(scene)
         self._rows.show(
-            scene.head,
-            self._tails(scene),
+            head,
+            tails,
             boundaries=boundaries.at,
             hidden=hidden,
             elsewhere=scene.running.elsewhere,
@@ -129,18 +130,24 @@ class ContextRows:
         """The nodes of the context shown, in prompt order."""
         return self._trail.nodes if self._trail is not None else ()
 
-    def _tails(self, scene: Scene) -> list[tuple[RuleRow, int]]:
+    def _tails(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
+        """The context that the rows begin with, and what stands behind it: the answer, what came since."""
         tree, call = scene.session.tree, scene.call
         answer = call.response_head or scene.head
+        if scene.tip != answer and not tree.holds(scene.tip, answer):
+            # A held request spells the answer in its own way, or begins anew: it is shown as it would leave.
+            head = tree.common(scene.tip, scene.head)
+            rest = tree.path(scene.tip, head)
+            return head, [(RuleRow("since", "not sent yet", rest[0]), scene.tip)] if rest else []
         tails = []
         if tree.holds(answer, scene.head) and answer != scene.head:
             told = f"{numbers.tokens(call.output)} tokens reported" if call.usage else ""
             if call.answered_in_part:
                 told = f"{numbers.least_tokens(call.output, True)} tokens, reported in part"
             tails.append((RuleRow("answer", told, tree.path(answer, scene.head)[0]), answer))
-        if scene.tip != answer and tree.holds(scene.tip, answer):
+        if scene.tip != answer:
             tails.append((RuleRow("since", "not sent yet", tree.path(scene.tip, answer)[0]), scene.tip))
-        return tails
+        return scene.head, tails
 
     @property
     def _list(self) -> RowIndex | StagedRows | None:

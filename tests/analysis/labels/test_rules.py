@@ -190,6 +190,13 @@ Today's date is 2026-11-22."""
         (f"turn 3\n{systems.screen(10)}\n", "tool_result", {"button": 10, "scrollbar": 1, "menu": 1}),
         (systems.memory_text(), "user", {"memory text": 1}),
         (systems.feedback(15), "user", {"trial": 15, "code": 15, "metrics": 15, "reasoning": 15}),
+        *(
+            (systems.listed(spelling), "user", {"trial": 15, "code": 15, "metrics": 15, "reasoning": 15})
+            for spelling in ("printed", "spaced", "headings", "bold")
+        ),
+        (systems.listed("numbered"), "user", {"trial": 15, "code": 15, "reasoning": 15}),
+        (systems.listed("referenced"), "user", {"trial": 15, "code reference": 15, "metrics": 15}),
+        (systems.asked_to_select(), "user", {"trial": 15, "reasoning": 15, "selection": 1}),
         (systems.facts(), "user", {"facts": 1}),
         (
             "Do it.\n=== Previous Work Summary ===\nSteps 1-5:\n  - Modified: a.go\n\n=== Recent Context ===\nx",

@@ -48,7 +48,10 @@ def test_a_block_has_one_beginning_and_a_cost_that_only_grows(sample: Path) -> N
 def test_the_third_generation_of_the_first_sample_came_at_call_11_and_cost_what_four_calls_took() -> None:
     of = study(SAMPLES[0])
     blocks = {row.weight.node: row for row in weighed_at(SAMPLES[0], 13).values()}
-    (row,) = (row for node, row in blocks.items() if b"Generation 3 is complete" in of.session.tree[node].block.body)
+    told = {node: of.session.tree[node].block.body for node in blocks}
+    (row,) = (
+        blocks[node] for node, body in told.items() if b"Generation 3 complete. 15" in body and len(body) > 90_000
+    )
     known, node = of.thread(MAIN), row.weight.node
     assert known.ledger is not None and row.usd is not None
     usd = 0.0
@@ -58,4 +61,4 @@ def test_the_third_generation_of_the_first_sample_came_at_call_11_and_cost_what_
         ]
         usd += sum(known.ledger.charged(index).rate(of.session.tree[n].depth) for n in same) * row.weight.tokens
     assert (row.weight.since, row.weight.calls) == (11, 4)
-    assert row.usd == pytest.approx(usd) and 0.30 < row.usd < 0.35
+    assert row.usd == pytest.approx(usd) and 0.45 < row.usd < 0.48

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ctxtui.cli.run import run
-from ctxtui.store.connect import SCHEMA_VERSION
 from ctxtui.store.rows import SourceInfo
+from ctxtui.store.schema.connect import SCHEMA_VERSION
 from ctxtui.store.store import Store
 from tests.store.builders import talk
 

@@ -21,7 +21,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.paths import database
-from ctxtui.store.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request

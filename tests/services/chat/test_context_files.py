@@ -22,7 +22,7 @@ from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.paths import database
-from ctxtui.store.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.cli.money.test_count import png

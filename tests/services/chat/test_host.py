@@ -18,7 +18,7 @@ from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality.legality import check
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.store.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight
 from ctxtui.wire import registry

@@ -23,7 +23,7 @@ from ctxtui.services.chat.resume import hosted_by, is_unfinished, unfinished_her
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.store import leases
 from ctxtui.store.host_process import hosting
-from ctxtui.store.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight, SessionResumed, Writer
 from tests.services.chat.test_host import PART, database, hanging

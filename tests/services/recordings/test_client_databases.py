@@ -15,8 +15,8 @@ import pytest
 
 from ctxtui.core.block_content import read as content
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.database_address import address_of
-from ctxtui.services.recordings.database_sessions import roots
+from ctxtui.services.recordings.databases.address import address_of
+from ctxtui.services.recordings.databases.sessions import roots
 from ctxtui.services.recordings.open import load
 from tests.corpus import corpus_params
 from tests.transcripts.reading import total

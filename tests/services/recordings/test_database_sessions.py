@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ctxtui.core.errors import NotFound, Several
-from ctxtui.services.recordings.database_address import address_of, file_of, parted
-from ctxtui.services.recordings.database_sessions import found_in, sessions_in
+from ctxtui.services.recordings.databases.address import address_of, file_of, parted
+from ctxtui.services.recordings.databases.sessions import found_in, sessions_in
 from ctxtui.services.recordings.folder_scan import expanded, recordings_in
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load

@@ -13,7 +13,7 @@ import pytest
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings import recording
-from ctxtui.services.recordings.database_address import address_of
+from ctxtui.services.recordings.databases.address import address_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.recordings.test_database import database, opencode

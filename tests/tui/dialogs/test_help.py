@@ -7,14 +7,14 @@ import pytest
 from ctxtui.services.config.config import load
 from ctxtui.tui.commands import EVERYWHERE
 from ctxtui.tui.dialogs.help import Help, HelpScreen, rows
-from ctxtui.tui.inspector.commands import INSPECTOR
 from ctxtui.tui.inspector.controllers.staging import Drop
+from ctxtui.tui.inspector.screen import RECORDED
 from ctxtui.tui.start import make_app
 from ctxtui.views.text.span import plain, width
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened
 
-EVERY = (*INSPECTOR, *EVERYWHERE)
+EVERY = (*RECORDED, *EVERYWHERE)
 
 
 def text(words: str = "", room: int = 80, what: Help | None = None) -> str:

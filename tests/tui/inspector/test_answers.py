@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.tui.commands.command import key_text
 from ctxtui.tui.inspector.commands import INSPECTOR
-from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.inspector.screen import RECORDED, InspectorScreen
 from tests.tui.inspector.controllers.test_staging import at, session
 from tests.tui.inspector.test_inspector import opened, until
 
@@ -20,7 +20,7 @@ DOC = Path(__file__).parents[3] / "docs" / "keys.md"
 def table() -> str:
     """The keys of the inspector by group, with what each does."""
     groups: dict[str, list[str]] = {}
-    for command in INSPECTOR:
+    for command in RECORDED:
         if command.keys:
             keys = " ".join(f"`{key_text(key)}`" for key in command.keys)
             groups.setdefault(command.group, []).append(f"| {keys} | {command.name} | {command.help()} |")

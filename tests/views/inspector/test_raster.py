@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.category import INDEX
-from ctxtui.views.inspector import raster
+from ctxtui.views.inspector.map import raster
 from ctxtui.views.text import scale
 from ctxtui.views.text.signs import NOT_RECORDED
 from ctxtui.views.text.span import Span, plain, width

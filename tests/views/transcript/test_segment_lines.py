@@ -13,7 +13,7 @@ from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.services.config.package_data import model_table
-from ctxtui.views.inspector.context_map import context_map
+from ctxtui.views.inspector.map.context_map import context_map
 from ctxtui.views.model.scene import Scene, scene_at
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells

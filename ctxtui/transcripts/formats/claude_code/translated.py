@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.core import canonical
-from ctxtui.transcripts.formats.claude_code.resume_record import made_record
+from ctxtui.transcripts.formats.claude_code.resume.record import made_record
 from ctxtui.transcripts.kit.resume import ResumedFile
 from ctxtui.transcripts.kit.translated import ONLY_THERE, OWN, Body, TranslatedOrder, Translation, stamp
 from ctxtui.wire.grammars import ANTHROPIC

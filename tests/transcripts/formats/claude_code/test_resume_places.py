@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.transcripts.formats.claude_code.resume_places import places
-from ctxtui.transcripts.formats.claude_code.resume_record import read
+from ctxtui.transcripts.formats.claude_code.resume.record import read
+from ctxtui.transcripts.formats.claude_code.resume.record_positions import places
 from tests.cases.claude_code import Script, text
 
 

@@ -170,7 +170,7 @@ def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(rows: bool, drop:
 
 @pytest.mark.parametrize("file", corpus_params("clients", "opencode-*/*.db"))
 def test_recordings_resume(file: Path) -> None:
-    from ctxtui.services.recordings.database_sessions import roots
+    from ctxtui.services.recordings.databases.sessions import roots
     from ctxtui.services.recordings.open import content
 
     for one in roots(file):

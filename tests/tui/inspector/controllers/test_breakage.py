@@ -15,7 +15,7 @@ from ctxtui.core.edit_kinds import DROP
 from ctxtui.services.config.config import load
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
-from ctxtui.views.inspector.staged_map import staged_map
+from ctxtui.views.inspector.map.staged_map import staged_map
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import GUTTER
 from tests.cli.conftest import Run, ctxtui, home

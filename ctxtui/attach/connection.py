@@ -1,0 +1,220 @@
+"""A client's connection and the one to its provider, as an event loop has them: bytes go by in the callback in which
+they come, so that nothing is waited for in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, cast
+
+from ctxtui.attach.gate import Gate, Waiting
+from ctxtui.attach.outgoing import CONNECT, connect
+from ctxtui.attach.passage import Passage
+from ctxtui.attach.route import Route
+from ctxtui.attach.upstream import Upstream
+
+_MOST_UNSENT: Final = 1 << 16
+"""Bytes that wait for a slow end before the other one is asked to wait."""
+
+
+class Connection(asyncio.Protocol):
+    """A client's connection, and what its passage asks to be done."""
+
+    def __init__(
+        self,
+        route: Route,
+        gate: Gate | None,
+        clock: Callable[[], float],
+        connections: set[Connection],
+    ) -> None:
+        self._gate = gate
+        self._clock = clock
+        self._connections = connections
+        self._passage = Passage(route, self)
+        self._client: asyncio.Transport | None = None
+        self._provider: _Provider | None = None
+        self._waiting: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The client is there."""
+        self._client = cast(asyncio.Transport, transport)
+        self._client.set_write_buffer_limits(_MOST_UNSENT)
+        self._connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """The client said something."""
+        self._passage.client_data(data, self._clock())
+        self._hold_back()
+
+    def eof_received(self) -> bool:
+        """The client says nothing more; what is for it still goes."""
+        self._passage.client_ended(self._clock())
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        self._connections.discard(self)
+        self._passage.client_lost(self._clock())
+        self._stop_waiting()
+        self._drop()
+
+    def pause_writing(self) -> None:
+        """The client takes no more for now."""
+        if self._provider is not None:
+            self._provider.pause()
+
+    def resume_writing(self) -> None:
+        """The client takes more again."""
+        if self._provider is not None:
+            self._provider.resume()
+
+    def to_client(self, data: bytes) -> None:
+        """Pass bytes on to the client."""
+        assert self._client is not None
+        self._client.write(data)
+
+    def to_provider(self, data: bytes) -> None:
+        """Pass bytes on to the provider."""
+        if self._provider is not None and self._provider.transport is not None:
+            self._provider.transport.write(data)
+
+    def open(self, upstream: Upstream) -> None:
+        """Connect to a provider, or keep the connection to it."""
+        known = self._provider
+        if known is not None and known.upstream is upstream:
+            self._passage.connected(self._clock())
+            return
+        self._drop()
+        self._wait(self._open(upstream))
+
+    def ask(self, waiting: Waiting) -> None:
+        """Ask the gate about a request."""
+        assert self._gate is not None
+        self._wait(self._ask(self._gate, waiting))
+
+    def end(self, abort: bool = False) -> None:
+        """Close both connections, once what was passed on has left; with `abort` the provider's at once."""
+        if self._provider is not None and self._provider.transport is not None:
+            if abort:
+                self._provider.transport.abort()
+            else:
+                self._provider.transport.close()
+        if self._client is not None:
+            self._client.close()
+
+    def abort(self) -> None:
+        """End at once: ctxtui ends."""
+        self._passage.close(self._clock())
+        self._stop_waiting()
+        self._drop()
+        if self._client is not None:
+            self._client.abort()
+
+    def provider_data(self, data: bytes) -> None:
+        """The provider said something."""
+        self._passage.provider_data(data, self._clock())
+
+    def provider_lost(self, provider: _Provider) -> None:
+        """The provider's connection is at its end."""
+        if provider is self._provider:
+            self._provider = None
+            self._passage.provider_ended(self._clock())
+
+    def hold_back(self, paused: bool) -> None:
+        """The provider takes no more for now, or takes more again."""
+        self._paused(paused or self._passage.full)
+
+    def _hold_back(self) -> None:
+        if self._passage.full:
+            self._paused(True)
+
+    def _paused(self, paused: bool) -> None:
+        if self._client is not None and not self._client.is_closing():
+            if paused:
+                self._client.pause_reading()
+            else:
+                self._client.resume_reading()
+
+    def _wait(self, work: Any) -> None:
+        self._waiting = asyncio.get_running_loop().create_task(work)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    def _drop(self) -> None:
+        if self._provider is not None:
+            provider, self._provider = self._provider, None
+            if provider.transport is not None:
+                provider.transport.abort()
+
+    async def _open(self, upstream: Upstream) -> None:
+        provider = _Provider(self, upstream)
+        try:
+            async with asyncio.timeout(CONNECT):
+                await connect(upstream, lambda: provider)
+        except (OSError, TimeoutError) as error:
+            self._passage.not_connected(_words(error), self._clock())
+        else:
+            self._provider = provider
+            self._passage.connected(self._clock())
+        self.hold_back(False)
+
+    async def _ask(self, gate: Gate, waiting: Waiting) -> None:
+        try:
+            verdict = await gate.decide(waiting)
+        except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request
+            self._passage.undecided(error, self._clock())
+        else:
+            self._passage.decided(verdict, self._clock())
+        self.hold_back(False)
+
+
+class _Provider(asyncio.Protocol):
+    """The connection to a provider."""
+
+    def __init__(self, connection: Connection, upstream: Upstream) -> None:
+        self.upstream = upstream
+        self.transport: asyncio.Transport | None = None
+        self._connection = connection
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(_MOST_UNSENT)
+        # Once for each of them, not for each piece.
+        self.data_received = self._connection.provider_data  # type: ignore[method-assign]
+
+    def eof_received(self) -> bool:
+        """It says nothing more, and is closed."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is at its end."""
+        self._connection.provider_lost(self)
+
+    def pause_writing(self) -> None:
+        """It takes no more for now."""
+        self._connection.hold_back(True)
+
+    def resume_writing(self) -> None:
+        """It takes more again."""
+        self._connection.hold_back(False)
+
+    def pause(self) -> None:
+        """Let the provider wait."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
+
+    def resume(self) -> None:
+        """Hear the provider again."""
+        with suppress(RuntimeError):
+            if self.transport is not None and not self.transport.is_closing():
+                self.transport.resume_reading()
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, TimeoutError) and not error.args:
+        return f"no connection within {CONNECT:g} s"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,0 +1,135 @@
+"""One request on its way through a relay, and its answer: what is known of it while it goes by. No IO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from ctxtui.attach import http1
+from ctxtui.attach.decoding import unpacker
+from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.http1 import Body, Head
+from ctxtui.attach.news import Asked, Begun, Ended, News, Sent
+from ctxtui.attach.upstream import Upstream
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+
+GONE: Final = "the client went away"
+CUT: Final = "the provider's connection broke off"
+
+
+class Ends(Protocol):
+    """What a passage does: bytes to either end, and what it asks of whoever has them. Nothing of it waits."""
+
+    def to_client(self, data: bytes) -> None:
+        """Pass bytes on to the client."""
+
+    def to_provider(self, data: bytes) -> None:
+        """Pass bytes on to the provider."""
+
+    def open(self, upstream: Upstream) -> None:
+        """Connect to a provider, or keep the connection to it; `connected` or `not_connected` answers."""
+
+    def ask(self, waiting: Waiting) -> None:
+        """Ask the gate about a request; `decided` answers, or `undecided`."""
+
+    def end(self, abort: bool = False) -> None:
+        """Close both connections, once what was passed on has left; with `abort` the provider's at once."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """A request, from its head on. `x` names it, `target` is told to the provider, `tell` hears of it."""
+
+    x: str
+    tell: Callable[[News], None]
+    upstream: Upstream
+    head: Head
+    method: str
+    target: str
+    named: bool
+    """Whether the target is another one than the client's."""
+    body: Body
+    gated: bool = False
+    """Whether it has to be whole before it leaves."""
+    deciding: bool = False
+    connected: bool = False
+    waiting: list[bytes] = field(default_factory=list)
+    """What is for the provider once it is connected; of a gated one the whole body."""
+    said: list[bytes] = field(default_factory=list)
+    """What a gated body says, unpacked from its chunks."""
+    ended: bool = False
+    answer: Body | None = None
+    """The body of the answer, once its head is there."""
+    answer_head: Head | None = None
+
+    @property
+    def url(self) -> str:
+        """Whom it asks, and for what."""
+        return f"{self.upstream.origin}{self.target}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its body has come."""
+        return self.body.done
+
+    def begin(self, at: float) -> None:
+        """Tell of its head."""
+        self.tell(Begun(x=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
+
+    def end(self, at: float, error: str = "") -> None:
+        """Tell that it is over, once."""
+        if not self.ended:
+            self.ended = True
+            self.tell(Ended(self.x, at, error))
+
+    def taken(self, data: bytes) -> tuple[bytes, bytes]:
+        """Take what belongs to its body: that, and the rest. Raises `Malformed`."""
+        taken, said = self.body.feed(data)
+        self.tell(Asked(self.x, said, last=self.body.done))
+        if self.gated:
+            self.said.append(said)
+        return (data, b"") if taken == len(data) else (data[:taken], data[taken:])
+
+    def whole(self) -> Waiting:
+        """A gated one as the gate is asked about it."""
+        try:
+            body = unpacker(self.head.get("content-encoding")).feed(b"".join(self.said))
+        except Malformed:
+            # Nothing is known of it, so nothing is changed in it.
+            body = b""
+        return Waiting(x=self.x, url=self.url, head=self.head, body=body)
+
+    def decided(self, verdict: Verdict, at: float) -> None:
+        """What leaves: its own bytes, or others in their place."""
+        if verdict.told or verdict.body is not None:
+            self.tell(Sent(self.x, at, verdict.body, verdict.told))
+        if verdict.body is not None:
+            self.waiting = [http1.with_length(self.head_bytes(), len(verdict.body)), verdict.body]
+        else:
+            self.waiting.insert(0, self.head_bytes())
+
+    def undecided(self, error: Exception, at: float) -> None:
+        """The gate has a fault: the request's own bytes leave."""
+        self.tell(Sent(self.x, at, None, passed(error)))
+        self.waiting.insert(0, self.head_bytes())
+
+    def head_bytes(self) -> bytes:
+        """Its head as the provider is told it."""
+        head = http1.with_field(self.head, "host", self.upstream.host_header)
+        return http1.with_target(head, http1.asked(self.head).target, self.target) if self.named else head
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another one may follow on the same connection."""
+        assert self.answer is not None and self.answer_head is not None
+        # Answered before it was asked to the end: what is left of it cannot be told from what follows.
+        if self.answer.length is None or not self.body.done:
+            return False
+        return http1.keeps_open(self.answer_head) and http1.keeps_open(self.head)
+
+
+def passed(error: Exception) -> dict[str, Json]:
+    """What is told of a request that leaves as it is because of a fault of ctxtui's."""
+    return {"refused": {"": f"a fault in ctxtui: {type(error).__name__}: {error}"}}

@@ -1,0 +1,94 @@
+"""What a relay, or a hook in a program, tells of an exchange as it goes by; a recorder writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ctxtui.attach.masks import Fields
+from ctxtui.core.canonical import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A request's head: `x` names the exchange within the run. `session`, `thread` where the program itself names
+    them."""
+
+    x: str
+    at: float
+    method: str
+    url: str
+    fields: Fields
+    session: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """More of a request's body as it went; `last` says that it is whole."""
+
+    x: str
+    data: bytes
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The head of an answer."""
+
+    x: str
+    at: float
+    status: int
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """More of an answer's body as it went."""
+
+    x: str
+    at: float
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A message over a WebSocket, by the client or the server."""
+
+    x: str
+    at: float
+    by_client: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An exchange is over; `error` says why before its time."""
+
+    x: str
+    at: float
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was decided about a request: the `body` that left in place of its own (None: its own), and what is `told`
+    of it."""
+
+    x: str
+    at: float
+    body: bytes | None
+    told: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A request waits, `until` then at most (Unix seconds), and why."""
+
+    x: str
+    at: float
+    until: float
+    why: str
+
+
+News = Begun | Asked | Sent | Held | Answered | Said | Frame | Ended

@@ -1,0 +1,128 @@
+"""Connections to providers: straight, or through the proxy that the environment names for addresses like theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar, cast
+from urllib.parse import unquote, urlsplit
+
+from ctxtui.attach import http1
+from ctxtui.attach.upstream import Upstream
+from ctxtui.core.errors import Malformed
+
+CONNECT: Final = 30.0
+"""Seconds for a connection to a provider."""
+P = TypeVar("P", bound=asyncio.BaseProtocol)
+
+
+def proxy_for(upstream: Upstream, env: Mapping[str, str]) -> str:
+    """The URL of the proxy through which `upstream` is asked, "" for none: as ``HTTPS_PROXY``, ``ALL_PROXY`` and
+    ``NO_PROXY`` say it (``HTTP_PROXY`` for an address without TLS), in small letters first."""
+    if _left_out(upstream, _told(env, "no_proxy")):
+        return ""
+    return _told(env, "https_proxy" if upstream.tls else "http_proxy") or _told(env, "all_proxy")
+
+
+def _told(env: Mapping[str, str], name: str) -> str:
+    return env.get(name) or env.get(name.upper(), "")
+
+
+def _left_out(upstream: Upstream, told: str) -> bool:
+    host = upstream.host.lower()
+    if host == "localhost" or host.startswith("127.") or host == "::1":
+        return True
+    for one in (part.strip().lower() for part in told.split(",")):
+        name, _, port = one.partition(":")
+        name = name.lstrip("*").lstrip(".")
+        if one == "*" or (name and (host == name or host.endswith(f".{name}")) and port in ("", str(upstream.port))):
+            return True
+    return False
+
+
+async def connect(upstream: Upstream, made: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
+    """A connection to `upstream` for the protocol that is `made`. Raises `OSError`."""
+    loop = asyncio.get_running_loop()
+    name = upstream.host if upstream.tls else None
+    through = proxy_for(upstream, env)
+    if not through:
+        _, protocol = await loop.create_connection(
+            made, upstream.host, upstream.port, ssl=upstream.context, server_hostname=name
+        )
+        return protocol
+    tunnel = await _tunnel(through, upstream.host, upstream.port)
+    protocol = made()
+    if not upstream.tls:
+        tunnel.set_protocol(protocol)
+        protocol.connection_made(tunnel)
+        tunnel.resume_reading()
+        return protocol
+    context = cast(ssl.SSLContext, upstream.context)
+    secured = await loop.start_tls(tunnel, protocol, context, server_hostname=name)
+    if secured is None:
+        raise OSError("the proxy's connection broke off")
+    protocol.connection_made(secured)
+    return protocol
+
+
+async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
+    """A connection to `host` through the proxy at `url`, not read from yet. Raises `OSError`."""
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise OSError(f"a proxy that cannot be used: {parts.scheme}://{parts.hostname or ''}")
+    tls = parts.scheme == "https"
+    loop = asyncio.get_running_loop()
+    transport, waiting = await loop.create_connection(
+        _Asking, parts.hostname, parts.port or (443 if tls else 80), ssl=ssl.create_default_context() if tls else None
+    )
+    there = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    head = f"CONNECT {there} HTTP/1.1\r\nHost: {there}\r\n"
+    if parts.username is not None:
+        word = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+        head += f"Proxy-Authorization: Basic {base64.b64encode(word).decode()}\r\n"
+    transport.write(f"{head}\r\n".encode())
+    try:
+        status = await waiting.status
+        if status != 200:
+            raise OSError(f"the proxy {parts.hostname} says {status}")
+    except BaseException:
+        transport.abort()
+        raise
+    return transport
+
+
+class _Asking(asyncio.Protocol):
+    """Waits for what a proxy says to a CONNECT; what comes behind it is not read."""
+
+    def __init__(self) -> None:
+        self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._came = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """More of the answer's head."""
+        self._came += data
+        if self.status.done():
+            return
+        try:
+            if http1.END in self._came:
+                assert self._transport is not None
+                self._transport.pause_reading()
+                head = self._came.partition(http1.END)[0] + http1.END
+                self.status.set_result(http1.status_of(http1.read_head(head)))
+            elif len(self._came) > http1.MOST_HEAD:
+                raise Malformed("a head that is too long")
+        except Malformed as error:
+            self.status.set_exception(OSError(f"the proxy says no HTTP: {error.message}"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It broke off."""
+        if not self.status.done():
+            self.status.set_exception(OSError("the proxy's connection broke off"))

@@ -1,0 +1,344 @@
+"""One connection of a client through a relay: the bytes of both ends in, the bytes for both ends out. No IO, no clock.
+
+Whoever has the connections calls `client_data`, `provider_data` and so on with what comes, and carries out what is
+asked of `Ends` meanwhile. One request goes by after the other; what a client says before its answer is there is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.attach import http1
+from ctxtui.attach.exchange import CUT, GONE, Ends, Exchange
+from ctxtui.attach.gate import Verdict
+from ctxtui.attach.http1 import Head
+from ctxtui.attach.news import Answered, Asked, Said
+from ctxtui.attach.refusal import refusal
+from ctxtui.attach.route import Route
+from ctxtui.attach.socket_passage import SocketPassage
+from ctxtui.attach.visitors import stranger
+from ctxtui.core.errors import Malformed
+
+_MOST_KEPT: Final = 4 << 20
+"""Bytes that are kept for later; the client waits meanwhile."""
+
+
+class Passage:
+    """One connection of a client. Every method takes the time `at` (Unix seconds) and neither waits nor raises."""
+
+    def __init__(self, route: Route, ends: Ends) -> None:
+        self._route = route
+        self._ends = ends
+        self._tell = route.tell
+        self._held = b""
+        """What the client said and nobody has read yet."""
+        self._came = b""
+        """The same of the provider: the beginning of a head."""
+        self._one: Exchange | None = None
+        self._socket: SocketPassage | None = None
+        self._pouring = False
+        """Whether the answer cannot be followed: what comes is passed on to its end."""
+        self._client_over = False
+        self._over = False
+
+    @property
+    def full(self) -> bool:
+        """Whether the client should say no more for now."""
+        if self._socket is not None:
+            return self._socket.full
+        one = self._one
+        unsent = 0 if one is None or one.gated else sum(map(len, one.waiting))
+        return len(self._held) + unsent > _MOST_KEPT
+
+    def client_data(self, data: bytes, at: float) -> None:
+        """The client said something."""
+        if self._over or self._pouring:
+            return
+        if self._socket is not None:
+            self._socket.client_data(data, at)
+            return
+        self._held = self._held + data if self._held else data
+        self._go_on(at)
+
+    def client_ended(self, at: float) -> None:
+        """The client says nothing more."""
+        if self._over or self._client_over:
+            return
+        self._client_over = True
+        if self._socket is not None:
+            self._socket.client_ended(at)
+        elif self._one is None:
+            if self._held.strip():
+                self._refuse(400, "a head that breaks off", at)
+            else:
+                self._end()
+        elif not self._one.body.done or self._one.deciding or not self._held:
+            # Nobody waits for the answer. What it has said already would be its next request.
+            self._one.end(at, GONE)
+            self._end(abort=True)
+
+    def client_lost(self, at: float) -> None:
+        """The client's connection is gone, whoever ended it."""
+        if not self._over:
+            self._over_with(at, GONE)
+            self._end(abort=True)
+
+    def connected(self, at: float) -> None:
+        """The provider's connection is open."""
+        one = self._one
+        if one is None or self._over:
+            return
+        one.connected = True
+        for data in one.waiting:
+            self._ends.to_provider(data)
+        one.waiting.clear()
+        self._go_on(at)
+
+    def not_connected(self, why: str, at: float) -> None:
+        """There is no connection to the provider."""
+        if self._one is not None and not self._over:
+            self._refuse(502, f"{self._one.upstream.origin} cannot be reached: {why}", at)
+
+    def decided(self, verdict: Verdict, at: float) -> None:
+        """What the gate says of the request that it was asked about."""
+        one = self._one
+        if self._over or one is None:
+            return
+        if self._socket is not None:
+            self._socket.decided(verdict, at)
+            return
+        one.deciding = False
+        one.decided(verdict, at)
+        if verdict.answer is None:
+            self._ends.open(one.upstream)
+            return
+        self._answer_ourselves(one, verdict.answer, at)
+
+    def _answer_ourselves(self, one: Exchange, answer: bytes, at: float) -> None:
+        """Give an answer of ctxtui's own: the request never leaves. It is recorded as any other."""
+        self._ends.to_client(answer)
+        raw, end, said = answer.partition(http1.END)
+        head = http1.read_head(raw + end)
+        self._tell(Answered(one.x, at, http1.status_of(head), head.fields))
+        self._tell(Said(one.x, at, said))
+        one.end(at)
+        self._end()
+
+    def undecided(self, error: Exception, at: float) -> None:
+        """The gate has a fault."""
+        one = self._one
+        if self._over or one is None:
+            return
+        if self._socket is not None:
+            self._socket.undecided(error, at)
+            return
+        one.deciding = False
+        one.undecided(error, at)
+        self._ends.open(one.upstream)
+
+    def provider_data(self, data: bytes, at: float) -> None:
+        """The provider said something."""
+        if self._over:
+            return
+        one = self._one
+        if self._socket is not None:
+            self._socket.provider_data(data, at)
+        elif self._pouring:
+            self._ends.to_client(data)
+        elif one is None:
+            # It belongs to the next answer, as far as anybody can tell.
+            self._came += data
+        else:
+            try:
+                if one.answer is None:
+                    self._answer_head(one, data, at)
+                else:
+                    self._answer(one, data, at)
+            except Malformed as error:
+                one.end(at, f"not recorded from here on: {error}")
+                self._pouring = True
+                self._ends.to_client(self._came + data if one.answer is None else data)
+
+    def provider_ended(self, at: float) -> None:
+        """The provider says nothing more."""
+        if self._over:
+            return
+        one = self._one
+        if self._socket is not None:
+            self._socket.provider_ended(at)
+            return
+        if one is not None:
+            whole = one.answer is not None and one.answer.ended()
+            one.end(at, "" if whole else CUT)
+        # As the client would see it from the provider itself.
+        self._end()
+
+    def close(self, at: float) -> None:
+        """ctxtui ends."""
+        if not self._over:
+            self._over_with(at, "ctxtui ended")
+            self._over = True
+
+    def _over_with(self, at: float, why: str) -> None:
+        if self._socket is not None:
+            self._socket.close(at)
+        elif self._one is not None:
+            self._one.end(at, why)
+
+    def _go_on(self, at: float) -> None:
+        """Read on in what the client has said."""
+        try:
+            while self._held and not self._over and self._next(at):
+                pass
+        except Malformed as error:
+            self._refuse(400, str(error), at)
+
+    def _next(self, at: float) -> bool:
+        """One step; whether there may be another one. Raises `Malformed`."""
+        one = self._one
+        if one is None:
+            head = self._head()
+            if head is not None:
+                self._begin(head, at)
+            return head is not None
+        if one.body.done:
+            return False
+        data, self._held = one.taken(self._held)
+        if one.connected:
+            self._ends.to_provider(data)
+        else:
+            one.waiting.append(data)
+        if one.gated and one.is_whole:
+            one.deciding = True
+            self._ends.ask(one.whole())
+        return False
+
+    def _head(self) -> Head | None:
+        """The next head, once it is whole. Raises `Malformed`."""
+        held = self._held.lstrip(b"\r\n") if self._held[:1] in b"\r\n" else self._held
+        raw, end, rest = held.partition(http1.END)
+        if not end:
+            if len(held) > http1.MOST_HEAD:
+                raise Malformed("a head that is too long")
+            self._held = held
+            return None
+        self._held = rest
+        return http1.read_head(raw + end)
+
+    def _begin(self, head: Head, at: float) -> None:
+        """A request, by its head. Raises `Malformed`."""
+        asked = http1.asked(head)
+        why = "" if self._route.strangers else stranger(head)
+        if why:
+            told = f"only programs of this machine are served, under its own name; this came with {why!r}"
+            self._refuse(403, told, at)
+            return
+        try:
+            upstream, target = self._route.upstream(asked.target)
+        except Malformed as error:
+            self._refuse(404, str(error), at)
+            return
+        one = Exchange(
+            x=self._route.name(),
+            tell=self._tell,
+            upstream=upstream,
+            head=head,
+            method=asked.method,
+            target=target,
+            named=self._route.named,
+            body=http1.request_body(head),
+        )
+        self._one = one
+        one.begin(at)
+        if one.body.done:
+            self._tell(Asked(one.x, b"", last=True))
+        one.gated = self._wanted(one, at)
+        if not one.gated:
+            one.waiting.append(one.head_bytes())
+            self._ends.open(upstream)
+
+    def _wanted(self, one: Exchange, at: float) -> bool:
+        wants = self._route.wants
+        if wants is None or one.body.done or one.head.get("expect"):
+            return False
+        try:
+            return wants(one.head, one.url)
+        except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request
+            one.undecided(error, at)
+            one.waiting.clear()
+            return False
+
+    def _answer_head(self, one: Exchange, data: bytes, at: float) -> None:
+        """More of the head of an answer, or of one before it (``100 Continue``). Raises `Malformed`."""
+        came, self._came = self._came + data, b""
+        raw, end, rest = came.partition(http1.END)
+        if not end:
+            if len(came) > http1.MOST_HEAD:
+                raise Malformed("a head that is too long")
+            self._came = came
+            return
+        try:
+            head = http1.read_head(raw + end)
+            status = http1.status_of(head)
+            answer = http1.answer_body(head, one.method)
+        except Malformed:
+            self._came = came[: len(came) - len(data)]
+            raise
+        self._ends.to_client(head.raw)
+        if status >= 200 or status == 101:
+            self._tell(Answered(one.x, at, status, head.fields))
+            one.answer, one.answer_head = answer, head
+        if status == 101:
+            self._switched(one, head, rest, at)
+        elif status < 200:
+            if rest:
+                self._answer_head(one, rest, at)
+        elif rest or (one.answer is not None and one.answer.done):
+            self._answer(one, rest, at)
+
+    def _answer(self, one: Exchange, data: bytes, at: float) -> None:
+        """More of the body of an answer. Raises `Malformed`."""
+        body = one.answer
+        assert body is not None
+        taken, said = body.feed(data)
+        if taken == len(data):
+            self._ends.to_client(data)
+        else:
+            self._ends.to_client(data[:taken])
+            self._came = data[taken:]
+        if said:
+            self._tell(Said(one.x, at, said))
+        if body.done:
+            one.end(at)
+            if not one.goes_on:
+                self._end()
+                return
+            self._one = None
+            if self._held:
+                self._go_on(at)
+            elif self._client_over:
+                self._end()
+
+    def _switched(self, one: Exchange, head: Head, rest: bytes, at: float) -> None:
+        """Another protocol from here on."""
+        self._socket = SocketPassage(one, head, self._ends, self._route.wants)
+        if rest:
+            self._socket.provider_data(rest, at)
+        if self._held:
+            held, self._held = self._held, b""
+            self._socket.client_data(held, at)
+
+    def _refuse(self, status: int, why: str, at: float) -> None:
+        """An answer of ctxtui's own; the connection ends with it."""
+        if self._one is not None:
+            self._one.end(at, why)
+            if self._one.answer is not None:
+                # It has an answer already, which this would garble.
+                self._end()
+                return
+        self._ends.to_client(refusal(status, why))
+        self._end()
+
+    def _end(self, *, abort: bool = False) -> None:
+        self._over = True
+        self._ends.end(abort)

@@ -1,0 +1,44 @@
+"""Where the requests of a relay lead, and who hears of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+
+from ctxtui.attach.http1 import Head
+from ctxtui.attach.news import News
+from ctxtui.attach.upstream import Upstream
+from ctxtui.core.errors import Malformed
+
+Wants = Callable[[Head, str], bool]
+"""Whether a gate is to be asked about a request with this head and URL, at once."""
+
+
+@dataclass(slots=True)
+class Route:
+    """Where requests lead: with `named` the first step of a path names the provider, else there is one. `tell` hears of
+    everything that goes by, each exchange under a `name` of its own; `wants` says whether a gate is to be asked.
+    `strangers` are let in where what comes has been let in already."""
+
+    upstreams: Sequence[Upstream]
+    tell: Callable[[News], None]
+    name: Callable[[], str]
+    _: KW_ONLY
+    named: bool = False
+    wants: Wants | None = None
+    strangers: bool = False
+
+    def upstream(self, target: str) -> tuple[Upstream, str]:
+        """The provider that a target leads to, and the target as it is told. Raises `Malformed` where none is meant."""
+        if target.startswith("/"):
+            if not self.named:
+                return self.upstreams[0], target
+            name, slash, rest = target[1:].partition("/")
+            if not slash:
+                name, question, query = name.partition("?")
+                rest = question + query
+            found = next((one for one in self.upstreams if one.name == name), None)
+            if found is not None:
+                return found, f"/{rest}"
+        names = ", ".join(f"/{one.name}/" for one in self.upstreams)
+        raise Malformed(f"{target[:80]!r} leads to no provider; paths begin with {names if self.named else '/'}")

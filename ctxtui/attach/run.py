@@ -1,0 +1,48 @@
+"""A run that is recorded: what each of its recordings begins with, and which session a request belongs to."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+
+from ctxtui.attach.lines import digest
+from ctxtui.transcripts.kit.fields import objects, word
+from ctxtui.transcripts.kit.http_exchange.pair import value
+
+
+@dataclass(slots=True)
+class Run:
+    """What every recording of a run begins with: `run` names it, `session` is that of requests whose client tells none
+    ("": told by what their conversation begins with), `program` the command that runs."""
+
+    folder: Path
+    run: str
+    session: str = ""
+    _: KW_ONLY
+    program: str = ""
+    cwd: str = ""
+    tags: tuple[str, ...] = ()
+    upstreams: Mapping[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.time
+
+
+def session_of(url: str, body: bytes) -> str:
+    """The session of a request whose client tells none: what a person says first in it, and whom it asks."""
+    asked = value(body)
+    said = asked.get("messages", asked.get("input")) if isinstance(asked, dict) else None
+    host = url.partition("://")[2].partition("/")[0]
+    if said is None:
+        return f"other-{host.replace(':', '-')}"
+    first = next((one for one in objects(said) if one.get("role") == "user"), {"content": said})
+    content = first.get("content")
+    # Cache markers move from request to request: only the words count.
+    words = content if isinstance(content, str) else [word(part.get("text")) for part in objects(content)]
+    return f"talk-{digest(repr((host, words)).encode('utf-8', 'surrogatepass'))[:24]}"
+
+
+def new_run() -> str:
+    """A name for a run that no other has."""
+    return os.urandom(4).hex()

@@ -1,0 +1,219 @@
+"""The trials that a message of an evolutionary search lists: program, score, validity, reasoning and error of each, as
+many loops spell them: with or without fences, as headings or as a list, metrics as JSON or as Python prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+_KINDS: Final = "trial|candidate|individual|child|program|solution|variant|attempt"
+HEADING: Final = re.compile(
+    rf"^(?P<lead>[ \t]*(?:#{{1,6}}[ \t]+|[-*+][ \t]+|\d{{1,3}}[.)][ \t]+)?)(?P<bold>\*\*|`)?"
+    rf"(?P<id>(?P<kind>{_KINDS})[ _#:-]{{0,2}}(?P<number>\d+(?:[_.-]\d+)*))(?:\*\*|`)?(?P<rest>[^\n]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line that opens a trial."""
+
+_KEYS: Final = {
+    "code": ("code", "program", "source", "source code", "implementation"),
+    "metrics": ("metrics", "results", "result", "evaluation", "scores"),
+    "score": ("score", "fitness"),
+    "valid": ("status", "valid", "success"),
+    "error": ("error", "errors", "failure", "exception"),
+    "reasoning": ("reasoning", "approach", "rationale", "explanation", "thoughts", "hypothesis", "idea"),
+}
+"""What a trial's fields are called."""
+_NAMES: Final = {name: field for field, names in _KEYS.items() for name in names}
+_FIELD: Final = re.compile(
+    rf"^(?P<indent>[ \t]*)(?:[-*+][ \t]+)?(?:\*\*|__)?(?P<key>{'|'.join(sorted(_NAMES, key=len, reverse=True))})"
+    r"(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCE: Final = re.compile(r"^[ \t]*(```+)[^\n]*\n(?P<code>.*?)^[ \t]*\1[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_PAIR: Final = re.compile(
+    r"""(?P<name>[A-Za-z_]\w*)["']?[ \t]*[:=][ \t]*"""
+    r"""(?:"(?P<double>[^"\n]*)"|'(?P<single>[^'\n]*)'|(?P<bare>-?[\w.+-]+))"""
+)
+_SCORES: Final = ("score", "sum_radii", "combined_score", "fitness", "objective", "reward", "value", "performance")
+_VALID: Final = ("valid", "is_valid", "success", "ok", "feasible")
+_SAID: Final = re.compile(r"\b(invalid|failed|failure|valid|passed|ok)\b|([✓✔])|([✗✘❌])", re.IGNORECASE)
+_BLANK: Final = re.compile(r"\n[ \t]*\n")
+
+
+class Part(NamedTuple):
+    """Characters `start` up to `stop` (exclusive) of a message."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One trial of a message: characters `start` to `stop`, of them the line `heading` and its program `code` without
+    its fence (None: it tells none). `score` and `valid` are None where nothing says it."""
+
+    start: int
+    stop: int
+    heading: Part
+    code: Part | None
+    id: str
+    """As the message spells it."""
+    score: float | None
+    valid: bool | None
+    reasoning: str
+    error: str
+
+    @property
+    def token(self) -> str:
+        """What a reference to its program is called: ``CODE_TRIAL_0_13``."""
+        return "CODE_" + "_".join(re.findall(r"[A-Za-z]+|\d+", self.id)).upper()
+
+    @property
+    def name(self) -> str:
+        """Its id in one word: ``trial_0_13``."""
+        return self.token.removeprefix("CODE_").lower()
+
+
+class _Field(NamedTuple):
+    name: str
+    start: int
+    value: int
+    indent: str
+    shape: bool
+
+
+def trials(text: str) -> list[Trial]:
+    """The trials that `text` lists, in order; a line that only mentions one is none. The headings of a list are spelled
+    alike, so a line of a program that looks like one is none."""
+    fences = [Part(*found.span()) for found in _FENCE.finditer(text)] if "```" in text else []
+    alike: dict[str, list[re.Match[str]]] = {}
+    for found in HEADING.finditer(text):
+        if not any(part.start <= found.start() < part.stop for part in fences):
+            alike.setdefault(re.sub(r"\d+", "0", found["lead"]), []).append(found)
+    return max((_listed(text, heads) for heads in alike.values()), key=len, default=[])
+
+
+def _listed(text: str, heads: list[re.Match[str]]) -> list[Trial]:
+    made = []
+    for head, following in pairwise([*heads, None]):
+        assert head is not None
+        trial = _trial(text, head, following.start() if following else len(text), following is None)
+        if trial is not None:
+            made.append(trial)
+    return made
+
+
+def _trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | None:
+    fence = _FENCE.search(text, head.end(), stop)
+    fields = _fields(text, head.end(), stop, fence)
+    if fence and not _is_program(text, head.end(), fence, fields):
+        fence = None
+    inline = dict(_pairs(head["rest"]))
+    if not fields and not fence and not inline and not _SAID.search(head["rest"]):
+        return None
+    code, values = Part(*fence.span("code")) if fence else None, dict[str, str]()
+    if not fields and is_last:
+        stop = _paragraph(text, fence.end() if fence else head.end(), stop)
+    for field, after in pairwise([*fields, None]):
+        assert field is not None
+        end = after.start if after else stop
+        if field.name == "code" and not fence:
+            code = Part(field.value, field.value + len(text[field.value : end].rstrip()))
+        elif after is None and is_last:
+            end = stop = _paragraph(text, field.value, stop)
+        values.setdefault(field.name, text[field.value : end].strip())
+    known = inline | dict(_pairs(values.get("metrics", "")))
+    error = values.get("error") or _error_in(known)
+    return Trial(
+        start=head.start(),
+        stop=stop,
+        heading=Part(*head.span()),
+        code=code,
+        id=head["id"],
+        score=_score(values.get("score", ""), known),
+        valid=_valid(" ".join((head["rest"], values.get("valid", ""))), known, error),
+        reasoning=values.get("reasoning", ""),
+        error=error,
+    )
+
+
+def _paragraph(text: str, start: int, stop: int) -> int:
+    """Where the paragraph ends that holds the character `start`."""
+    blank = _BLANK.search(text, start, stop)
+    return blank.start() if blank else stop
+
+
+def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_Field]) -> bool:
+    """Whether the first fence behind a heading is the trial's program: it stands before the fields, or in the one that
+    is called so."""
+    before = [field for field in fields if field.start < fence.start()]
+    if before:
+        return before[-1].name == "code" and not text[before[-1].value : fence.start()].strip()
+    return text.count("\n", start, fence.start()) <= 3
+
+
+def _fields(text: str, start: int, stop: int, fence: re.Match[str] | None) -> list[_Field]:
+    """The fields of a trial, all indented and spelled as its first one is: lines of a program that look like others do
+    not count."""
+    found: list[_Field] = []
+    for match in _FIELD.finditer(text, start, stop):
+        if fence and fence.start() <= match.start() < fence.end():
+            continue
+        field = _Field(
+            _NAMES[match["key"].lower()], match.start(), match.end(), match["indent"], match["key"][0].isupper()
+        )
+        if found and (field.indent, field.shape) != (found[0].indent, found[0].shape):
+            continue
+        # Within a program without a fence a docstring may say "Approach:"; what was measured ends it.
+        in_program = found and found[-1].name == "code" and not fence
+        if in_program and (
+            field.name == "code" or (field.name == "reasoning" and _RESULTS.search(text, field.value, stop))
+        ):
+            continue
+        found.append(field)
+    return found
+
+
+_RESULTS: Final = re.compile(
+    rf"^[ \t]*(?:\*\*)?(?:{'|'.join((*_KEYS['metrics'], *_KEYS['score']))})(?:\*\*)?[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for found in _PAIR.finditer(text):
+        value = found["double"] if found["double"] is not None else found["single"]
+        yield found["name"].lower(), found["bare"] if value is None else value
+
+
+def _score(said: str, known: dict[str, str]) -> float | None:
+    first = re.match(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", said)
+    if first:
+        return float(first[0])
+    named = [known[name] for name in _SCORES if name in known]
+    return next((number for one in [*named, *known.values()] if (number := _number(one)) is not None), None)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if text[-1:].isdigit() else None
+    except ValueError:
+        return None
+
+
+def _valid(said: str, known: dict[str, str], error: str) -> bool | None:
+    for name in _VALID:
+        if known.get(name, "").lower() in ("true", "false", "1", "0", "1.0", "0.0"):
+            return known[name].lower() in ("true", "1", "1.0")
+    found = _SAID.search(said)
+    if found:
+        return bool(found[2]) or (found[1] or "").lower() in ("valid", "passed", "ok")
+    return False if error else None
+
+
+def _error_in(known: dict[str, str]) -> str:
+    error = next((known[name] for name in _KEYS["error"] if name in known), "")
+    return "" if error.lower() in ("none", "null", "false") else error

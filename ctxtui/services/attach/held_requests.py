@@ -1,0 +1,83 @@
+"""What runs of `ctxtui exec` tell of themselves: which requests wait there, whether the next one will, and deciding
+about them. For worker threads: each asks over loopback."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxtui.attach.tape import file_name
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.services.attach.control import ask_all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldElsewhere:
+    """A request that waits in a run: `until` (monotonic seconds) it is let go by itself. `tokens` is about its size."""
+
+    id: str
+    thread: str
+    model: str
+    why: str
+    tokens: int
+    until: float
+
+    def left(self, now: float) -> int:
+        """Whole seconds until then."""
+        return max(0, int(self.until - now))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """How it stands with a session: whether a program is attached to it now (`runs`), whether its `next` request will
+    be held, `each` one, and those that are `held`, the oldest first."""
+
+    runs: bool = False
+    next: bool = False
+    each: bool = False
+    held: tuple[HeldElsewhere, ...] = ()
+
+
+def look(recording: Path, now: float | None = None) -> Attached:
+    """How it stands with the session that is recorded in this file."""
+    now = time.monotonic() if now is None else now
+    runs, next_, each = False, False, False
+    held: list[HeldElsewhere] = []
+    for _, told in ask_all(recording.parent, {"do": "list"}):
+        mine = [one for one in told.get("held", ()) if file_name(str(one.get("session"))) == recording.name]
+        if recording.name not in told.get("files", ()) and not mine:
+            continue
+        runs, each = True, each or bool(told.get("each"))
+        next_ = next_ or any(file_name(str(one)) == recording.name for one in told.get("next", ()))
+        held += [_held(one, now) for one in mine]
+    return Attached(runs=runs, next=next_, each=each, held=tuple(sorted(held, key=lambda one: one.until)))
+
+
+def _held(told: dict[str, Any], now: float) -> HeldElsewhere:
+    return HeldElsewhere(
+        id=str(told.get("id")),
+        thread=str(told.get("thread")),
+        model=str(told.get("model")),
+        why=str(told.get("why")),
+        tokens=int(told.get("about_tokens") or 0),
+        until=now + float(told.get("seconds_left") or 0),
+    )
+
+
+def hold_next(recording: Path, session: str, *, hold: bool) -> None:
+    """Have the next request of a session held, or not."""
+    for _ in ask_all(recording.parent, {"do": "next" if hold else "not next", "session": session}):
+        pass
+
+
+def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
+    """What becomes of the held request `id_`: one of `holding.HOWS`; the run that held it. Raises `NotFound` where it
+    is not held any more, `CtxtuiError` where that cannot be done."""
+    for run, told in ask_all(folder, {"do": how, "id": id_, "text": text}):
+        if told.get("id") == id_:
+            return run
+        if told.get("error") and not told.get("none"):
+            raise CtxtuiError(str(told["error"]))
+    raise NotFound(f"{id_} is not held any more")

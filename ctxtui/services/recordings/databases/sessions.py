@@ -1,0 +1,243 @@
+"""The sessions that a database holds (OpenCode's, llm's): listed by their own columns, and named one by one as
+``DATABASE#ID``. Nothing of what was said is read for it (facts §13.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import NotFound, Several
+from ctxtui.services.recordings.databases.address import MARK, is_database
+from ctxtui.services.recordings.databases.sources import Wanted, reading, tables_of
+from ctxtui.transcripts.kit.fields import at, moment, one_line, word
+from ctxtui.transcripts.kit.rows import decoded
+
+if TYPE_CHECKING:
+    import sqlite3
+
+OPENCODE: Final = "opencode"
+LLM: Final = "llm"
+
+_LISTED: Final = 6
+_CHAIN: Final = (
+    "WITH RECURSIVE chain(hash) AS ("
+    "SELECT tip_message_hash FROM turns WHERE thread_id IN (SELECT value FROM json_each(?1)) {threads}"
+    "UNION SELECT m.parent_hash FROM messages m JOIN chain c ON m.hash = c.hash WHERE m.parent_hash IS NOT NULL"
+    ") SELECT hash FROM chain"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseSession:
+    """A session as the columns of its database tell it.
+
+    `source` is the format's name, `parent` the session of the same database that began it or that it goes on from ("":
+    it stands for itself), `created` and `updated` are Unix seconds (0: not known), `messages` how many rows it has.
+    """
+
+    id: str
+    source: str
+    title: str = ""
+    cwd: str = ""
+    parent: str = ""
+    created: float = 0.0
+    updated: float = 0.0
+    model: str = ""
+    version: str = ""
+    messages: int = 0
+
+
+def sessions_in(database: Path) -> list[DatabaseSession]:
+    """The sessions in the file `database`, newest first; none where it is no database that a reader knows.
+
+    Those with a `parent` are read with it, as threads of its; the others are sessions each, as `updated` as whatever
+    they began. Raises `Unreadable` where SQLite cannot read it.
+    """
+    if not is_database(database):
+        return []
+    with reading(database) as connection:
+        there = set(tables_of(connection))
+        if there >= {"session", "message", "part"}:
+            found = list(_opencode(connection))
+        elif "turns" in there or {"conversations", "responses"} <= there:
+            found = list(_llm(connection, there))
+        else:
+            return []
+    return sorted(_with_children(found), key=lambda one: (-one.updated, one.id))
+
+
+def roots(database: Path) -> list[DatabaseSession]:
+    """Those of `sessions_in` that stand for themselves and hold anything."""
+    found = sessions_in(database)
+    return [one for one in found if not one.parent and (one.messages or any(c.parent == one.id for c in found))]
+
+
+def found_in(database: Path, wanted: str) -> DatabaseSession:
+    """The session of `database` that `wanted` names: its id, its title, or the beginning of one that no other has.
+
+    Raises `NotFound`, `Several`, `Unreadable`.
+    """
+    there = sessions_in(database)
+    for fits in _FITS:
+        found = [one for one in there if fits(one, wanted)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise Several(f"{wanted} fits {_some(found)}", way_out="give more of the id")
+    listed = f"it holds {_some(there)}" if there else "it holds no session"
+    raise NotFound(f"no session {wanted} in {database}: {listed}", way_out=f"name one as {database}{MARK}ID")
+
+
+_FITS: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
+    lambda one, wanted: one.id == wanted,
+    lambda one, wanted: one.title.lower() == wanted.lower(),
+    lambda one, wanted: one.id.lower().startswith(wanted.lower()),
+    lambda one, wanted: one.title.lower().startswith(wanted.lower()),
+)
+
+
+def _some(found: Sequence[DatabaseSession]) -> str:
+    named = [f"{one.id} ({one_line(one.title)})" if one.title else one.id for one in found[:_LISTED]]
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return ", ".join(named) + more
+
+
+def rows_of(database: Path, id_: str) -> Wanted:
+    """Which rows of `database` belong to the session `id_` and to those that it began."""
+    there = sessions_in(database)
+    family = [id_]
+    for known in family:
+        family += [one.id for one in there if one.parent == known and one.id not in family]
+    opencode = any(one.source == OPENCODE for one in there)
+
+    def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Sequence[object]]:
+        import json
+
+        known = _OPENCODE_ROWS if opencode else _llm_rows(set(tables_of(connection)), _has_tips(connection))
+        condition = known.get(table, "1")
+        return condition, (json.dumps(family),) if "?1" in condition else ()
+
+    return wanted
+
+
+_ONE_OF: Final = "IN (SELECT value FROM json_each(?1))"
+_OPENCODE_ROWS: Final = {
+    "session": f"id {_ONE_OF}",
+    "message": f"session_id {_ONE_OF}",
+    "part": f"message_id IN (SELECT id FROM message WHERE session_id {_ONE_OF})",
+}
+
+
+def _has_tips(connection: sqlite3.Connection) -> bool:
+    return any(row[1] == "tip_message_hash" for row in connection.execute('PRAGMA table_info("threads")'))
+
+
+def _llm_rows(there: set[str], tips: bool) -> dict[str, str]:
+    """The conditions for llm's tables, of both generations, that are `there`; `tips` says that threads name the
+    message that they end with."""
+    made: dict[str, str] = {}
+    if "turns" in there:
+        turns = f"turn_id IN (SELECT id FROM turns WHERE thread_id {_ONE_OF})"
+        made |= {"threads": f"id {_ONE_OF}", "turns": f"thread_id {_ONE_OF}", "turn_tools": turns}
+        if "messages" in there:
+            # A fork that nothing was asked in yet ends at a message all the same.
+            also = f"UNION SELECT tip_message_hash FROM threads WHERE id {_ONE_OF} " if tips else ""
+            chain = _CHAIN.format(threads=also)
+            made |= {"messages": f"hash IN ({chain})", "parts": f"message_hash IN ({chain})"}
+            if "parts" in there:
+                inside = f"part_id IN (SELECT id FROM parts WHERE message_hash IN ({chain}))"
+                made |= {"part_attachments": inside, "part_fragments": inside}
+    if "responses" in there:
+        mine = f"SELECT id FROM responses WHERE coalesce(conversation_id, id) {_ONE_OF}"
+        made |= {"conversations": f"id {_ONE_OF}", "responses": f"id IN ({mine})"}
+        beside = ("tool_calls", "tool_results", "tool_responses", "prompt_attachments", "prompt_fragments")
+        made |= dict.fromkeys((*beside, "system_fragments"), f"response_id IN ({mine})")
+    for held, column, tables in _SHARED:
+        parts = [f"SELECT {column} FROM {name} WHERE {made[name]}" for name in tables if name in there and name in made]
+        if parts:
+            made[held] = f"id IN ({' UNION '.join(parts)})"
+    return made
+
+
+_SHARED: Final = (
+    ("attachments", "attachment_id", ("part_attachments", "prompt_attachments")),
+    ("fragments", "fragment_id", ("part_fragments", "prompt_fragments", "system_fragments")),
+)
+"""Tables whose rows several sessions may share: the column that names one, and the tables that have it."""
+
+
+def _asked(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Json]]:
+    """The rows of `table` with those of the `wanted` columns that it has; none where it has none."""
+    has = {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
+    columns = ", ".join(name for name in wanted if name in has)
+    if columns:
+        yield from (dict(row) for row in connection.execute(f'SELECT {columns} FROM "{table}"'))
+
+
+def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
+    columns = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
+    known = {word(row.get("id")): row for row in _asked(connection, "session", columns)}
+    held: dict[str, list[dict[str, Json]]] = {id_: [] for id_ in known}
+    for row in _asked(connection, "message", ("session_id", "time_created", "time_updated")):
+        held.setdefault(word(row.get("session_id")), []).append(row)
+    for id_, messages in held.items():
+        row = known.get(id_, {})
+        times = [moment(one.get(key)) or 0.0 for one in messages for key in ("time_created", "time_updated")]
+        parent = word(row.get("parent_id"))
+        yield DatabaseSession(
+            id=id_,
+            source=OPENCODE,
+            title=word(row.get("title")),
+            cwd=word(row.get("directory")),
+            parent=parent if parent in held else "",
+            created=moment(row.get("time_created")) or min(times, default=0.0),
+            updated=max(moment(row.get("time_updated")) or 0.0, *times, 0.0),
+            model=word(at(decoded(row.get("model")), "id")),
+            version=word(row.get("version")),
+            messages=len(messages),
+        )
+
+
+def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSession]:
+    known = {}
+    for table in ("conversations", "threads"):
+        for row in _asked(connection, table, ("id", "name", "forked_from", "datetime_utc")) if table in there else ():
+            known[word(row.get("id"))] = row
+    said: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in known}
+    for table, of in (("responses", "conversation_id"), ("turns", "thread_id")):
+        columns = ("id", of, "model", "resolved_model", "datetime_utc")
+        for row in _asked(connection, table, columns) if table in there else ():
+            id_ = word(row.get("id"))
+            said.setdefault(word(row.get(of)) or id_, {})[id_] = row
+    for name, turns in said.items():
+        times = [moment(one.get("datetime_utc")) or 0.0 for one in turns.values()]
+        last = max(turns.values(), key=lambda one: (word(one.get("datetime_utc")), word(one.get("id"))), default={})
+        row = known.get(name, {})
+        parent = word(row.get("forked_from"))
+        yield DatabaseSession(
+            id=name,
+            source=LLM,
+            title=word(row.get("name")),
+            parent=parent if parent in said else "",
+            created=min(times, default=0.0) or moment(row.get("datetime_utc")) or 0.0,
+            updated=max(times, default=0.0) or moment(row.get("datetime_utc")) or 0.0,
+            model=word(last.get("resolved_model")) or word(last.get("model")),
+            messages=len(turns),
+        )
+
+
+def _with_children(found: Sequence[DatabaseSession]) -> list[DatabaseSession]:
+    """`found`, each as new as the newest of those that it began; one of a ring of parents stands for itself."""
+    held = {one.id: one for one in found}
+    for id_ in list(held):
+        seen, at_ = {id_}, held[id_].parent
+        while at_ and at_ not in seen:
+            seen.add(at_)
+            held[at_] = replace(held[at_], updated=max(held[at_].updated, held[id_].updated))
+            at_ = held[at_].parent
+        if at_:
+            held[id_] = replace(held[id_], parent="")
+    return list(held.values())

@@ -1,0 +1,73 @@
+"""Opening the database: whether it is ours, which schema it has, brought up to date."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
+from ctxtui.store.errors import ELSEWHERE
+from ctxtui.store.schema.database_file import APPLICATION_ID, BUSY_SECONDS, open_to_read, open_to_write, schema_version
+
+SCHEMA_VERSION = 8
+"""How many migrations this program knows."""
+
+
+def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+    """A connection to the database `path`, made and brought up to date if need be (never with `readonly`).
+
+    New files, their -wal and -shm have mode 0600. Raises `NotFound` with `readonly` where there is none, `Unreadable`
+    for a file of another program or a newer ctxtui, and sqlite3's own errors.
+    """
+    conn = open_to_read(path) if readonly else open_to_write(path)
+    try:
+        version = _check_ours(conn, path)
+        if readonly:
+            _check_current(version, path)
+            conn.execute("PRAGMA query_only=ON")
+        else:
+            _settle(conn)
+            if version < SCHEMA_VERSION:
+                # Imported here: sqlite-utils takes 85 ms, and most openings find nothing to do.
+                from ctxtui.store.schema.migrations import migrate
+
+                migrate(conn, path, SCHEMA_VERSION)
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def _check_ours(conn: sqlite3.Connection, path: Path) -> int:
+    version = schema_version(conn)
+    application: int = conn.execute("PRAGMA application_id").fetchone()[0]
+    tables: int = conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and application != APPLICATION_ID:
+        raise Unreadable("the file is another program's database", place=str(path), way_out=ELSEWHERE)
+    if version > SCHEMA_VERSION:
+        raise Unreadable(
+            f"the database has schema {version}, this ctxtui knows up to {SCHEMA_VERSION}",
+            place=str(path),
+            way_out=f"upgrade ctxtui, or {ELSEWHERE}",
+        )
+    return version
+
+
+def _check_current(version: int, path: Path) -> None:
+    if version == 0:
+        raise NotFound("the database is empty", place=str(path), way_out="`ctxtui import` fills it")
+    if version < SCHEMA_VERSION:
+        raise CtxtuiError(
+            f"the database has schema {version}, wanted is {SCHEMA_VERSION}",
+            place=str(path),
+            way_out="`ctxtui db info` brings it up to date, after a backup",
+        )
+
+
+def _settle(conn: sqlite3.Connection) -> None:
+    conn.execute(f"PRAGMA busy_timeout={round(BUSY_SECONDS * 1000)}")
+    if conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        # Refused silently on file systems without shared memory: then the rollback journal does, more slowly.
+        conn.execute("PRAGMA journal_mode=WAL")
+    conn.execute("PRAGMA synchronous=NORMAL")
+    conn.execute("PRAGMA foreign_keys=ON")

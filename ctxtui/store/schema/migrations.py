@@ -1,0 +1,91 @@
+"""The schema's history. A new column or table is a new function at the end; an old one is never changed.
+
+`user_version` in the file's head counts the migrations it has had, so that opening an up-to-date file asks for one
+integer and imports nothing of sqlite-utils.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from sqlite_utils import Migrations
+from sqlite_utils.db import Database
+
+from ctxtui.store.schema import sql_views, tables
+from ctxtui.store.schema.database_file import APPLICATION_ID, copy_into, schema_version, writing
+from ctxtui.store.sessions import edits
+
+LADDER: Final = Migrations("ctxtui")
+
+
+def migrate(conn: sqlite3.Connection, path: Path, known: int) -> Path | None:
+    """Bring the file up to `known`, after a backup if it holds anything; returns the backup's path.
+
+    Two processes may come here at once: the second waits and finds nothing left to do.
+    """
+    backup = None
+    with writing(conn):
+        version = schema_version(conn)
+        if 0 < version < known:
+            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+            backup = copy_into(path, path.with_name(f"{path.stem}-v{version}-{stamp}{path.suffix}"))
+        if version < known:
+            LADDER.apply(Database(conn, execute_plugins=False, recursive_triggers=False))
+            conn.execute(f"PRAGMA user_version={known}")
+            conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    return backup
+
+
+@LADDER()
+def m001_first(db: Database) -> None:
+    """Everything that the first release keeps."""
+    for script in (tables.CONTENT, tables.SESSIONS, tables.CALLS, tables.WORK):
+        db.executescript(script)
+    db.execute("INSERT INTO codecs (key, name) VALUES (0, 'plain')")
+    sql_views.make_views(db)
+
+
+@LADDER()
+def m002_search(db: Database) -> None:
+    """The full-text index of stored sessions and of files that are not stored."""
+    db.executescript(tables.SEARCH)
+
+
+@LADDER()
+def m003_notes(db: Database) -> None:
+    """Notes and bookmarks."""
+    db.executescript(tables.NOTES)
+
+
+@LADDER()
+def m004_overlay(db: Database) -> None:
+    """Edits of every kind: by thread and branch, with many targets and a payload."""
+    db.executescript(edits.EDITS)
+
+
+@LADDER()
+def m005_subscription(db: Database) -> None:
+    """Whether a session was paid by a subscription."""
+    db.execute("ALTER TABLE sessions ADD COLUMN subscription INTEGER NOT NULL DEFAULT 0")
+
+
+@LADDER()
+def m006_glances(db: Database) -> None:
+    """Titles, directories and versions of files whose figures are not known yet."""
+    db.executescript(tables.GLANCES)
+
+
+@LADDER()
+def m007_leases(db: Database) -> None:
+    """Which process hosts a session, and whose what is in flight is."""
+    db.executescript(tables.LEASES)
+    db.execute("ALTER TABLE events ADD COLUMN host TEXT NOT NULL DEFAULT ''")
+
+
+@LADDER()
+def m008_threads_in_flight(db: Database) -> None:
+    """Of which line of context what is in flight is: sub-agents run beside the main one."""
+    db.execute("ALTER TABLE events ADD COLUMN thread TEXT NOT NULL DEFAULT 'main'")

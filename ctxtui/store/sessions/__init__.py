@@ -1,0 +1,1 @@
+"""A session in the database: written, grown call by call, read back, listed, changed."""

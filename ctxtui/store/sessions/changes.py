@@ -1,0 +1,103 @@
+"""What users do to stored sessions: title, tags, archive, delete, prune."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from ctxtui.core.errors import CtxtuiError, InUse
+from ctxtui.store.leases import every_living, in_use, refuse_in_use
+from ctxtui.store.notes import forget_words
+from ctxtui.store.rows import sql_text
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions.listing import find
+from ctxtui.store.sessions.write import collect
+
+_DAY = 86_400
+
+
+def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
+    """Give a session the user's `title`; "" gives it back the recording's. Returns the session's id."""
+    with writing(conn):
+        key, id_ = find(conn, prefix)
+        name = sql_text(title.strip()) if title.strip() else None
+        conn.execute("UPDATE sessions SET name = ? WHERE key = ?", (name, key))
+    return id_
+
+
+def tag(conn: sqlite3.Connection, prefix: str, tags: Iterable[str], *, remove: bool) -> str:
+    """Add `tags` to a session, or take them away; adding twice is once. Returns the session's id."""
+    wanted = [one.strip() for one in tags]
+    if not all(wanted):
+        raise CtxtuiError("a tag may not be empty")
+    with writing(conn):
+        key, id_ = find(conn, prefix)
+        if remove:
+            query = "DELETE FROM tags WHERE session = ? AND tag = ?"
+        else:
+            query = "INSERT OR IGNORE INTO tags (session, tag) VALUES (?, ?)"
+        conn.executemany(query, [(key, sql_text(one)) for one in wanted])
+    return id_
+
+
+def archive(conn: sqlite3.Connection, prefix: str, *, archived: bool) -> str:
+    """Hide a session from the list, or show it again. Returns the session's id."""
+    with writing(conn):
+        key, id_ = find(conn, prefix)
+        conn.execute("UPDATE sessions SET archived = ? WHERE key = ?", (archived, key))
+    return id_
+
+
+def subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
+    """Mark a session as paid by a subscription, or as paid by use. Returns the session's id."""
+    with writing(conn):
+        key, id_ = find(conn, prefix)
+        conn.execute("UPDATE sessions SET subscription = ? WHERE key = ?", (on, key))
+    return id_
+
+
+def delete(conn: sqlite3.Connection, prefix: str) -> str:
+    """Delete a session, its edits, and the blocks that no other session holds. Returns the session's id. Raises `InUse`
+    while it is hosted."""
+    with writing(conn):
+        key, id_ = find(conn, prefix)
+        refuse_in_use(conn, id_)
+        _delete(conn, [key])
+    return id_
+
+
+def _delete(conn: sqlite3.Connection, keys: list[int]) -> None:
+    blocks: set[int] = set()
+    for key in keys:
+        held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))
+        blocks.update(block for (block,) in held)
+        forget_words(conn, key)
+        conn.execute("DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE key = ?)", (key,))
+        conn.execute("DELETE FROM sessions WHERE key = ?", (key,))
+    collect(conn, sorted(blocks))
+
+
+def older(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
+    """Key and id of the sessions whose last call (else their import) was before the Unix time `before`; none that is
+    hosted now."""
+    query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
+    held = {id_ for id_, _ in every_living(conn)}
+    return [(key, id_) for key, id_ in conn.execute(query, (before,)) if id_ not in held]
+
+
+def kept_from_pruning(conn: sqlite3.Connection, before: float) -> list[InUse]:
+    """Why each session that is old enough for `prune` but hosted now stays."""
+    query = "SELECT 1 FROM sessions WHERE id = ? AND coalesce(ended, imported) < ?"
+    found = [(id_, host) for id_, host in every_living(conn) if conn.execute(query, (id_, before)).fetchone()]
+    return [in_use(conn, id_, host, way_out="end it there first") for id_, host in found]
+
+
+def prune(conn: sqlite3.Connection, before: float) -> list[str]:
+    """Delete the sessions of `older`, with counts and summaries that were remembered before; the sessions' ids."""
+    with writing(conn):
+        found = older(conn, before)
+        _delete(conn, [key for key, _ in found])
+        conn.execute("DELETE FROM token_counts WHERE day < ?", (int(before // _DAY),))
+        conn.execute("DELETE FROM file_summaries WHERE at < ?", (before,))
+        conn.execute("DELETE FROM glances WHERE at < ?", (before,))
+    return [id_ for _, id_ in found]

@@ -1,0 +1,143 @@
+"""The overlay in the database: the log of edits, which only grows, and the artifacts that edits took out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.edit import Edit, Target
+from ctxtui.core.errors import NotFound
+from ctxtui.store.block_codec import Packer, Unpacker
+from ctxtui.store.rows import py_text, sql_text
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions.listing import find
+
+EDITS = """
+DROP TABLE edits;
+CREATE TABLE edits (         -- the overlay: append-only, a revert is a row of its own
+  key INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES sessions(key) ON DELETE CASCADE,
+  thread TEXT NOT NULL,
+  branch TEXT NOT NULL,      -- a fork of the thread's log; '' is the first
+  id TEXT NOT NULL,
+  kind TEXT NOT NULL,        -- what it does; apply: staged edits leave from now on; revert: takes an entry back
+  targets TEXT NOT NULL,     -- JSON [[digest, occurrence, provider's id] ...]
+  author TEXT NOT NULL, at REAL NOT NULL, payload TEXT NOT NULL,
+  batch TEXT NOT NULL,       -- entries of one action share it
+  reverts TEXT NOT NULL,     -- id of the entry that is taken back
+  UNIQUE (session, thread, branch, id)
+);
+CREATE TRIGGER edits_append_only BEFORE UPDATE ON edits BEGIN SELECT RAISE(ABORT, 'edits are append-only'); END;
+CREATE INDEX artifacts_name ON artifacts(session, name);
+"""
+"""The edits table since migration 2; nothing was ever written to the one before."""
+
+
+class ArtifactRow(NamedTuple):
+    """A stored artifact without its content: `size` in bytes, `at` in Unix seconds."""
+
+    name: str
+    media_type: str
+    at: float
+    size: int
+
+
+def read_edits(conn: sqlite3.Connection, prefix: str, thread: str, branch: str) -> list[Edit]:
+    """The log of a thread's branch, in order."""
+    key, _ = find(conn, prefix)
+    rows = conn.execute(
+        "SELECT id, kind, targets, author, at, payload, batch, reverts FROM edits"
+        " WHERE session = ? AND thread = ? AND branch = ? ORDER BY key",
+        (key, sql_text(thread), sql_text(branch)),
+    )
+    return [_edit(row) for row in rows]
+
+
+def _edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
+    id_, kind, targets, author, at, payload, batch, reverts = row
+    named = tuple(Target(*one) for one in json.loads(targets))
+    return Edit(
+        py_text(id_),
+        py_text(kind),
+        named,
+        author=py_text(author),
+        at=at,
+        payload=py_text(payload),
+        batch=py_text(batch),
+        reverts=py_text(reverts),
+    )
+
+
+def add_edits(
+    conn: sqlite3.Connection, prefix: str, edits: Iterable[Edit], *, thread: str, branch: str, now: float
+) -> int:
+    """Append to a log those of `edits` that it does not hold; how many were new."""
+    with writing(conn):
+        key, _ = find(conn, prefix)
+        where = (key, sql_text(thread), sql_text(branch))
+        before = conn.total_changes
+        conn.executemany(
+            "INSERT OR IGNORE INTO edits (session, thread, branch, id, kind, targets, author, at, payload, batch,"
+            " reverts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(*where, *_row(edit)) for edit in edits],
+        )
+        added = conn.total_changes - before
+        if added:
+            conn.execute("UPDATE sessions SET changed = ? WHERE key = ?", (now, key))
+    return added
+
+
+def _row(edit: Edit) -> tuple[str | bytes | float, ...]:
+    targets = json.dumps([list(t) if t[2] else list(t[:2]) for t in map(_plain, edit.targets)], separators=(",", ":"))
+    words = [sql_text(word) for word in (edit.payload, edit.batch, edit.reverts)]
+    return (sql_text(edit.id), sql_text(edit.kind), targets, sql_text(edit.author), edit.at, *words)
+
+
+def _plain(target: Target) -> tuple[str, int, str]:
+    return target.digest, target.occurrence, target.id
+
+
+def branches(conn: sqlite3.Connection, prefix: str, thread: str) -> list[str]:
+    """The branches of a thread's log that hold anything, oldest first."""
+    key, _ = find(conn, prefix)
+    query = "SELECT branch FROM edits WHERE session = ? AND thread = ? GROUP BY branch ORDER BY min(key)"
+    return [py_text(branch) for (branch,) in conn.execute(query, (key, sql_text(thread)))]
+
+
+def put_artifact(
+    conn: sqlite3.Connection, prefix: str, name: str, data: bytes, media_type: str, now: float
+) -> ArtifactRow:
+    """Keep `data` under `name`, instead of what was there."""
+    packer = Packer(conn)
+    packed = packer.pack(data)
+    with writing(conn):
+        key, _ = find(conn, prefix)
+        conn.execute("DELETE FROM artifacts WHERE session = ? AND name = ?", (key, sql_text(name)))
+        digest = bytes.fromhex(canonical.digest(data))
+        conn.execute(
+            "INSERT INTO artifacts (session, name, media_type, at, digest, size, codec, body)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (key, sql_text(name), sql_text(media_type), now, digest, len(data), packed.codec, packed.stored),
+        )
+    return ArtifactRow(name, media_type, now, len(data))
+
+
+def artifact(conn: sqlite3.Connection, prefix: str, name: str) -> bytes:
+    """The content kept under `name`. Raises `NotFound`."""
+    key, id_ = find(conn, prefix)
+    row = conn.execute(
+        "SELECT codec, body FROM artifacts WHERE session = ? AND name = ?", (key, sql_text(name))
+    ).fetchone()
+    if row is None:
+        raise NotFound(f"session {id_} has no artifact {name!r}")
+    return Unpacker(conn).unpack(row[0], row[1], f"artifact {name}")
+
+
+def artifacts(conn: sqlite3.Connection, prefix: str) -> list[ArtifactRow]:
+    """The artifacts of a session, in the order in which they were put."""
+    key, _ = find(conn, prefix)
+    rows = conn.execute("SELECT name, media_type, at, size FROM artifacts WHERE session = ? ORDER BY key", (key,))
+    return [ArtifactRow(py_text(name), py_text(kind), at, size) for name, kind, at, size in rows]

@@ -1,0 +1,61 @@
+"""How far a stored session is: what changes when something of it does, so that nobody reads it in vain."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ctxtui.core.session import Session
+from ctxtui.core.tree import Tree
+from ctxtui.store.errors import explained
+from ctxtui.store.rows import py_text
+from ctxtui.store.schema.connect import connect
+from ctxtui.store.sessions.in_flight import InFlightEvent
+from ctxtui.store.sessions.listing import find
+from ctxtui.store.sessions.read import read_session
+
+GROWS: Final = ("opened", "said", "context", "results", "back")
+"""Kinds of events in flight by which a context begins and grows."""
+State = tuple[object, ...]
+
+
+class StoredNow(NamedTuple):
+    """A stored session as it is: `state` tells it from another, `flying` is what its contexts have grown by since their
+    last calls."""
+
+    session: Session
+    state: State
+    flying: list[InFlightEvent]
+
+
+def stored_now(path: Path, session_id: str, tree: Tree | None = None, known: State = ()) -> StoredNow | None:
+    """The session in the database `path`, its contexts in `tree`; None where it still is in the state `known`. Raises
+    `CtxtuiError`."""
+    with explained(path), closing(connect(path, readonly=True)) as conn:
+        key = find(conn, session_id)[0]
+        state = _state(conn, key)
+        if state == known:
+            return None
+        flying = _flying(conn, key)
+        return StoredNow(read_session(conn, key, tree), state, flying)
+
+
+def _state(conn: sqlite3.Connection, key: int) -> State:
+    marks = ", ".join("?" * len(GROWS))
+    queries = (
+        ("SELECT coalesce(name, title), window FROM sessions WHERE key = ?", ()),
+        ("SELECT count(*), max(key) FROM calls WHERE session = ?", ()),
+        ("SELECT count(*), sum(tip_at), max(tip_run) FROM threads WHERE session = ?", ()),
+        ("SELECT count(*) FROM happenings WHERE session = ?", ()),
+        (f"SELECT count(*), max(key) FROM events WHERE session = ? AND kind IN ({marks})", GROWS),
+    )
+    return tuple(tuple(conn.execute(query, (key, *more)).fetchone()) for query, more in queries)
+
+
+def _flying(conn: sqlite3.Connection, key: int) -> list[InFlightEvent]:
+    marks = ", ".join("?" * len(GROWS))
+    columns = "call, at, kind, data, host, thread"
+    query = f"SELECT {columns} FROM events WHERE session = ? AND kind IN ({marks}) ORDER BY key"
+    return [InFlightEvent(py_text(call), *rest) for call, *rest in conn.execute(query, (key, *GROWS))]

@@ -1,0 +1,215 @@
+"""Writing a session: packed before the write lock is taken, inserted in one transaction.
+
+Rows are inserted one after another, and a page of SQLite ends where the next row does not fit: with bodies of a few
+hundred bytes a sixth of a session's record would be blank. A small reordering puts rows together that fill a page.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.core.block import Block
+from ctxtui.core.session import Session
+from ctxtui.store.block_codec import SMALLEST, Packer, preview
+from ctxtui.store.host_process import HostProcess
+from ctxtui.store.leases import refuse_in_use
+from ctxtui.store.rows import Price, Progress, SourceInfo, sql_text
+from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions import call_rows, session_rows
+from ctxtui.store.sessions.identity import identify
+from ctxtui.store.sessions.runs import RunLayout, items_text, lay_out, places_of
+
+_CHUNK = 500
+
+
+class BlockRow(NamedTuple):
+    """A block as its row holds it, less the key."""
+
+    digest: bytes
+    kind: str | bytes
+    size: int
+    codec: int
+    preview: str | None
+    body: str | bytes
+
+
+def write_session(
+    conn: sqlite3.Connection,
+    session: Session,
+    source: SourceInfo,
+    *,
+    price: Price,
+    progress: Progress | None,
+    now: float,
+    host: HostProcess | None = None,
+) -> str:
+    """Store `session`, or bring its stored form up to date; its id in the store. See `Store.import_session`. `host` is
+    the one who hosts it, if that writes it."""
+    layout = lay_out(session)
+    digests = dict.fromkeys(session.tree[node].block.digest for run in layout.runs for node in run.nodes)
+    blocks = [session.tree.blocks[digest] for digest in digests]
+    packer = Packer(conn)
+    packed = _packed(conn, packer, blocks, progress)
+    with writing(conn):
+        identity = identify(conn, session, source)
+        if identity.keep:
+            return identity.id
+        refuse_in_use(conn, identity.id, host)
+        key = session_rows.put_session(conn, identity, session, source, now)
+        keys = put_blocks(conn, packer, blocks, packed)
+        runs = _put_runs(conn, key, session, layout, keys)
+        call_rows.put(conn, key, session, layout, runs, packer, price)
+        _drop_old(conn, key, runs, set(keys.values()))
+    return identity.id
+
+
+def _packed(
+    conn: sqlite3.Connection, packer: Packer, blocks: list[Block], progress: Progress | None
+) -> dict[str, BlockRow]:
+    """The rows of those blocks that the database does not hold."""
+    rows: dict[str, BlockRow] = {}
+    for start in range(0, len(blocks), _CHUNK):
+        chunk = blocks[start : start + _CHUNK]
+        known = known_blocks(conn, [block.digest for block in chunk])
+        rows.update((block.digest, _row(packer, block)) for block in chunk if block.digest not in known)
+        if progress is not None:
+            progress(min(start + _CHUNK, len(blocks)), len(blocks))
+    return rows
+
+
+def _row(packer: Packer, block: Block) -> BlockRow:
+    words = preview(block) if len(block.body) >= SMALLEST else ""
+    codec, stored = packer.pack(block.body, beside=len(words.encode("utf-8", "replace")))
+    shown = words if isinstance(stored, bytes) else None
+    return BlockRow(bytes.fromhex(block.digest), sql_text(block.kind), len(block.body), codec, shown, stored)
+
+
+def known_blocks(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, int]:
+    """The keys of those of `digests` that are stored."""
+    wanted = [bytes.fromhex(digest) for digest in digests]
+    found: dict[str, int] = {}
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        marks = ",".join("?" * len(chunk))
+        rows = conn.execute(f"SELECT digest, key FROM blocks WHERE digest IN ({marks})", chunk)
+        found.update((digest.hex(), key) for digest, key in rows)
+    return found
+
+
+def put_blocks(
+    conn: sqlite3.Connection, packer: Packer, blocks: list[Block], packed: dict[str, BlockRow]
+) -> dict[str, int]:
+    """The keys of `blocks`, written where they are new; `packed` are rows that were made before."""
+    # Asked again under the lock: another process may have added blocks since, or deleted some.
+    keys = known_blocks(conn, (block.digest for block in blocks))
+    missing = [block for block in blocks if block.digest not in keys]
+    rows = [packed.get(block.digest) or _row(packer, block) for block in missing]
+    order = filling_order([_payload(row) for row in rows])
+    first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM blocks").fetchone()[0]
+    keyed = [(key, rows[index]) for key, index in enumerate(order, first)]
+    keys.update((row.digest.hex(), key) for key, row in keyed)
+    conn.executemany(
+        "INSERT INTO blocks (key, digest, kind, size, codec, preview, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ((key, *row) for key, row in keyed),
+    )
+    return keys
+
+
+def _payload(row: BlockRow) -> int:
+    """Bytes of the row in the file, to within a few."""
+    texts = (row.kind, row.preview or "", row.body)
+    return 32 + sum(len(text.encode("utf-8", "replace") if isinstance(text, str) else text) for text in texts)
+
+
+def _put_runs(
+    conn: sqlite3.Connection, session_key: int, session: Session, layout: RunLayout, keys: dict[str, int]
+) -> list[int]:
+    """Insert the runs; their keys in the order of `layout.runs`."""
+    pairs = [(session_key, key) for key in keys.values()]
+    conn.executemany("INSERT OR IGNORE INTO session_blocks (session, block) VALUES (?, ?)", pairs)
+    places = session_rows.place_keys(conn, places_of(session.tree, layout.runs))
+    first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM runs").fetchone()[0]
+    rows = []
+    for key, run in enumerate(layout.runs, first):
+        parent = None if run.parent.run is None else first + run.parent.run
+        nodes = [session.tree[node] for node in run.nodes]
+        items = items_text((places[node.place], keys[node.block.digest]) for node in nodes)
+        rows.append((key, session_key, parent, run.parent.blocks, run.depth, len(nodes), items))
+    conn.executemany(
+        "INSERT INTO runs (key, session, parent, offset, depth, length, items) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+    )
+    return [row[0] for row in rows]
+
+
+def _drop_old(conn: sqlite3.Connection, session_key: int, runs: list[int], blocks: set[int]) -> None:
+    """Delete what an earlier import of the session left and this one does not hold."""
+    newest = runs[0] if runs else 1 << 62
+    conn.execute("DELETE FROM runs WHERE session = ? AND key < ?", (session_key, newest))
+    held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (session_key,))
+    gone = [block for (block,) in held if block not in blocks]
+    conn.executemany("DELETE FROM session_blocks WHERE session = ? AND block = ?", ((session_key, b) for b in gone))
+    collect(conn, gone)
+
+
+def collect(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
+    """Delete those of `blocks` that nothing refers to, and skeletons without a call; how many blocks went."""
+    before = conn.total_changes
+    conn.executemany(
+        "DELETE FROM blocks WHERE key = ? AND NOT EXISTS (SELECT 1 FROM session_blocks WHERE block = blocks.key)",
+        ((block,) for block in blocks),
+    )
+    gone = conn.total_changes - before
+    conn.execute("DELETE FROM skeletons WHERE NOT EXISTS (SELECT 1 FROM calls WHERE skeleton = skeletons.key)")
+    return gone
+
+
+USABLE: Final = 4096 - 8
+"""Bytes of a leaf page for its rows (sqlite.org/fileformat2.html §1.6)."""
+
+_MOST: Final = 4096 - 35
+_LEAST: Final = (4096 - 12) * 32 // 255 - 23
+_OVERFLOW: Final = 4096 - 4
+_HEAD: Final = 2 + 2 + 4
+"""A row's pointer, and at most its length and key."""
+
+WINDOW: Final = 128
+"""Rows that may change places with each other: near enough to their order for readers, far enough to fill pages."""
+
+
+def on_leaf(payload: int) -> int:
+    """How many bytes of a leaf page a row of `payload` bytes takes; the rest of a long one is elsewhere."""
+    if payload > _MOST:
+        local = _LEAST + (payload - _LEAST) % _OVERFLOW
+        payload = (local if local <= _MOST else _LEAST) + 4
+    return payload + _HEAD
+
+
+def filling_order(payloads: Sequence[int]) -> list[int]:
+    """The indexes of rows of `payloads` bytes in an order that fills pages; each stays within its window."""
+    order: list[int] = []
+    for start in range(0, len(payloads), WINDOW):
+        window = range(start, min(start + WINDOW, len(payloads)))
+        order += _packed_pages({index: on_leaf(payloads[index]) for index in window})
+    return order
+
+
+def _packed_pages(sizes: dict[int, int]) -> list[int]:
+    # Best fit, largest first: every row goes to the page that it leaves the least room in.
+    pages: list[list[int]] = []
+    room: list[tuple[int, int]] = []
+    for index in sorted(sizes, key=lambda i: -sizes[i]):
+        size = sizes[index]
+        best = bisect_left(room, (size, -1))
+        if best < len(room):
+            left, page = room.pop(best)
+        else:
+            left, page = USABLE, len(pages)
+            pages.append([])
+        pages[page].append(index)
+        insort(room, (left - size, page))
+    # The fullest last page of one window and the first of the next are neighbours: the emptiest page comes last.
+    fullest = [page for _, page in sorted(room)]
+    return [index for page in fullest for index in sorted(pages[page])]

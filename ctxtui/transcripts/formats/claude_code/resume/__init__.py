@@ -1,0 +1,1 @@
+"""Writes a session as a file that Claude Code resumes."""

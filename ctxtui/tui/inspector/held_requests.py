@@ -1,0 +1,265 @@
+"""Requests of an attached program that wait for the user: shown as the next call, with what is left of their time, and
+what becomes of them. The run of `ctxtui exec` that holds them is asked over loopback."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.situation import ATTACHED, HELD
+from ctxtui.tui.inspector.context_edits import ContextEdits
+from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.controllers.edit_log import EditLogController
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.lazy import later
+from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.inspector import held_lines
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.services.attach import held_requests
+    from ctxtui.services.attach.held_requests import HeldElsewhere
+    from ctxtui.views.inspector import composition, header, next_request
+else:
+    composition = later("ctxtui.views.inspector.composition")
+    header = later("ctxtui.views.inspector.header")
+    next_request = later("ctxtui.views.inspector.next_request")
+    held_requests = later("ctxtui.services.attach.held_requests")
+
+SOURCE: Final = "attached"
+"""The format of recordings of attached programs."""
+_LOOK: Final = 0.5
+"""Seconds between two looks at what is held."""
+
+
+class HeldRequestsController(Controller):
+    """Looks what waits in the session shown, and asks what becomes of it. Staged edits are applied by `log`."""
+
+    def __init__(
+        self,
+        state: InspectorState,
+        prompt: SessionPrompt,
+        access: ScreenAccess,
+        edits: ContextEdits,
+        log: EditLogController,
+    ) -> None:
+        super().__init__(state, prompt, access)
+        self._edits, self._log = edits, log
+        self._runs = self._next = False
+        self._held: tuple[HeldElsewhere, ...] = ()
+        self._asked = ""
+        """The request that was asked about last."""
+        self._own: Question | None = None
+        self._looking = False
+        state.on.complete.subscribe(self._begin)
+        state.on.shown.subscribe(self._figures)
+
+    def facts(self) -> set[str]:
+        """Whether a program is attached, and whether a request of it is held."""
+        return ({ATTACHED} if self._runs else set()) | ({HELD} if self._held else set())
+
+    # Looking
+
+    def _recording(self) -> Path | None:
+        """The recording shown, where it is one of an attached program."""
+        study, loaded = self.state.study, self.state.loaded
+        if study is None or loaded is None or study.session.about.source != SOURCE or not loaded.paths:
+            return None
+        return loaded.paths[0]
+
+    def _begin(self) -> None:
+        if self._recording() is not None and not self._looking:
+            self._looking = True
+            self._look()
+
+    def _look(self) -> None:
+        """Ask the runs, in a thread, again and again."""
+        path = self._recording()
+        if path is None:
+            self._looking = False
+            return
+
+        def ask() -> None:
+            found = held_requests.look(path)
+            self.access.deliver(partial(self._take, found))
+
+        self.access.work(ask, "held requests")
+
+    def _take(self, found: held_requests.Attached) -> None:
+        self.access.timer(_LOOK, self._look)
+        before = self.facts()
+        self._runs, self._next, self._held = found.runs, found.next, found.held
+        one = self._first
+        if one is None:
+            self._gone()
+        else:
+            self._came(one)
+        if self.facts() != before:
+            self.state.on.fitted.emit()
+
+    @property
+    def _first(self) -> HeldElsewhere | None:
+        return self._held[0] if self._held else None
+
+    def _came(self, one: HeldElsewhere) -> None:
+        """A request waits: it is asked about once by itself, and what is left of its time is shown."""
+        self.state.wait(one.left(time.monotonic()))
+        if self._own is not None and self.prompt.question is self._own:
+            if one.id == self._asked:
+                self._refresh(one)
+                return
+            self.prompt.cancel()
+        if one.id != self._asked:
+            self._asked = one.id
+            self._show(one)
+            if not self.prompt.asking:
+                self._ask(one)
+
+    def _show(self, one: HeldElsewhere) -> None:
+        """Go to the thread and the end of it: there it is the next call."""
+        study = self.state.study
+        if study is not None and one.thread in study.session.threads:
+            self.state.to_thread(one.thread)
+        self.state.go(self.state.count - 1, to_end=True)
+
+    def _figures(self) -> None:
+        """Header and composition are those of the request that waits: the next call."""
+        scene, study, edited = self.panels.scene, self.state.study, self.panels.staging is not None
+        if self.state.waits is None or scene is None or study is None or not scene.last or edited:
+            return
+        now = next_request.next_scene(scene, self._held[0].model if self._held else "")
+        if now is None:
+            return
+        known = study.thread(self.state.thread)
+        self.panels.context.show(
+            composition.composition(now, scene.figures if scene.call.id else None, None, self.state.shown)
+        )
+        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
+        shown = header.header(now, self.state.word, spent, scene.number < len(known.spent))
+        number = now.number if scene.call.id else 1
+        self.panels.header.show(replace(shown, call=number, waits=self.state.waits, totals=study.totals))
+
+    def _gone(self) -> None:
+        """Nothing waits any more."""
+        self._asked = ""
+        self.state.wait(None)
+        if self._own is not None and self.prompt.question is self._own:
+            self.prompt.cancel()
+        self._own = None
+
+    # Asking
+
+    def hold(self) -> None:
+        """Hold the next request, or do not; where one is held, ask what becomes of it."""
+        one, path, study = self._first, self._recording(), self.state.study
+        if one is not None:
+            self._ask(one)
+            return
+        if not self._runs or path is None or study is None:
+            words = "no program is attached to this session now: `ctxtui exec -- COMMAND` attaches one"
+            self.say([Span("○ ", "dim"), Span(words, "dim")])
+            return
+        self._next = not self._next
+        self.access.work(
+            partial(held_requests.hold_next, path, study.session.about.id, hold=self._next), "held requests"
+        )
+        words = "the next request will be held before it leaves" if self._next else "the next request leaves as it is"
+        self.say([Span("‖ " if self._next else "● ", "warn" if self._next else "ok"), Span(words, "ink")])
+
+    def _staged(self) -> int:
+        overlay = self._edits.overlay
+        return len(overlay.ready) if overlay is not None else 0
+
+    def _ask(self, one: HeldElsewhere) -> None:
+        self._own = Question(
+            held_lines.question(one.left(time.monotonic()), self._staged()),
+            partial(self._answered, one.id),
+            keys=held_lines.KEYS,
+            right=held_lines.LOOK,
+            on_cancel=self._later,
+        )
+        self.prompt.ask(self._own)
+
+    def _refresh(self, one: HeldElsewhere) -> None:
+        """Say anew how much time is left."""
+        assert self._own is not None
+        self._own.lead = self.prompt.edit.lead = held_lines.question(one.left(time.monotonic()), self._staged())
+        self.prompt.edit.refresh()
+
+    def _later(self) -> None:
+        """It is looked at, or changed, in the panes."""
+        if self._held:
+            self.access.soon(self._told_later)
+
+    def _told_later(self) -> None:
+        if self._held and not self.prompt.asking:
+            self.say(held_lines.LATER)
+
+    def _answered(self, id_: str, key: str) -> None:
+        if key == "w":
+            self.prompt.ask_for(held_lines.WRITING, partial(self._written, id_))
+        elif key == "a":
+            if self._staged():
+                self._log.apply()
+            if self._staged():
+                # It was refused, or is to be read first: that stands on the line.
+                return
+            self._decide(id_, "apply")
+        else:
+            self._decide(id_, "refuse" if key == "x" else "release")
+
+    def _written(self, id_: str, text: str) -> None:
+        if text.strip():
+            self._decide(id_, "answer", text)
+        else:
+            self.say([Span("an empty answer is none: the request waits still; ", "dim"), *held_lines.DECIDES])
+
+    def _decide(self, id_: str, how: str, text: str = "") -> None:
+        """Tell the run, in a thread; edits are in the database before it looks there."""
+        path, desk = self._recording(), self._edits.desk
+        if path is None:
+            return
+
+        def do() -> None:
+            try:
+                if how == "apply" and desk is not None:
+                    desk.save()
+                held_requests.decide(path.parent, id_, how, text)
+            except CtxtuiError as error:
+                self.access.deliver(partial(self.prompt.refuse, str(error)))
+                return
+            self.access.deliver(partial(self.say, held_lines.DONE[how]))
+
+        self._held = tuple(one for one in self._held if one.id != id_)
+        self._asked = id_
+        self.access.work(do, "held requests")
+
+
+class HoldRequest(Command):
+    """Hold the attached program's next request before it leaves, so that it can be looked at and changed; again: let it
+    leave."""
+
+    name, keys, label, short, group = "hold the next request", ("ctrl+o",), "hold", "hold", "attached program"
+    run = Act(HeldRequestsController, HeldRequestsController.hold)
+    needs = frozenset({ATTACHED})
+    unless = frozenset({HELD})
+
+
+class DecideRequest(Command):
+    """What becomes of the held request: it leaves as it is, or under the edits that are applied; you answer it
+    yourself, in the model's place; or it is refused."""
+
+    name, label, short, group = "decide about the held request", "decide", "decide", "attached program"
+    run = Act(HeldRequestsController, HeldRequestsController.hold)
+    shown = "^o"
+    needs = frozenset({HELD})
+
+
+ATTACHED_KEYS: tuple[type[Command], ...] = (DecideRequest, HoldRequest)
+"""What is done with the requests of an attached program."""

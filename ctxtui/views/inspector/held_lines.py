@@ -1,0 +1,42 @@
+"""A request of an attached program that waits, in words: what is asked about it, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ctxtui.views.text.span import Span, Spans
+
+KEYS: Final = ("enter", "a", "w", "x")
+"""What answers the question."""
+SOON: Final = 20
+"""Seconds from which what is left is told in red."""
+LOOK: Final[Spans] = (Span("esc", "accent bold"), Span(" look, edit ", "dim"))
+WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer, in the model's place › ", "dim"))
+DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
+LATER: Final[Spans] = (
+    Span("‖ ", "warn"),
+    Span("held: d drops, t cuts, s summarizes, a applies; then ", "dim"),
+    *DECIDES,
+)
+DONE: Final[Mapping[str, Spans]] = {
+    "release": (Span("● ", "ok"), Span("it left as the program sent it", "dim")),
+    "apply": (Span("● ", "ok"), Span("it left under the edits that are applied", "dim")),
+    "answer": (Span("● ", "ok"), Span("your answer went to the program; the request never left", "dim")),
+    "refuse": (Span("✗ ", "crit"), Span("the program was told 403; the request never left", "dim")),
+}
+"""What is said behind each way of letting it go."""
+
+
+def clock(seconds: int) -> str:
+    """``1:43``."""
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def question(left: int, staged: int) -> Spans:
+    """What becomes of it, with `left` seconds until it leaves by itself; so many edits are `staged`."""
+    edits = f"apply {staged:,} edit{'' if staged == 1 else 's'}" if staged else "under edits"
+    lead = [Span(" ‖ held ", "warn bold"), Span(clock(left), "crit bold" if left < SOON else "warn bold"), Span("  ")]
+    for key, words in (("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")):
+        lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
+    return lead

@@ -1,0 +1,1 @@
+"""The map of a context: a small picture of every block, drawn cell by cell."""

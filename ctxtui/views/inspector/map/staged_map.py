@@ -1,0 +1,150 @@
+"""The map of a context with edits staged: what would be sent, in prompt order, and where the prefix ends.
+
+Only what edits change is walked; between changes the raw context stands, shifted by what came and went before it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from ctxtui.core.tree import ROOT
+from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
+from ctxtui.views.model.staging import Staging
+from ctxtui.views.text.signs import NOT_RECORDED
+
+_NEAR: Final = 48
+"""Blocks in which the next pixel's is looked for first."""
+
+
+class _Stretch(NamedTuple):
+    """From the staged token `start` on: one block of `category`, or (None) the raw context, `shift` tokens earlier."""
+
+    start: float
+    category: int | None
+    shift: float = 0.0
+
+
+def staged_map(staging: Staging, count: int, cursor: int | None = None) -> ContextMap:
+    """The map in `count` pixels; `cursor` is the node under the cursor."""
+    scene = staging.scene
+    extent = max(extent_of(scene), float(staging.before))
+    if not staging.counted:
+        return ContextMap(shown=(None,) * count, extent=extent)
+    found = _Walk(staging)
+    total = found.total
+    shown: list[int | None] = [*found.categories((pixel + 0.5) * extent / count for pixel in range(count))]
+    shown += [None] * (count - len(shown))
+    at = staging.breaks_at
+    broken = None if at is None else found.start(at)
+    cached = min(staging.cached, total) if broken is None else min(staging.cached, broken)
+    segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
+    own = tuple(found.end(at) for at, edit in staging.applied.marks.items() if edit.given.get("on", True))
+    return ContextMap(
+        shown=tuple(shown),
+        extent=extent,
+        segments=segments,
+        marks=(),
+        here=found.middle(cursor),
+        own=own,
+        break_at=broken,
+    )
+
+
+class _Walk:
+    """The staged context as stretches, in prompt order."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+        self._read = staging.scene.running.reading(staging.head)
+        self._nodes = staging.applied.context.nodes
+        self._tree = staging.scene.session.tree
+        self._stretches: list[_Stretch] = []
+        self._at: list[int] = []
+        """The raw position with which each stretch begins."""
+        self._shift = 0.0
+        self._enter()
+        self.total = self.position(staging.head) + self._shift
+        self._starts = [one.start for one in self._stretches]
+
+    def position(self, node: int) -> float:
+        """Raw tokens up to and with the block of `node`."""
+        return self._staging.scene.missing + self._read(node)
+
+    def _before(self, at: int) -> float:
+        if at >= len(self._nodes):
+            return self.position(self._staging.head)
+        up = self._tree[self._nodes[at]].parent
+        return self.position(up) if up != ROOT else float(self._staging.scene.missing)
+
+    def _put(self, at: int, start: float, category: int | None) -> None:
+        self._stretches.append(_Stretch(start, category, self._shift))
+        self._at.append(at)
+
+    def _enter(self) -> None:
+        staging, changes = self._staging, self._staging.applied.changes
+        news = list(staging.news)[::-1]
+        done = 0
+        for at in sorted({*changes, *(new.at for new in news)}):
+            if at > done:
+                self._put(done, self._before(done) + self._shift, None)
+            while news and news[-1].at <= at:
+                new = news.pop()
+                self._put(at, self._before(at) + self._shift, new.category)
+                self._shift += new.tokens or 0
+            done = at
+            change = changes.get(at)
+            if change is not None:
+                fate = staging.fates[change.node]
+                start = self._before(at) + self._shift
+                if fate.after:
+                    self._put(at, start, self._tree[change.node].category)
+                self._shift -= fate.freed
+                done = at + 1
+        if done < len(self._nodes):
+            self._put(done, self._before(done) + self._shift, None)
+
+    def categories(self, tokens: Iterable[float]) -> Iterator[int]:
+        """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
+        missing, nodes, found, at = self._staging.scene.missing, self._nodes, -1, 0
+        last = len(self._starts) - 1
+        for token in tokens:
+            if token >= self.total:
+                return
+            while found < last and self._starts[found + 1] <= token:
+                found += 1
+                at = self._at[found]
+            stretch = self._stretches[found] if found >= 0 else None
+            raw = token - stretch.shift if stretch is not None else -1.0
+            if stretch is not None and stretch.category is not None:
+                yield stretch.category
+            elif raw < missing:
+                yield NOT_RECORDED
+            else:
+                near = min(at + _NEAR, len(nodes) - 1)
+                stop = near if self._read(nodes[near]) > raw - missing else len(nodes)
+                at = bisect_right(nodes, raw - missing, at, max(at, stop), key=self._read)
+                yield self._tree[nodes[min(at, len(nodes) - 1)]].category
+
+    def _shifted(self, at: int) -> float:
+        found = bisect_right(self._at, at) - 1
+        return self._stretches[found].shift if found >= 0 else 0.0
+
+    def start(self, at: int) -> float:
+        """The staged token at which the raw position `at` begins, or what is put in there."""
+        found = bisect_left(self._at, at)
+        return self._starts[found] if found < len(self._at) and self._at[found] == at else self._before(at)
+
+    def end(self, at: int) -> float:
+        """The staged token just behind the raw position `at`."""
+        return self.position(self._nodes[at]) + self._shifted(at) if at < len(self._nodes) else self.total
+
+    def middle(self, node: int | None) -> float | None:
+        """The staged token at the middle of the block of `node`; None where it is not in the context."""
+        if not node:
+            return None
+        at = self._tree[node].depth - 1
+        if not 0 <= at < len(self._nodes) or self._nodes[at] != node:
+            return None
+        return (self._before(at) + self.position(node)) / 2 + self._shifted(at)

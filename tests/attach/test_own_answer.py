@@ -1,0 +1,122 @@
+"""What the user answers in a model's place, and how he refuses, as the real SDKs take it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from ctxtui.core.block_content import read
+from ctxtui.services.attach.held_requests import decide, hold_next, look
+from ctxtui.services.attach.hold_rules import HoldRules
+from ctxtui.services.attach.holding import ANSWER, NEXT, REFUSE, REFUSED, RELEASE
+from ctxtui.services.attach.own_answer import own_refusal
+from ctxtui.services.recordings.open import load
+from tests.attach.holding import HoldingRun, holding
+
+pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
+SAID: Any = [{"role": "user", "content": "hoi"}]
+TEXT = "Grüezi, it is I.\n\nNot the model."
+
+
+async def ask(url: str, api: str, *, stream: bool) -> str:
+    """What an SDK makes of the answer."""
+    if api == "messages":
+        async with anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0) as client:
+            asked: Any = {"model": "claude-sonnet-4-5", "max_tokens": 99, "messages": SAID}
+            if stream:
+                async with client.messages.stream(**asked) as coming:
+                    message = await coming.get_final_message()
+            else:
+                message = await client.messages.create(**asked)
+            (block,) = message.content
+            assert message.stop_reason == "end_turn" and message.usage.input_tokens and block.type == "text"
+            return block.text
+    async with openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as talk:
+        if api == "responses":
+            if stream:
+                async with talk.responses.stream(model="gpt-5.1", input="hoi") as events:
+                    return (await events.get_final_response()).output_text
+            return (await talk.responses.create(model="gpt-5.1", input="hoi")).output_text
+        if stream:
+            chunks = await talk.chat.completions.create(model="gpt-5.1", messages=SAID, stream=True)
+            return "".join([one.choices[0].delta.content or "" async for one in chunks if one.choices])
+        made = await talk.chat.completions.create(model="gpt-5.1", messages=SAID)
+        assert made.choices[0].finish_reason == "stop"
+        return made.choices[0].message.content or ""
+
+
+APIS = ["messages", "chat", "responses"]
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+async def test_an_answer_of_the_users_is_the_models_to_the_sdk(tmp_path: Path, api: str, stream: bool) -> None:
+    async with holding(tmp_path, HoldRules(each=True)) as run:
+        told = asyncio.ensure_future(ask(run.url, api, stream=stream))
+        await run.held()
+        run.gate.release("", ANSWER, TEXT)
+        assert await told == TEXT and not run.provider.server.seen
+        await run.written()
+        (call,) = load(run.path).session.thread_calls()
+        # What no model read has no report, whatever the program was told.
+        assert call.usage is None and not call.error and call.extra["edits"] == {"released": "answer"}
+        answer = load(run.path).session.tree.items(call.response_head)[-1]
+        assert read(answer.block).text == TEXT
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_a_refusal_is_an_error_of_the_api_and_is_not_tried_again(tmp_path: Path, api: str) -> None:
+    async with holding(tmp_path, HoldRules(each=True)) as run:
+        told = asyncio.ensure_future(ask(run.url, api, stream=True))
+        await run.held()
+        run.gate.release("", REFUSE)
+        with pytest.raises((anthropic.PermissionDeniedError, openai.PermissionDeniedError), match=REFUSED):
+            await told
+        assert not run.provider.server.seen
+        await run.written()
+        (call,) = load(run.path).session.thread_calls()
+        assert REFUSED in call.error and call.extra["status"] == 403
+
+
+def test_ollama_is_refused_in_its_own_words_and_answered_by_nobody() -> None:
+    assert json.loads(own_refusal("ollama", "no").partition(b"\r\n\r\n")[2]) == {"error": "no"}
+
+
+async def held_once(run: HoldingRun) -> None:
+    """The first request passes, so that there is a session; the user wants the next one held."""
+    assert await ask(run.url, "messages", stream=False)
+    await run.written()
+    await asyncio.to_thread(hold_next, run.path, "s", hold=True)
+
+
+async def test_the_next_request_is_held_once_and_seen_from_another_process(tmp_path: Path) -> None:
+    async with holding(tmp_path, HoldRules()) as run:
+        await held_once(run)
+        stands = await asyncio.to_thread(look, run.path, 1000.0)
+        assert (stands.runs, stands.next, stands.each, stands.held) == (True, True, False, ())
+        told = asyncio.ensure_future(ask(run.url, "messages", stream=False))
+        await run.held()
+        stands = await asyncio.to_thread(look, run.path, 1000.0)
+        (one,) = stands.held
+        assert (one.why, one.thread, stands.next) == (NEXT, "main", False)
+        # The SDK gives up after ten minutes.
+        assert 500 < one.left(1000.0) <= 585
+        assert await asyncio.to_thread(decide, tmp_path, one.id, RELEASE) == "r"
+        assert await told
+        assert await ask(run.url, "messages", stream=False)
+        assert not (await asyncio.to_thread(look, tmp_path / "other.jsonl")).runs
+
+
+async def test_wanted_no_longer_it_leaves(tmp_path: Path) -> None:
+    async with holding(tmp_path, HoldRules()) as run:
+        await held_once(run)
+        await asyncio.to_thread(hold_next, run.path, "s", hold=False)
+        assert await ask(run.url, "messages", stream=False)
+        with pytest.raises(Exception, match="not held any more"):
+            await asyncio.to_thread(decide, tmp_path, "r.1", RELEASE)

@@ -1,0 +1,152 @@
+"""The trials of an evolutionary search, as its document prints them and as others spell them: read, put outside, summed
+up, and asked about in a table."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from ctxtui.core.canonical import Json
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.references import expand, externalized_content
+from ctxtui.curation.policies.policy import run
+from ctxtui.curation.policies.profile import single
+from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.trials import trials
+from tests.cases import systems
+from tests.cases.systems import OVERLAP, PROGRAM, REASONING, SPELLINGS
+from tests.curation.conversations import context_of
+from tests.curation.policies.test_policies import situation_of
+
+WITH_PROGRAMS = [spelling for spelling in SPELLINGS if spelling != "referenced"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_what_a_message_tells_of_its_trials(spelling: str) -> None:
+    text = systems.listed(spelling)
+    found = trials(text)
+    assert [one.name for one in found] == [f"trial_0_{n}" for n in range(15)]
+    assert [one.valid for one in found] == [n != 2 for n in range(15)]
+    assert [one.score for one in found] == [0.0 if n == 2 else pytest.approx(2.4 + n / 1000) for n in range(15)]
+    assert found[13].token == "CODE_TRIAL_0_13"
+    if spelling != "referenced":
+        for one in found:
+            assert one.code is not None and text[one.code.start : one.code.stop].strip() == PROGRAM
+        assert found[0].reasoning == REASONING.strip()
+        assert found[2].error.strip() == OVERLAP.strip() and not found[0].error
+    assert all(before.stop <= after.start for before, after in pairwise(found))
+
+
+def test_a_question_with_trials_ends_where_the_form_of_the_answer_begins() -> None:
+    text = systems.asked_to_select()
+    found = trials(text)
+    assert len(found) == 15 and found[13].score == 2.413 and found[2].valid is False
+    assert text[found[-1].stop :].strip().startswith("Select 2-5 trials.")
+    assert not any(one.code for one in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In trial 3 the rows were staggered.\n- trial 4 did worse\n- trial 5 as well",
+        "- trial_0_1\n- trial_0_2\n",
+        "program 7\n\nIt prints nothing.",
+        "# Child 2\n\n\n\n\n```python\nx = 1\n```",
+        "",
+    ],
+)
+def test_what_only_mentions_a_trial_lists_none(text: str) -> None:
+    assert trials(text) == []
+
+
+def body(*texts: str) -> Json:
+    """A conversation whose user says `texts`, each answered."""
+    messages: list[Any] = []
+    for text in texts:
+        messages += [{"role": "user", "content": text}, {"role": "assistant", "content": "Go on."}]
+    return {"model": "claude-opus-4-8", "max_tokens": 9, "messages": messages[:-1]}
+
+
+def sent(given: Json, policy: str, **settings: Json) -> tuple[list[str], dict[str, str]]:
+    """The texts of the request under `policy`, and what stands outside."""
+    context, _ = context_of(given, "anthropic")
+    made = run(single(policy, POLICIES, settings), situation_of(context))
+    texts = [item.block.value().get("text", "") for item in apply(context, made).sent if item.block.kind == "text"]
+    return texts, externalized_content(context, made)
+
+
+@pytest.mark.parametrize("spelling", WITH_PROGRAMS)
+def test_programs_stand_outside_as_the_search_calls_them(spelling: str) -> None:
+    (text,), outside = sent(body(systems.listed(spelling)), "externalize_large", code=100)
+    assert "construct_packing" not in text and text.count("{{CODE_TRIAL_0_") == 15
+    assert text.count("[valid]") == 14 and text.count("[INVALID]") == 1
+    assert "Score: 2.4130" in text and f"Approach: {REASONING[:150]}...\n" in text
+    assert f"Error: {OVERLAP[:100]}\n" in text and OVERLAP[:101] not in text
+    assert outside["CODE_TRIAL_0_13"].strip() == PROGRAM
+    assert expand("Improve {{CODE_TRIAL_0_13}} please", outside).count("construct_packing") == 2
+    assert expand("{{CODE_TRIAL_9_9}} {{other}}", outside) == "{{CODE_TRIAL_9_9}} {{other}}"
+
+
+def test_the_message_that_the_document_prints() -> None:
+    (text,), _ = sent(body(systems.listed("printed")), "externalize_large", code=100)
+    assert text.split("\n\n")[1:4] == [
+        "Results:\n  - **trial_0_0** [valid]\n    Score: 2.4000\n    Code reference: {{CODE_TRIAL_0_0}}\n"
+        f"    Approach: {REASONING[:150]}...",
+        "  - **trial_0_1** [valid]\n    Score: 2.4010\n    Code reference: {{CODE_TRIAL_0_1}}\n"
+        f"    Approach: {REASONING[:150]}...",
+        "  - **trial_0_2** [INVALID]\n    Score: 0.0000\n    Code reference: {{CODE_TRIAL_0_2}}\n"
+        f"    Approach: {REASONING[:150]}...\n    Error: {OVERLAP[:100]}",
+    ]
+
+
+def generations(spelling: str, count: int) -> Json:
+    """A search of so many generations."""
+    messages: list[Any] = [{"role": "user", "content": "Begin generation 0."}]
+    for g in range(count):
+        messages += [
+            {"role": "assistant", "content": "```repl\nspawn_children_parallel(children)\n```"},
+            {"role": "user", "content": "REPL execution result"},
+            {"role": "user", "content": systems.asked_to_select(generation=g)},
+            {"role": "assistant", "content": systems.selected([f"trial_{g}_13", f"trial_{g}_4"])},
+            {"role": "user", "content": systems.listed(spelling, generation=g)},
+        ]
+    return {"model": "claude-opus-4-8", "max_tokens": 9, "messages": messages}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_older_generations_are_one_message(spelling: str) -> None:
+    texts, _ = sent(generations(spelling, 5), "generation_window", n=2)
+    assert texts[0] == "Begin generation 0."
+    assert texts[1] == "\n".join(
+        [
+            "[Historical Summary - Generations 0 to 2]",
+            *(
+                f"Gen {g}: 15 trials, best=2.4140 (trial_{g}_14), top: trial_{g}_14, trial_{g}_13, trial_{g}_12, "
+                f"selected: trial_{g}_13, trial_{g}_4"
+                for g in range(3)
+            ),
+            "",
+            "[Detailed history continues from generation 3]",
+        ]
+    )
+    assert len(texts) == 2 + 2 * 5
+
+
+def test_a_table_asks_for_a_selection() -> None:
+    given = body(systems.asked_to_select())
+    (text,), _ = sent(given, "tabulate_trials")
+    rows = text.split("\n")
+    assert rows[:5] == [
+        "Generation 0 complete. 15 children spawned. Select trials to carry forward.",
+        "",
+        "Trials:",
+        "| Rank | Trial | Score | Status |",
+        "|------|-------|-------|--------|",
+    ]
+    assert rows[5] == "| 1 | trial_0_14 | 2.4140 | ✓ |" and rows[19] == "| 15 | trial_0_2 | 2.4020 | ✗ |"
+    assert text.endswith(systems.asked_to_select().partition("Select 2-5")[2])
+    assert len(text) < 0.7 * len(systems.asked_to_select())
+    (kept,), _ = sent(body(systems.listed("printed")), "tabulate_trials")
+    assert kept == systems.listed("printed"), "programs are not put into a table"
