@@ -67,7 +67,7 @@ class Evaluator:
     that a judge could not see."""
 
     def __init__(self, *, unconfined: bool = False) -> None:
-        self._unconfined = unconfined
+        self.unconfined = unconfined
         self._known: dict[str, tuple[Metrics, str]] = {}
         self.ran = 0
 
@@ -84,7 +84,7 @@ class Evaluator:
             folder = Path(made)
             (folder / "programs.json").write_text(json.dumps(list(programs)), encoding="utf-8")
             argv = [sys.executable, "-I", str(_INSIDE), str(folder), str(SECONDS)]
-            done = await confined(argv, folder, seconds=SECONDS + 10, unconfined=self._unconfined)
+            done = await confined(argv, folder, seconds=SECONDS + 10, unconfined=self.unconfined)
             found = await asyncio.to_thread(_read, folder / "results.json")
         if found is None:
             return [(_metrics(0.0), f"could not be run: {done.text.strip()[-300:]}") for _ in programs]

@@ -38,7 +38,7 @@ def _apart(code: str, until: float) -> dict[str, Any]:
         os.close(reads)
         try:
             told = json.dumps(_ran(code))[:MOST]
-        except BaseException as error:  # whatever the program does, its process ends here
+        except BaseException as error:  # noqa: BLE001 - its process ends here
             told = json.dumps({"error": f"{type(error).__name__}: {error}"})
         with os.fdopen(writes, "w") as file:
             file.write(told)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # prompts are long lines
 """The system prompts: the root's, filled from the configuration and in two parts as its authors have it, and the one of
 all children."""
 

@@ -1,6 +1,6 @@
 """Inside the sandbox: runs one block of the root's. Its functions are calls through the pipes in the folder.
 
-    python -I -S repl_inside.py FOLDER
+python -I -S repl_inside.py FOLDER
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ def main() -> int:
     folder = Path(sys.argv[1])
     code = (folder / "block.py").read_text(encoding="utf-8")
     functions = json.loads((folder / "functions.json").read_text(encoding="utf-8"))
-    with (folder / "calls").open("w", encoding="utf-8") as calls, (folder / "answers").open(encoding="utf-8") as answers:
+    with (
+        (folder / "calls").open("w", encoding="utf-8") as calls,
+        (folder / "answers").open(encoding="utf-8") as answers,
+    ):
         known: dict[str, Any] = {"__name__": "__main__"}
         known |= {name: remote(name, names, calls, answers) for name, names in functions.items()}
         try:
             exec(compile(code, "<repl>", "exec"), known)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - whatever the block does is told
             own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<repl>"]
             print("".join(traceback.format_list(own)) + "".join(traceback.format_exception_only(error)), end="")
             return 1

@@ -41,8 +41,8 @@ def strategy(generation: int, number: int) -> str:
     return f"Strategy {number + 1} of generation {generation}:"
 
 
-def prompt(generation: int, number: int) -> tuple[str, str]:
-    """A child's prompt and its parent ("": none)."""
+def prompt(generation: int, number: int, children: int) -> tuple[str, str]:
+    """A child's prompt and its parent among the `children` of the generation before ("": none)."""
     seed, radii, polish = chosen(generation, number)
     words = f"{strategy(generation, number)} {_IDEAS[seed]}; a polish that {_POLISHES[polish]}; {_RADII[radii]}."
     if generation == 0 or number % 3 == 2:
@@ -52,7 +52,7 @@ def prompt(generation: int, number: int) -> tuple[str, str]:
             "Say in two sentences why this construction could leave the grid's 2.5414 behind.",
             "",
         )
-    parent = f"{generation - 1}_{(number * 4 + generation) % 15}"
+    parent = f"{generation - 1}_{(number * 4 + generation) % children}"
     return (
         f"{words} Build on the program below; keep what is good in it, in particular the check in the end, and change "
         f"one thing: take {12 + 3 * generation} rounds more for the polish, begin with a step of "
@@ -62,11 +62,11 @@ def prompt(generation: int, number: int) -> tuple[str, str]:
     )
 
 
-def block(generation: int, numbers: range, end: str = "") -> str:
-    """The root's ``repl`` block for these children."""
+def block(generation: int, numbers: range, children: int, end: str = "") -> str:
+    """The root's ``repl`` block for these of the `children`."""
     lines = ["children = ["]
     for number in numbers:
-        text, parent = prompt(generation, number)
+        text, parent = prompt(generation, number, children)
         named = f', "parent_id": {json.dumps(parent)}' if parent else ""
         lines.append(f'    {{"prompt": {json.dumps(text)}{named}}},')
     lines += [
@@ -188,11 +188,11 @@ def lines(generations: int, children: int, calls: int = 3) -> list[dict[str, Any
         found.append({"when": when, "text": text, "again": True})
 
     for number in range(generations):
-        whole = f"{plan(number)}\n\n{block(number, range(children))}"
+        whole = f"{plan(number)}\n\n{block(number, range(children), children)}"
         for step in range(calls):
             part = range(step * children // calls, (step + 1) * children // calls)
             end = "advance_generation()" if step == calls - 1 else ""
-            words = f"{plan(number)} Part {step + 1} of {calls}.\n\n{block(number, part, end)}"
+            words = f"{plan(number)} Part {step + 1} of {calls}.\n\n{block(number, part, children, end)}"
             say(f"Call {step + 1} of generation {number}.", words)
         for asked in (f"## Generation {number} Complete", f"Generation {number} has finished"):
             say(asked, selection(number, children))

@@ -62,9 +62,7 @@ class AgentCommands:
         memory, network = settings.command_memory, settings.command_network
         try:
             # Whether it may run unconfined was answered when it was asked for.
-            done = await confined(
-                argv, self._root, seconds=seconds, memory_mb=memory, network=network, unconfined=True
-            )
+            done = await confined(argv, self._root, seconds=seconds, memory_mb=memory, network=network, unconfined=True)
         except FileNotFoundError:
             return ToolResult(call.id, f"there is no program {argv[0]}", is_error=True)
         except OSError as error:
