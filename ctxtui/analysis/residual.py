@@ -1,11 +1,13 @@
-"""The residual of a call: what it is, its likely cause, and which call it began with."""
+"""The residual of a call: what it is, the steps that it came in, the likely cause and the call of each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.residual_steps import added_beside, largest, steps
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 
@@ -19,19 +21,44 @@ FEWER: Final = "tokens by which the blocks, as they are counted, come to more th
 
 
 @dataclass(frozen=True, slots=True)
+class ResidualPart:
+    """`tokens` of a residual that came with the report of call `since`, and their likely `cause`."""
+
+    since: int
+    tokens: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
 class Residual:
     """The `tokens` of a report that nothing explains (negative: by which the blocks exceed it): `what` they are, the
-    likely `cause` as a sentence's part, and the number of the call `since` whose report brought most of them."""
+    likely `cause` as a sentence's part, and the number of the call `since` whose report brought most of them. `parts`
+    are the largest steps that it came in, `smaller` how many further ones there are."""
 
     tokens: int
     what: str
     cause: str
     since: int
+    parts: tuple[ResidualPart, ...] = ()
+    smaller: int = 0
 
     def says(self, call: int) -> str:
-        """It in one sentence, as it is shown at `call`."""
-        since = f"since call {self.since}" if self.since != call else "with this call"
-        return f"{since}, likely {self.cause}. These are {self.what}."
+        """It in one or two sentences, as it is shown at `call`."""
+        if len(self.parts) < 2:
+            return f"{_since(self.since, call)}, likely {self.cause}. These are {self.what}."
+        told, causes = list[str](), set[str]()
+        for one in self.parts:
+            cause = "the same" if one.cause in causes else one.cause
+            causes.add(one.cause)
+            told.append(f"{abs(one.tokens):,} {_since(one.since, call)}, likely {cause}")
+        rest = self.tokens - sum(one.tokens for one in self.parts)
+        if self.smaller and rest * self.tokens > 0:
+            told.append(f"{abs(rest):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")
+        return f"{'; '.join(told)}. These are {self.what}."
+
+
+def _since(number: int, call: int) -> str:
+    return f"since call {number:,}" if number != call else "with this call"
 
 
 def residual(book: Book, call: Call) -> Residual | None:
@@ -41,15 +68,23 @@ def residual(book: Book, call: Call) -> Residual | None:
         return None
     what = MORE if read.residual > 0 else FEWER
     sudden = read.step * read.residual > 0 and abs(read.step) >= _MOST * abs(read.residual)
-    return Residual(read.residual, what, _cause(book, call, read.residual, read.since, sudden), read.since)
+    # What brought most of it may be little of it: then no step is told by itself, unless several together are most.
+    every = steps(book, call)
+    found = largest(every, read.residual)
+    known = sum(one.tokens for one in found)
+    if not sudden and abs(known) < _MOST * abs(read.residual):
+        cause = "the model's tokenizer counts these texts otherwise than the one that stands in for it"
+        return Residual(read.residual, what, cause, read.since)
+    parts = tuple(ResidualPart(one.number, one.tokens, _cause(book, call, one.tokens, one.number)) for one in found)
+    since = parts[0].since if parts else read.since
+    cause = parts[0].cause if parts else _cause(book, call, read.residual, read.since)
+    return Residual(read.residual, what, cause, since, parts, len(every) - len(parts))
 
 
-def _cause(book: Book, call: Call, tokens: int, since: int, sudden: bool) -> str:
+def _cause(book: Book, call: Call, tokens: int, since: int) -> str:
     calls = book.session.thread_calls(call.thread)
     began = calls[since - 1] if since <= len(calls) else call
     sums = book.sums(call.model, call.sent_head)
-    if not sudden:
-        return "the model's tokenizer counts these texts otherwise than the one that stands in for it"
     if any(sums[category] for category in _MEDIA) and call.fidelity == Fidelity.WIRE:
         return "how the model counts images or documents is not known"
     if tokens < 0:
@@ -59,6 +94,11 @@ def _cause(book: Book, call: Call, tokens: int, since: int, sudden: bool) -> str
         if tools and tokens <= _OVERHEAD:
             return "the provider's own instructions for tools, which no request holds"
         return "text that the provider puts around a request, or a tokenizer that counts it otherwise"
-    if began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION) and began.epoch == call.epoch:
+    if began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION) and _first(calls, began) is began:
         return "text that the client added after it shrank the context and did not record"
-    return "text that the client added and did not record: reminders, changed files, lists"
+    return f"text that the client added and did not record: {added_beside(book, since, call)}"
+
+
+def _first(calls: Sequence[Call], call: Call) -> Call:
+    """The first call of the epoch of `call`."""
+    return next(one for one in calls if one.epoch.number == call.epoch.number)
