@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.residual_steps import added_beside, largest, steps
+from ctxtui.analysis.residual_steps import ResidualStep, added_beside, largest, steps
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 
 _MOST: Final = 0.5
 """Share of the residual from which on one call's step is its cause; else it grew with the context."""
+_NAMED: Final = 3
+"""Causes that are told."""
 _OVERHEAD: Final = 1_200
 """Tokens up to which what stands beyond a whole request may be what the provider puts around it."""
 _MEDIA: Final = (INDEX["image"], INDEX["document"])
@@ -22,18 +24,26 @@ FEWER: Final = "tokens by which the blocks, as they are counted, come to more th
 
 @dataclass(frozen=True, slots=True)
 class ResidualPart:
-    """`tokens` of a residual that came with the report of call `since`, and their likely `cause`."""
+    """`tokens` of a residual that came in so many `steps` with one likely `cause`, most of them with the report of call
+    `since`."""
 
     since: int
     tokens: int
     cause: str
+    steps: int = 1
+
+    def says(self, call: int) -> str:
+        """It in words, as it is shown at `call`."""
+        one = _since(self.since, call)
+        came = one if self.steps == 1 else f"in {self.steps:,} steps, the largest {one.replace('since', 'with')}"
+        return f"{abs(self.tokens):,} {came}, likely {self.cause}"
 
 
 @dataclass(frozen=True, slots=True)
 class Residual:
     """The `tokens` of a report that nothing explains (negative: by which the blocks exceed it): `what` they are, the
     likely `cause` as a sentence's part, and the number of the call `since` whose report brought most of them. `parts`
-    are the largest steps that it came in, `smaller` how many further ones there are."""
+    are the causes that most of it came with, `smaller` how many further steps there are."""
 
     tokens: int
     what: str
@@ -44,13 +54,9 @@ class Residual:
 
     def says(self, call: int) -> str:
         """It in one or two sentences, as it is shown at `call`."""
-        if len(self.parts) < 2:
+        if not self.parts or (len(self.parts) == 1 and self.parts[0].steps == 1):
             return f"{_since(self.since, call)}, likely {self.cause}. These are {self.what}."
-        told, causes = list[str](), set[str]()
-        for one in self.parts:
-            cause = "the same" if one.cause in causes else one.cause
-            causes.add(one.cause)
-            told.append(f"{abs(one.tokens):,} {_since(one.since, call)}, likely {cause}")
+        told = [one.says(call) for one in self.parts]
         rest = self.tokens - sum(one.tokens for one in self.parts)
         if self.smaller and rest * self.tokens > 0:
             told.append(f"{abs(rest):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")
@@ -75,10 +81,20 @@ def residual(book: Book, call: Call) -> Residual | None:
     if not sudden and abs(known) < _MOST * abs(read.residual):
         cause = "the model's tokenizer counts these texts otherwise than the one that stands in for it"
         return Residual(read.residual, what, cause, read.since)
-    parts = tuple(ResidualPart(one.number, one.tokens, _cause(book, call, one.tokens, one.number)) for one in found)
+    parts = _by_cause(book, call, found)[:_NAMED]
     since = parts[0].since if parts else read.since
     cause = parts[0].cause if parts else _cause(book, call, read.residual, read.since)
-    return Residual(read.residual, what, cause, since, parts, len(every) - len(parts))
+    return Residual(read.residual, what, cause, since, tuple(parts), len(every) - sum(one.steps for one in parts))
+
+
+def _by_cause(book: Book, call: Call, found: Sequence[ResidualStep]) -> list[ResidualPart]:
+    """The steps `found`, the largest first, those of one cause together."""
+    parts: dict[str, ResidualPart] = {}
+    for one in found:
+        cause = _cause(book, call, one.tokens, one.number)
+        known = parts.get(cause, ResidualPart(one.number, 0, cause, 0))
+        parts[cause] = replace(known, tokens=known.tokens + one.tokens, steps=known.steps + 1)
+    return sorted(parts.values(), key=lambda part: -abs(part.tokens))
 
 
 def _cause(book: Book, call: Call, tokens: int, since: int) -> str:

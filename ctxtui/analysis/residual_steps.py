@@ -14,14 +14,14 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 
-NAMED: Final = 3
-"""Steps of a residual that are told one by one."""
-_SHARE: Final = 0.1
-"""A step that brought less than this share of a residual is not told by itself."""
+_LOOKED_AT: Final = 12
+"""Steps of a residual whose causes are looked for."""
+_SHARE: Final = 0.03
+"""A step that brought less than this share of a residual is not looked at."""
 _LEAST: Final = 100
 """Tokens from which on a step is one: what is less may be the error of counting."""
 _LOOKED_BACK: Final = 2_000
-"""Blocks before a command among which a file must have been read: further back, nobody knows what the client recalls."""
+"""Blocks before a command among which a file must have been read."""
 _MOST: Final = 48
 """Characters of a command that are told."""
 _LISTS: Final = ("todo", "plan", "task")
@@ -65,7 +65,7 @@ def largest(every: Sequence[ResidualStep], tokens: int) -> list[ResidualStep]:
     """The steps that most of a residual of `tokens` came with, the largest first."""
     least = max(_LEAST, _SHARE * abs(tokens))
     found = [one for one in every if one.tokens * tokens > 0 and abs(one.tokens) >= least]
-    return sorted(found, key=lambda one: -abs(one.tokens))[:NAMED]
+    return sorted(found, key=lambda one: -abs(one.tokens))[:_LOOKED_AT]
 
 
 def added_beside(book: Book, number: int, call: Call) -> str:
@@ -82,10 +82,9 @@ def added_beside(book: Book, number: int, call: Call) -> str:
         return LIST
     command = next((words for one in reversed(asked) if (words := command_of(one))), "")
     if command and _was_read(book, head):
-        told = " ".join(command.split())
-        return (
-            f"what `{told if len(told) <= _MOST else told[: _MOST - 1] + '…'}` changed in files that were read before"
-        )
+        words = " ".join(command.split())
+        told = words if len(words) <= _MOST else words[: _MOST - 1] + "…"
+        return f"what `{told}` changed in files that were read before"
     return SPOKEN if any(tree[node].category == _USER for node in new) and not asked else ANY
 
 

@@ -69,7 +69,9 @@ def as_json(
 
 
 def _cause(left: Residual) -> dict[str, Any]:
-    parts = [{"since_call": one.since, "tokens": one.tokens, "likely": one.cause} for one in left.parts]
+    parts = [
+        {"since_call": one.since, "tokens": one.tokens, "likely": one.cause, "steps": one.steps} for one in left.parts
+    ]
     return {"what": left.what, "likely": left.cause, "since_call": left.since, "parts": parts}
 
 
