@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.cache.client_habit import Clock, Habit
-from ctxtui.analysis.cache.prompts import sent_params
+from ctxtui.analysis.cache.prompts import THINKING_LEVEL, sent_params
 from ctxtui.analysis.lineage import LineageStep
 from ctxtui.analysis.money.resent import Resent
 from ctxtui.cache import explain
@@ -128,7 +128,7 @@ def in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float 
 
 CHANGES: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED)
 """Causes that say that the request is another one: what was lost to them no cache would have kept."""
-_EFFORT: Final = ("effort", "reasoning_effort", "thinking_level", "speed")
+_EFFORT: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
 """Members of `Call.extra` under which clients record what they asked for beside the context."""
 
 
