@@ -92,6 +92,8 @@ def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, c
         return Cause()
     if anew and call.epoch.start in _SHRUNK:
         return Cause(COMPACTION)
+    if changed := _parameters(base, call, rules):
+        return Cause(PARAMETER, what=changed)
     return Cause(STRIPPED if rules.strips and step.asked else CONTENT)
 
 
