@@ -82,14 +82,17 @@ class Calibration:
         self._means: list[float] = [*self.prior.factors, 0.0]
         letters = _LETTERS_DOUBT if whole and card.doubt.text else 0.0
         image = max(card.doubt.image, _IMAGE_DOUBT) if whole else card.doubt.image
-        self._doubts: list[float] = [*card.doubt._replace(letters=letters, image=image), _ANSWER_DOUBT]
+        doubts: list[float] = [*card.doubt._replace(letters=letters, image=image), _ANSWER_DOUBT]
+        # What nothing is doubted of nothing is learnt about: its rows and columns would stay zero.
+        self._open = [i for i, doubt in enumerate(doubts) if doubt]
         self._cov: list[list[float]] = [
-            [one * other * _together(i, j) for j, other in enumerate(self._doubts)]
-            for i, one in enumerate(self._doubts)
+            [doubts[i] * doubts[j] * _together(i, j) for j in self._open] for i in self._open
         ]
+        self._gains: tuple[list[float], tuple[float, list[float]]] | None = None
+        """What `_of_weights` gave last and for what, as long as nothing more was learnt."""
         self._shares = [share / _NINETY for share in card.spread]
         # Whole contexts hold the content of all calls, not that of the newest alone.
-        self._drift = [0.0 if whole else (_DRIFT * d) ** 2 for d in self._doubts]
+        self._drift = [0.0 if whole else (_DRIFT * doubts[i]) ** 2 for i in self._open]
         self.learnt = 0
 
     @property
@@ -129,13 +132,19 @@ class Calibration:
         return self._card.noise**2 + float(sum(off**2 * min(1.0, _PIECE / (size or 1.0)) for off, size in parts))
 
     def _of_weights(self, x: list[float]) -> tuple[float, list[float]]:
-        """The variance that the weights leave in `x`, and covariance times `x`."""
-        gains = [0.0] * len(x)
-        for row, v in zip(self._cov, x, strict=True):
+        """The variance that the weights leave in `x`, and covariance times `x`, for the weights that are `_open`."""
+        known = self._gains
+        if known is not None and known[0] == x:
+            return known[1]
+        own = [x[i] for i in self._open]
+        gains = [0.0] * len(own)
+        for row, v in zip(self._cov, own, strict=True):
             if v:
                 # The covariance is symmetric: its rows are its columns.
                 gains = [gain + v * c for gain, c in zip(gains, row, strict=True)]
-        return float(sum(map(mul, gains, x))), gains
+        found = float(sum(map(mul, gains, own))), gains
+        self._gains = x, found
+        return found
 
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
         """Take in that `features` (and `answers`) came to `tokens`; whether that taught anything. `at_most` says that
@@ -153,11 +162,12 @@ class Calibration:
             # Text that no record holds adds tokens, nothing takes any away: only what is too much is doubted.
             noise, far = self._of_pieces(features), far if error > 0 else 1.0
         spread = explained + noise * max(1.0, far) ** 2
+        self._gains = None
         moved = [i for i, gain in enumerate(gains) if gain]
         for i in moved:
             share = gains[i] / spread
             row = self._cov[i]
-            self._means[i] += share * error
+            self._means[self._open[i]] += share * error
             for j in moved:
                 row[j] -= share * gains[j]
             row[i] += self._drift[i]

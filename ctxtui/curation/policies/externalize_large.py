@@ -43,14 +43,16 @@ def _candidates(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
         if not own or len(item.block.body) < min(settings["code"], settings["size"]):
             continue
-        if not situation.free(position, NAME) or not has_words(item.block):
+        if not situation.free(position, NAME):
             continue
         text = situation.context.reading(position).text
         parts = _trial_parts(text, settings) or list(_parts(text, item.block.digest[:6], settings))
-        if parts:
-            yield edit(situation, NAME, EXTERNALIZE, [position], {"parts": parts})
-        elif position in whole and len(text) >= settings["size"]:
-            yield edit(situation, NAME, EXTERNALIZE, [position], _named(situation, position, text))
+        large = position in whole and len(text) >= settings["size"]
+        # Asked last: it spells the block anew, and most blocks hold nothing that would go.
+        if not (parts or large) or not has_words(item.block):
+            continue
+        what = {"parts": parts} if parts else _named(situation, position, text)
+        yield edit(situation, NAME, EXTERNALIZE, [position], what)
 
 
 def _named(situation: PolicyContext, position: int, text: str) -> dict[str, Json]:
@@ -101,7 +103,8 @@ def _written(text: str, one: Trial, margin: str, settings: Settings) -> tuple[st
 
 def _parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:
     """The stretches of a message that go: its code blocks, and the tails of long paragraphs between them."""
-    fences = [match for match in _FENCE.finditer(text) if len(match[2]) >= settings["code"]]
+    found = _FENCE.finditer(text) if "```" in text else ()
+    fences = [match for match in found if len(match[2]) >= settings["code"]]
     if not fences:
         return
     at = 0
