@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.audit`` prints the figures, with ``--write`` it puts them on record (``docs/forecasts.json``) and
 their tables into README.md and docs/forecasts.md; ``python -m benchmarks --only forecasts`` holds them against the
-goals. recordings are those of `CTXTUI_CORPUS`; where there is none, nothing is measured.
+goals. The recordings are those of `CTXTUI_CORPUS`; where there is none, nothing is measured.
 """
 
 from __future__ import annotations
