@@ -149,7 +149,7 @@ def _children(made: Mapping[str, Searched]) -> Iterator[Figure]:
             reads = sum(call.read > 0 for call in one.children)
             writes = len(one.children) - reads
             theirs = "1 write, 14 reads a generation" if name == "new" else "15 writes a generation"
-            ours = f"{writes} writes, {reads} reads in {len(one.evolution.generations)} generations"
+            ours = f"{writes} written, {reads} read in {len(one.evolution.generations)} generations"
             yield Figure(f"children that begin {begun}", theirs, ours, "", "ctxtui show ID --threads")
 
 
