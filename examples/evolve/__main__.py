@@ -102,8 +102,13 @@ async def _searched(
         rounds=0,
         messages=0,
         length=0,
-        settings={"tools": "none", "answer_tokens": 16_000},
-        say=lambda line: tell(f"  {line}") if "warning" in line else None,
+        settings={
+            "tools": "none",
+            "answer_tokens": 16_000,
+            "warn_tokens": limits.warn_tokens,
+            "critical_tokens": limits.critical_tokens,
+        },
+        say=lambda line: tell(f"  {line}") if line.startswith(("warning", "critical")) else None,
     )
     async with run:
         one = Search(
