@@ -68,7 +68,9 @@ def results(folder: Path, runs: int) -> Iterator[Result]:
             runs,
         )
         yield Result(
-            f"lab, 10 variants of {name} ({calls:,} calls) / one pass",
+            "G16",
+            f"10 variants of {name} ({calls:,} calls)",
+            "one simulated pass",
             times,
             TARGET,
             "x",

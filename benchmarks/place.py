@@ -1,7 +1,8 @@
 """Where markers are put, against the least that a session's input can cost with all its pauses known.
 
 ``python -m benchmarks --only markers``: the sessions of `CTXTUI_CORPUS` that speak to Anthropic, every thread of at
-least `LEAST` calls. Costs are by list multiples (read 0.1, writes 1.25 and 2); sessions of up to 60 calls are solved exactly.
+least `LEAST` calls. Costs are by list multiples (read 0.1, writes 1.25 and 2); sessions of up to 60 calls are solved
+exactly.
 """
 
 from __future__ import annotations

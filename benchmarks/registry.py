@@ -31,7 +31,7 @@ FAMILIES: Final = (
     Family("goals.record", ("G12", "G13"), 30),
     Family("goals.relay", ("G14", "G15"), 60),
     Family("goals.cache", ("G16",), 15),
-    Family("goals.variants", ("G16",), 60),
+    Family("lab", ("G16",), 60),
     Family("goals.database", ("G17",), 30),
     Family("goals.resize", ("G18",), 60),
     Family("goals.staging", ("staging",), 90),
