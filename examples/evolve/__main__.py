@@ -120,7 +120,14 @@ async def _searched(
     )
     async with run:
         one = Search(
-            run, flow, evaluator, log, name=limits.name, generations=limits.generations, children=limits.children
+            run,
+            flow,
+            evaluator,
+            log,
+            name=limits.name,
+            generations=limits.generations,
+            children=limits.children,
+            levels=(limits.warn_tokens, limits.critical_tokens),
         )
         await one.go()
         session = run.session
