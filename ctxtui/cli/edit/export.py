@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from ctxtui.analysis.call_choice import choose
+from ctxtui.cli.agent.otlp_option import otlp_options
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -44,6 +45,7 @@ EVERY: Final = "all"
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (-: standard output)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@otlp_options
 @click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and lost (schema_version 1).")
 @click.pass_context
 def export(
@@ -54,10 +56,17 @@ def export(
     thread: str,
     output: Path | None,
     force: bool,
+    otlp: str,
+    otlp_content: bool,
     as_json: bool,
 ) -> None:
     """Write one context as a request body, or a session as JSONL."""
     output = None if output == Path("-") else output
+    if otlp:
+        if output is not None or number is not None or thread:
+            raise click.UsageError("--otlp sends a whole session: it goes with no file and no call", context)
+        _send(config_of(context).settings, name, otlp, otlp_content, as_json=as_json)
+        return
     if form == PARQUET:
         if output is None or number is not None or thread:
             raise click.UsageError("--to parquet writes whole sessions: it needs -o FOLDER, and no call", context)
@@ -89,6 +98,23 @@ def export(
         note(f"to resume it: {resume['command']}")
     for line in made.lost:
         note(f"not carried over: {line}")
+
+
+def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bool) -> None:
+    """Send every call of a session to a collector. Raises `CtxtuiError` where not all of them could be sent."""
+    from ctxtui.services.attach.otlp import Exporter
+
+    exporter = Exporter(url, settings, content=content)
+    session = opened(name, settings).session
+    exporter.add(session, list(session.calls.values()), session.about.id or name)
+    exporter.send()
+    missing = exporter.waiting + exporter.lost
+    if missing:
+        raise CtxtuiError(f"{missing:,} of {len(session.calls):,} calls were not sent: {exporter.why}", place="--otlp")
+    if as_json:
+        write_json({"url": exporter.url, "sent": exporter.sent})
+    else:
+        note(f"{exporter.sent:,} calls sent to {exporter.url}")
 
 
 def _tables(settings: Settings, name: str, folder: Path, *, replace: bool, as_json: bool) -> None:
