@@ -35,12 +35,14 @@ format: install
 	$(BIN)/ruff check --fix .
 
 # The suite with Hypothesis's thorough profile, model servers that are built for it (SERVERS=none leaves them out), and
-# real clients (CLIENTS=none leaves them out), the wheel installed into a fresh environment.
+# real clients (CLIENTS=none leaves them out), every example with its figures, the wheel installed into a fresh
+# environment.
 test-all: test
 	[ "$(SERVERS)" = none ] || PYTHON="$(PYTHON)" sh scripts/install_servers.sh
 	HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto $(ARGS)
 	@$(MAKE) --no-print-directory test-clients ARGS=
 	[ "$(MCP)" = none ] || $(MAKE) --no-print-directory test-mcp ARGS=
+	@$(MAKE) --no-print-directory seeds ARGS=--json > /dev/null
 	sh scripts/try_wheel.sh
 
 # Real MCP servers, two from npm and two from PyPI, in .venv-mcp: each by itself, then a task that is done with two of them.

@@ -17,7 +17,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "seeds.md"
 BEGIN, END = "<!-- seeds: written by make seeds ARGS=--write -->", "<!-- end of seeds -->"
-SYSTEMS = {"bridge": "An LM Studio bridge", "musume": "LLuMa Musume", "pedroceli": "Pedroceli"}
+SYSTEMS = {
+    "evolve": "pineapple_evolve",
+    "bridge": "An LM Studio bridge",
+    "musume": "LLuMa Musume",
+    "pedroceli": "Pedroceli",
+}
 Row = dict[str, str]
 
 

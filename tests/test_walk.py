@@ -20,7 +20,7 @@ def on_call(screen: Screen, number: int) -> str:
     return screen.until(there, f"call {number} is not shown")
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["120x40", "80x24"])
+@pytest.mark.parametrize("size", [pytest.param((120, 40), marks=pytest.mark.slow), (80, 24)], ids=["120x40", "80x24"])
 def test_from_home_into_a_session_and_out(tmp_path: Path, size: tuple[int, int]) -> None:
     home, cwd = tmp_path / "home", tmp_path / "project"
     cwd.mkdir()

@@ -39,15 +39,17 @@ class Draft:
 
 class ConversationStart(NamedTuple):
     """What a conversation begins with: the dialect, top-level parameters (``model`` among them), tool definitions in
-    Anthropic's form, the system text, and what was said before (items of any dialect)."""
+    Anthropic's form, the system text (or its parts, which are one text where the dialect has no parts), and what was
+    said before (items of any dialect)."""
 
     dialect: str
     params: Mapping[str, Json]
     tools: Sequence[Json] = ()
-    system: str = ""
+    system: str | Sequence[str] = ""
     before: Sequence[Item] = ()
 
 
+CACHED: Final[Mapping[str, Json]] = {"cache_control": {"type": "ephemeral"}}
 _PROBE: Final = "\N{BULLET}"
 
 
@@ -73,6 +75,9 @@ class Conversation:
         self.shape = shape
         self.memory: MemoryPlace | None = None
         """What is put in place when the user speaks; None: what stands there stays as it is."""
+        self.static: Mapping[str, Json] | None = None
+        """The member of a block that asks the provider to cache up to the system text, of several parts up to the last
+        but one: the last is the one that changes. None: it is not asked."""
         self._speller = Speller(skeleton)
         self.lost: list[str] = []
         """What of an earlier context this dialect could not say."""
@@ -128,13 +133,21 @@ class Conversation:
         answered = {id_ for id_, part in asked if part.what == RESULT} | {str(h.get("tool_call_id")) for h in heads}
         return [one for one in calls if one.id not in answered]
 
+    def _marked(self, items: Sequence[Item]) -> tuple[Sequence[int], Mapping[str, Json] | None]:
+        """The places in `items` that bear a marker, and the marker."""
+        marked = marked_at(items, self.memory) if self.memory is not None else []
+        if marked and self.memory is not None:
+            return marked, self.memory.marker
+        system = [n for n, item in enumerate(items) if item.place.section == "system"] if self.static else []
+        return system[-2:][:1], self.static
+
     def draft(self) -> Draft:
         """The request of the context as it stands, edits applied. Raises what `shape` raises."""
         items, skeleton = self.tree.items(self.head), self.skeleton
         plain = None
-        marked = marked_at(items, self.memory) if self.memory is not None else []
-        if marked and self.memory is not None:
-            plain = self._speller.body(items, marked, self.memory.marker)
+        marked, marker = self._marked(items)
+        if marked:
+            plain = self._speller.body(items, marked, marker)
             skeleton = registry.DIALECTS[self.dialect].decode_request(plain, None).skeleton
         body = self.shape(self.head, skeleton) if self.shape is not None else None
         if body is None:
@@ -155,6 +168,7 @@ def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) ->
     head = tree.extend(ROOT, items)
     made = Conversation(tree, opening.dialect, model, skeleton_for(opening.dialect, opening.params, items), head, shape)
     made.lost = lost
+    made.static = _static(opening.dialect, opening.system)
     return made
 
 
@@ -174,8 +188,29 @@ def with_tools(talk: Conversation, tools: Sequence[Json]) -> Conversation:
     items = [*new, *(_without_thinking(rest) if talk.dialect == ANTHROPIC else rest)]
     skeleton = skeleton_for(talk.dialect, params, items)
     made = Conversation(talk.tree, talk.dialect, talk.model, skeleton, talk.tree.extend(ROOT, items), talk.shape)
-    made.memory = talk.memory
+    made.memory, made.static = talk.memory, talk.static
     return made
+
+
+def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
+    """`talk` with another system text, in `parts`; thinking is left out as in `with_tools`, nothing else changes."""
+    params = Request((), talk.skeleton).params
+    opening = begin(Tree(), ConversationStart(talk.dialect, params, (), parts))
+    items = talk.tree.items(talk.head)
+    tools = [item for item in items if item.place.section == "tools"]
+    rest = [item for item in items if item.place.section == "messages" and item.place.role != "system"]
+    said = _without_thinking(rest) if talk.dialect == ANTHROPIC else rest
+    new = [*tools, *opening.tree.items(opening.head), *said]
+    skeleton = skeleton_for(talk.dialect, params, new)
+    made = Conversation(talk.tree, talk.dialect, talk.model, skeleton, talk.tree.extend(ROOT, new), talk.shape)
+    made.memory, made.static = talk.memory, opening.static
+    return made
+
+
+def _static(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
+    """What asks to cache a system text of several parts: the end of a request, which is asked for anyway, is no place
+    where a request with another last part begins the same way."""
+    return CACHED if dialect == ANTHROPIC and not isinstance(system, str) and len(system) > 1 else None
 
 
 def _without_thinking(items: Sequence[Item]) -> list[Item]:
@@ -202,8 +237,11 @@ def _opening_items(opening: ConversationStart) -> list[Item]:
     body: dict[str, Json] = {"model": "", "max_tokens": 1, "messages": [{"role": "user", "content": _PROBE}]}
     if opening.tools:
         body["tools"] = list(opening.tools)
-    if opening.system:
-        body["system"] = [{"type": "text", "text": opening.system}]
+    parts = [opening.system] if isinstance(opening.system, str) else list(opening.system)
+    if opening.dialect != ANTHROPIC:
+        parts = ["\n\n".join(parts)]
+    if any(parts):
+        body["system"] = [{"type": "text", "text": part} for part in parts if part]
     items = registry.DIALECTS["anthropic"].decode_request(dumps(body), None).items
     return [item for item in items if item.place.section != "messages"]
 

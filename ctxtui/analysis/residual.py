@@ -1,16 +1,20 @@
-"""The residual of a call: what it is, its likely cause, and which call it began with."""
+"""The residual of a call: what it is, the steps that it came in, the likely cause and the call of each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.residual_steps import ResidualStep, added_beside, largest, steps
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 
 _MOST: Final = 0.5
 """Share of the residual from which on one call's step is its cause; else it grew with the context."""
+_NAMED: Final = 3
+"""Causes that are told."""
 _OVERHEAD: Final = 1_200
 """Tokens up to which what stands beyond a whole request may be what the provider puts around it."""
 _MEDIA: Final = (INDEX["image"], INDEX["document"])
@@ -19,19 +23,48 @@ FEWER: Final = "tokens by which the blocks, as they are counted, come to more th
 
 
 @dataclass(frozen=True, slots=True)
+class ResidualPart:
+    """`tokens` of a residual that came in so many `steps` with one likely `cause`, most of them with the report of call
+    `since`."""
+
+    since: int
+    tokens: int
+    cause: str
+    steps: int = 1
+
+    def says(self, call: int) -> str:
+        """It in words, as it is shown at `call`."""
+        one = _since(self.since, call)
+        came = one if self.steps == 1 else f"in {self.steps:,} steps, the largest {one.replace('since', 'with')}"
+        return f"{abs(self.tokens):,} {came}, likely {self.cause}"
+
+
+@dataclass(frozen=True, slots=True)
 class Residual:
     """The `tokens` of a report that nothing explains (negative: by which the blocks exceed it): `what` they are, the
-    likely `cause` as a sentence's part, and the number of the call `since` whose report brought most of them."""
+    likely `cause` as a sentence's part, and the number of the call `since` whose report brought most of them. `parts`
+    are the causes that most of it came with, `smaller` how many further steps there are."""
 
     tokens: int
     what: str
     cause: str
     since: int
+    parts: tuple[ResidualPart, ...] = ()
+    smaller: int = 0
 
     def says(self, call: int) -> str:
-        """It in one sentence, as it is shown at `call`."""
-        since = f"since call {self.since}" if self.since != call else "with this call"
-        return f"{since}, likely {self.cause}. These are {self.what}."
+        """It in one or two sentences, as it is shown at `call`."""
+        if not self.parts or (len(self.parts) == 1 and self.parts[0].steps == 1):
+            return f"{_since(self.since, call)}, likely {self.cause}. These are {self.what}."
+        told = [one.says(call) for one in self.parts]
+        rest = self.tokens - sum(one.tokens for one in self.parts)
+        if self.smaller and rest * self.tokens > 0:
+            told.append(f"{abs(rest):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")
+        return f"{'; '.join(told)}. These are {self.what}."
+
+
+def _since(number: int, call: int) -> str:
+    return f"since call {number:,}" if number != call else "with this call"
 
 
 def residual(book: Book, call: Call) -> Residual | None:
@@ -41,15 +74,33 @@ def residual(book: Book, call: Call) -> Residual | None:
         return None
     what = MORE if read.residual > 0 else FEWER
     sudden = read.step * read.residual > 0 and abs(read.step) >= _MOST * abs(read.residual)
-    return Residual(read.residual, what, _cause(book, call, read.residual, read.since, sudden), read.since)
+    # What brought most of it may be little of it: then no step is told by itself, unless several together are most.
+    every = steps(book, call)
+    found = largest(every, read.residual)
+    known = sum(one.tokens for one in found)
+    if not sudden and abs(known) < _MOST * abs(read.residual):
+        cause = "the model's tokenizer counts these texts otherwise than the one that stands in for it"
+        return Residual(read.residual, what, cause, read.since)
+    parts = _by_cause(book, call, found)[:_NAMED]
+    since = parts[0].since if parts else read.since
+    cause = parts[0].cause if parts else _cause(book, call, read.residual, read.since)
+    return Residual(read.residual, what, cause, since, tuple(parts), len(every) - sum(one.steps for one in parts))
 
 
-def _cause(book: Book, call: Call, tokens: int, since: int, sudden: bool) -> str:
+def _by_cause(book: Book, call: Call, found: Sequence[ResidualStep]) -> list[ResidualPart]:
+    """The steps `found`, the largest first, those of one cause together."""
+    parts: dict[str, ResidualPart] = {}
+    for one in found:
+        cause = _cause(book, call, one.tokens, one.number)
+        known = parts.get(cause, ResidualPart(one.number, 0, cause, 0))
+        parts[cause] = replace(known, tokens=known.tokens + one.tokens, steps=known.steps + 1)
+    return sorted(parts.values(), key=lambda part: -abs(part.tokens))
+
+
+def _cause(book: Book, call: Call, tokens: int, since: int) -> str:
     calls = book.session.thread_calls(call.thread)
     began = calls[since - 1] if since <= len(calls) else call
     sums = book.sums(call.model, call.sent_head)
-    if not sudden:
-        return "the model's tokenizer counts these texts otherwise than the one that stands in for it"
     if any(sums[category] for category in _MEDIA) and call.fidelity == Fidelity.WIRE:
         return "how the model counts images or documents is not known"
     if tokens < 0:
@@ -59,6 +110,11 @@ def _cause(book: Book, call: Call, tokens: int, since: int, sudden: bool) -> str
         if tools and tokens <= _OVERHEAD:
             return "the provider's own instructions for tools, which no request holds"
         return "text that the provider puts around a request, or a tokenizer that counts it otherwise"
-    if began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION) and began.epoch == call.epoch:
+    if began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION) and _first(calls, began) is began:
         return "text that the client added after it shrank the context and did not record"
-    return "text that the client added and did not record: reminders, changed files, lists"
+    return f"text that the client added and did not record: {added_beside(book, since, call)}"
+
+
+def _first(calls: Sequence[Call], call: Call) -> Call:
+    """The first call of the epoch of `call`."""
+    return next(one for one in calls if one.epoch.number == call.epoch.number)

@@ -29,9 +29,11 @@ from tests.analysis.sessions import said
 from tests.cases.unsaid import (
     FRONT,
     Unsaid,
+    call_block,
     cleared,
     failed_answer,
     old_messages_left_out,
+    result,
     summarised_without_a_word,
     thinking_left_out,
 )
@@ -300,3 +302,26 @@ def test_a_request_that_is_written_holds_again_what_reports_show_to_be_gone_and_
     assert plain.whole - plain.back == pytest.approx(figures(book, call).context_tokens, rel=0.02)
     drops = [make(DROP, context.targets([context.position(node)])) for node in sorted(lost)]
     assert request_count(book, call, apply(context, drops)).back == 0
+
+
+def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> None:
+    made = Unsaid()
+    made.hear()
+    asked = {"type": "tool_use", "id": "r", "name": "Read", "input": {"file_path": "src/app.py"}}
+    made.call(block.of(asked))
+    made.script.hear(result("x = 1 " * 200, "r"))
+    made.call(call_block("make format", "f"))
+    made.script.hear(result("1 file changed", "f"))
+    made.added = 3_000
+    made.call(block.of({"type": "tool_use", "id": "l", "name": "TodoWrite", "input": {"todos": []}}))
+    made.script.hear(result("ok", "l"))
+    made.added = 5_000
+    made.work(3)
+    book = counted(made.script)
+    left = residual(book, made.calls[-1])
+    assert left is not None
+    first, second = left.parts
+    assert (first.since, second.since) == (3, 4) and 2_800 < first.tokens < 3_200 and 1_800 < second.tokens < 2_200
+    assert "`make format` changed in files that were read" in first.cause and "repeats as a reminder" in second.cause
+    said = left.says(6)
+    assert "since call 3, likely text that the client added" in said and f"{second.tokens:,} since call 4" in said

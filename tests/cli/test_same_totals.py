@@ -188,6 +188,7 @@ def test_codex_sessions_say_the_same_sums_everywhere(ctxtui: Run, tmp_path: Path
     said_alike(ctxtui, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -13,7 +13,7 @@ ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 RUNS = 5000 if ALL else 250
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_no_mutation_finds_a_fault(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in alone(tmp_path).items():
         monkeypatch.setenv(name, value)

@@ -260,7 +260,7 @@ async def _streams(url: str, count: int) -> None:
         await asyncio.gather(*(one(n) for n in range(count)))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_it_ends_on_a_signal_with_many_streams_open_and_more_waiting(tmp_path: Path, number: signal.Signals) -> None:
     with process(tmp_path, "--pace", "20", "--log", str(tmp_path / "log")) as (running, url):
         clients = threading.Thread(target=lambda: asyncio.run(_streams(url, 120)), daemon=True)

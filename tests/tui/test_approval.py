@@ -81,7 +81,7 @@ async def test_what_is_typed_when_the_question_comes_goes_on_in_the_prompt(tmp_p
         assert b"stop that now" in server.bodies[-1]
 
 
-@pytest.mark.parametrize("key", ["o", "n"])
+@pytest.mark.parametrize("key", ["o", pytest.param("n", marks=pytest.mark.slow)])
 async def test_a_key_held_down_answers_nothing(tmp_path: Path, key: str) -> None:
     writes = [use(f"t{n}", "write_file", path=f"{n}.txt", content="x") for n in (1, 2)]
     script = [answer("m1", *writes), answer("m2", text("done"))]

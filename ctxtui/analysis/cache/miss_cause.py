@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.cache.client_habit import Clock, Habit
-from ctxtui.analysis.cache.prompts import sent_params
+from ctxtui.analysis.cache.prompts import THINKING_LEVEL, sent_params
 from ctxtui.analysis.lineage import LineageStep
 from ctxtui.analysis.money.resent import Resent
 from ctxtui.cache import explain
@@ -92,6 +92,8 @@ def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, c
         return Cause()
     if anew and call.epoch.start in _SHRUNK:
         return Cause(COMPACTION)
+    if changed := _parameters(base, call, rules):
+        return Cause(PARAMETER, what=changed)
     return Cause(STRIPPED if rules.strips and step.asked else CONTENT)
 
 
@@ -128,7 +130,7 @@ def in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float 
 
 CHANGES: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED)
 """Causes that say that the request is another one: what was lost to them no cache would have kept."""
-_EFFORT: Final = ("effort", "reasoning_effort", "thinking_level", "speed")
+_EFFORT: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
 """Members of `Call.extra` under which clients record what they asked for beside the context."""
 
 

@@ -23,6 +23,10 @@ from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import source_of
 
+THINKING_LEVEL: Final = "thinking_level"
+"""In `Call.extra`: how much thinking a client asked for, in its own words."""
+THINKS_NOT: Final = "off"
+"""The level at which it asks for none."""
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
 
 
@@ -43,7 +47,7 @@ class CachePrompts:
         self._path = tree.running()
         self._params: dict[str, tuple[str, dict[str, Json]]] = {}
         self._prefixes = Prefixes(tree)
-        self._seeds: dict[tuple[str, str], Seed] = {}
+        self._seeds: dict[tuple[str, str, bool], Seed] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._marked: dict[str, Markers] = {}
         self._likely: dict[str, list[tuple[int, float, int]]] = {}
@@ -195,11 +199,12 @@ class CachePrompts:
             # A client goes on with what it asked for before, also in a request that is not on record or not made yet.
             dialect, params = self._params[call.thread]
             return seed(rules, dialect, provider=call.provider, model=call.model, params=params)
-        key = (call.provider, call.model)
+        params = _told_params(call)
+        key = (call.provider, call.model, bool(params))
         found = self._seeds.get(key)
         if found is None:
             dialect = self._dialect(call, rules)
-            found = self._seeds[key] = seed(rules, dialect, provider=call.provider, model=call.model)
+            found = self._seeds[key] = seed(rules, dialect, provider=call.provider, model=call.model, params=params)
         return found
 
     def _dialect(self, call: Call, rules: CacheRules) -> str:
@@ -222,6 +227,14 @@ def sent_params(call: Call) -> dict[str, Json]:
     params = Request((), call.skeleton).params if call.skeleton is not None else {}
     betas = call.extra.get("betas")
     return {**params, "betas": betas} if isinstance(betas, list) else params
+
+
+def _told_params(call: Call) -> dict[str, Json]:
+    """What a client that records no request says of its parameters: whether it asked for thinking, which a provider
+    caches messages apart by (facts §2). From one level to another the request may stay the same: what a level stands
+    for is the client's own."""
+    level = call.extra.get(THINKING_LEVEL)
+    return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != THINKS_NOT else {}
 
 
 def message_before(tree: Tree, head: int) -> int:

@@ -70,15 +70,25 @@ def _lines(given: Mapping[str, Json]) -> tuple[int, int]:
     return first, first + count - 1 if isinstance(count, int) and count > 0 else WHOLE[1]
 
 
-def _run(given: Mapping[str, Json], cwd: str) -> Iterator[Touch]:
-    """What a shell command shows, and what a patch in it changes."""
+def command_of(call: BlockContent) -> str:
+    """The shell command that a call runs; "" where it runs none."""
+    given = arguments_value(call) if call.arguments else {}
+    return next(_commands(given), "") if isinstance(given, Mapping) else ""
+
+
+def _commands(given: Mapping[str, Json]) -> Iterator[str]:
     for key in _COMMANDS:
         command = given.get(key)
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             shell = len(command) == 3 and command[1] in ("-c", "-lc")
             command = command[2] if shell else " ".join(command)
-        if not isinstance(command, str):
-            continue
+        if isinstance(command, str):
+            yield command
+
+
+def _run(given: Mapping[str, Json], cwd: str) -> Iterator[Touch]:
+    """What a shell command shows, and what a patch in it changes."""
+    for command in _commands(given):
         yield from _patched(command, cwd)
         if found := _SHOWN.fullmatch(command):
             yield Touch(_seen_from(found["path"], cwd), READ)

@@ -20,7 +20,7 @@ from ctxtui.analysis.labels.figures import (
     session_labels,
 )
 from ctxtui.analysis.labels.labelling import words
-from ctxtui.analysis.residual import residual
+from ctxtui.analysis.residual import Residual, residual
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -57,7 +57,7 @@ def as_json(
         "labels": _labels(segments_of(book, chosen.call.model, blocks)),
         "reported": _usage(chosen.call, got.reported) if got.reported else None,
         "residual": got.residual,
-        "residual_cause": None if left is None else {"what": left.what, "likely": left.cause, "since_call": left.since},
+        "residual_cause": None if left is None else _cause(left),
         "growth": [
             {"call": g.call, "context_tokens": g.context_tokens, "reported_input": g.reported_input}
             for g in growth(book, chosen.thread)
@@ -66,6 +66,13 @@ def as_json(
     }
     _check(fields)
     return fields
+
+
+def _cause(left: Residual) -> dict[str, Any]:
+    parts = [
+        {"since_call": one.since, "tokens": one.tokens, "likely": one.cause, "steps": one.steps} for one in left.parts
+    ]
+    return {"what": left.what, "likely": left.cause, "since_call": left.since, "parts": parts}
 
 
 def _session(book: Book, name: str, source: str) -> dict[str, Any]:

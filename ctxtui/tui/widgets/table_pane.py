@@ -86,13 +86,14 @@ class TablePane(Pane, Generic[Row]):
             return ""
         return self.table.sum_at(row, self.body_width - self._inset, x - bool(self.join))
 
-    def is_text(self, x: int, line: int) -> bool:
-        """Whether cell `x` of line `line` belongs to a row's words: what looks like a figure there is none."""
+    def is_text(self, x: int, line: int, *, figure: bool = False) -> bool:
+        """Whether cell `x` of line `line` belongs to a row's words: what looks like a `figure` there is none, and no
+        sign is one."""
         if self.row_in(line) is None or self.table is None:
             return False
         at = x - bool(self.join)
         column = self.table.column_at(self.body_width - self._inset, at)
-        return column is not None and not column.width and column.sum is None and at > _SIGN_CELLS
+        return column is not None and not column.width and column.sum is None and (figure or at > _SIGN_CELLS)
 
     @property
     def row_count(self) -> int:

@@ -176,8 +176,10 @@ def _context(row: Kin) -> str:
 
 
 def _sent(row: Kin) -> str:
-    if not row.sent or not row.calls:
+    if row.sent is None:
         return ""
+    if not row.sent or not row.calls:
+        return f"{row.sent:,} tokens of input in {row.calls:,} calls."
     answered = f"; they answered {row.answered:,}" if row.answered else ""
     return f"{row.sent:,} tokens of input in {row.calls:,} calls, {row.sent // row.calls:,} each on average{answered}."
 

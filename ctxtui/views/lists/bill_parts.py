@@ -93,7 +93,7 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
         fits = [words for words in said if cells.width(words) <= room - 15]
         shown = [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else said[-1], "dim")]
         likely = f"Their blocks come to {bill.likely.tokens:,} tokens more by our count."
-        found.append(BillLine(shown, sum=sums.rate(bill.likely.usd, bill.likely.tokens) or likely))
+        found.append(BillLine(shown, sum=sums.rate(bill.likely.usd or None, bill.likely.tokens) or likely))
     return found
 
 
@@ -103,7 +103,7 @@ def _tokens(name: str, bill: Bill) -> str:
 
 def _sum_of_residual(one: ResidualSum, words: str) -> str:
     plain = f"{one.tokens:,} tokens {words} in {many(one.calls, 'call')}."
-    return sums.rate(one.usd, one.tokens, f"tokens {words}") or plain
+    return sums.rate(one.usd or None, one.tokens, f"tokens {words}") or plain
 
 
 def of_residual(bill: Bill) -> tuple[str, ...]:
@@ -138,6 +138,8 @@ def in_part(bill: Bill) -> tuple[str, ...]:
 
 def _sum_of_part(name: str, bill: Bill) -> str:
     part = bill.parts[name]
+    if bill.usd is None:
+        return f"{part.tokens:,} tokens, in calls without a known price."
     return f"{sums.share_of_money(part.usd, bill.usd)} {sums.rate(part.usd, part.tokens)}".strip()
 
 

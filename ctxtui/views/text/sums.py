@@ -19,9 +19,11 @@ def share(part: int, whole: int, of: str = "") -> str:
 
 
 def share_of_money(part: float | None, whole: float | None, of: str = "") -> str:
-    """``$1.20 of $4.80 = 25.0 %.``; "" where either is not known."""
-    if part is None or not whole or whole <= 0:
+    """``$1.20 of $4.80 = 25.0 %.``, without a share where the whole is nothing; "" where either is not known."""
+    if part is None or whole is None or whole < 0:
         return ""
+    if not whole:
+        return f"{usd(part)} of {usd(whole)}{of}."
     return f"{usd(part)} of {usd(whole)}{of} = {numbers.share(part / whole)}."
 
 
@@ -31,9 +33,12 @@ def usd(amount: float) -> str:
 
 
 def rate(amount: float | None, tokens: int, of: str = "tokens") -> str:
-    """``$0.310 for 183,200 tokens: $1.69 for a million.``"""
-    if not amount or not tokens:
+    """``$0.310 for 183,200 tokens: $1.69 for a million.``, without a rate where either is nothing; "" where it is not
+    known what was paid."""
+    if amount is None:
         return ""
+    if not amount or not tokens:
+        return f"{usd(amount)} for {tokens:,} {of}."
     return f"{usd(amount)} for {tokens:,} {of}: ${1e6 * amount / tokens:,.2f} for a million."
 
 
@@ -55,8 +60,10 @@ def added(total: int, name: str, terms: Sequence[int], noun: str) -> str:
 def added_money(total: float | None, terms: Sequence[float | None], noun: str) -> str:
     """As `added`, of money; what is not known counts for nothing."""
     listed = sorted((one for one in terms if one), reverse=True)
-    if not listed or total is None:
+    if total is None:
         return ""
+    if not listed:
+        return f"{usd(total)} in {len(terms):,} {noun}."
     if len(listed) == 1:
         return f"{usd(total)}."
     shown, rest = listed[:_NAMED], listed[_NAMED:]

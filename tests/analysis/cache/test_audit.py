@@ -135,6 +135,24 @@ def test_a_request_that_is_no_call_of_the_record_keeps_the_cache_warm(kind: str,
     assert [(row.alarm, row.missed) for row in talk.rows()] == [(False, False), (False, False), (True, True)]
 
 
+def test_a_client_that_switches_thinking_on_or_off_loses_its_messages() -> None:
+    talk = Talk()
+
+    def call(level: str, read: int | None = None) -> None:
+        made = talk.call(read=read)
+        talk.script.session.apply(CallSeen(replace(made, extra={**made.extra, "thinking_level": level})))
+
+    for _ in range(10):
+        call("off")
+    call("low", read=0)
+    call("low")
+    call("high")
+    *before, switched, after, other = talk.rows()
+    assert switched.alarm and switched.missed and not any(row.alarm for row in (*before, after))
+    assert not other.alarm, "what a level stands for is the client's own"
+    assert switched.cause == "parameter" and switched.what == "thinking_level off → low"
+
+
 def test_an_interrupted_tool_was_no_request() -> None:
     talk = Talk()
     talk.call()

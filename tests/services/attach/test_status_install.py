@@ -34,7 +34,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     around=st.sampled_from(["", "\n", "\r\n", "  \n\n"]),
     line=st.sampled_from([None, OTHER]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_was_put_in_is_taken_out_to_the_byte(
     members: dict[str, Any], indent: int | str | None, ascii_: bool, around: str, line: Any, place: Path
 ) -> None:
@@ -59,7 +59,7 @@ def test_what_was_put_in_is_taken_out_to_the_byte(
 @given(
     members=st.dictionaries(st.text(max_size=5).filter(lambda name: name != MEMBER), values, max_size=4), data=st.data()
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_somebody_else_wrote_since_stays(members: dict[str, Any], data: st.DataObject, place: Path) -> None:
     file = place / "settings.json"
     file.write_text(json.dumps(members))

@@ -1,0 +1,157 @@
+"""``python -m examples.evolve``: one search under several flows, on ctxtui's agent."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxtui.services.headless.api import agent_run
+from examples.evolve import prompts, script
+from examples.evolve.figures import RootCall, Searched, figures
+from examples.evolve.packing import Evaluator
+from examples.evolve.search import Flow, Search
+from examples.kit import arguments, asked, is_offline, offline, printed, started, tell, work_folder
+
+HERE = Path(__file__).resolve().parent
+MAIN = "main"
+MODEL = "claude-sonnet-4-6"
+"""Theirs by price ($3 and $15 a million), with a window that the old flow does not leave: where it leaves one of 200k
+is told."""
+FLOWS = {
+    "old": Flow(tokens=False),
+    "new": Flow(),
+    "at_once": Flow(after_first=False),
+    "pruned": Flow(),
+    "stateless": Flow(alone=True),
+    "iterative": Flow(tokens=False, calls=3),
+    "preamble": Flow(tokens=False, preamble=True),
+    "prefix": Flow(tokens=False, prefix=True),
+}
+"""How the searches differ: the authors' flow, their cures of the feedback and the selection, children that begin all at
+once, older generations as a summary, generations that stand alone, document 003's loop, their cures of the cache."""
+USUAL = ("old", "new", "pruned", "stateless", "iterative")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a configuration says."""
+
+    name: str
+    generations: int
+    children: int
+    warn_tokens: int
+    critical_tokens: int
+    keep: int
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    parser = arguments(str(__doc__))
+    parser.add_argument(
+        "--config", type=Path, default=HERE / "config.toml", help="generations, children, levels (TOML)"
+    )
+    parser.add_argument("--generations", type=int, default=0, help="in place of the configuration's")
+    parser.add_argument("--children", type=int, default=0, help="in place of the configuration's")
+    parser.add_argument("--under", nargs="+", choices=FLOWS, default=list(USUAL), help="which searches are made")
+    parser.add_argument("--unconfined", action="store_true", help="run programs where nothing confines them")
+    given = parser.parse_args()
+    return started(lambda: search(given), "evolve")
+
+
+def search(given: argparse.Namespace) -> None:
+    """Make the searches and print what came of them. Raises `Failed`."""
+    folder, limits = work_folder(given, "evolve"), _limits(given)
+    evaluator = Evaluator(unconfined=given.unconfined)
+    made: dict[str, Searched] = {}
+    for name in given.under:
+        tell(f"{name}: {limits.generations} generations of {limits.children} children")
+        made[name] = _one(given, folder / name, name, limits, evaluator)
+    printed(figures(made, limits.generations), {name: one.session for name, one in made.items()}, given.json)
+
+
+def _one(given: argparse.Namespace, folder: Path, name: str, limits: Limits, evaluator: Evaluator) -> Searched:
+    """One search."""
+    folder.mkdir()
+    log = folder / "experiment"
+    log.mkdir()
+    if not is_offline(given):
+        return asyncio.run(_searched(given, log, name, limits, evaluator, given.base_url))
+    with offline(folder, script.lines(limits.generations, limits.children)) as at:
+        return asyncio.run(_searched(given, log, name, limits, evaluator, at["url"]))
+
+
+async def _searched(
+    given: argparse.Namespace, log: Path, name: str, limits: Limits, evaluator: Evaluator, url: str
+) -> Searched:
+    flow = FLOWS[name]
+    policies: list[str | tuple[str, dict[str, Any]]] = []
+    if name == "pruned":
+        policies.append(("generation_window", {"n": limits.keep}))
+    run = agent_run(
+        provider="anthropic" if given.provider in ("offline", "auto") and url else given.provider,
+        model=given.model or MODEL,
+        base_url=url,
+        cwd=log.parent,
+        system=(prompts.static(limits.generations, limits.children), ""),
+        policies=policies,
+        rounds=0,
+        messages=0,
+        length=0,
+        settings={"tools": "none", "answer_tokens": 16_000},
+        say=lambda line: tell(f"  {line}") if "warning" in line else None,
+    )
+    async with run:
+        one = Search(
+            run, flow, evaluator, log, name=limits.name, generations=limits.generations, children=limits.children
+        )
+        await one.go()
+        session = run.session
+    alone = {id_ for id_, thread in session.threads.items() if thread.label.startswith("generation ")}
+    root = [call for call in session.calls.values() if call.thread in (alone or {MAIN})]
+    return Searched(
+        name=name,
+        session=session.about.id,
+        evolution=one.evolution,
+        root=tuple(map(_figures, root)),
+        children=tuple(_figures(call) for call in session.calls.values() if call not in root),
+        cost_usd=asked("cost", session.about.id, cwd=log)["total_usd"],
+        root_usd=_root_usd(session.about.id, log, alone),
+        feedbacks=tuple(map(len, one.feedbacks)),
+        selections=tuple(one.selections),
+        selected_at=tuple(one.selected_at),
+    )
+
+
+def _figures(call: Any) -> RootCall:
+    used = call.usage
+    if used is None:
+        return RootCall(0, 0, 0, 0, call.started or 0.0)
+    return RootCall(used.input, used.cache_read, used.cache_write, used.output, call.started or 0.0)
+
+
+def _root_usd(id_: str, folder: Path, alone: Collection[str]) -> float:
+    """USD of the root's calls by list price."""
+    threads = asked("show", id_, "--threads", cwd=folder)["threads"]
+    return sum(one["cost_usd"] or 0.0 for one in threads if one["id"] in (alone or {MAIN}))
+
+
+def _limits(given: argparse.Namespace) -> Limits:
+    told = tomllib.loads(given.config.read_text(encoding="utf-8"))
+    evolution, context = told.get("evolution", {}), told.get("context", {})
+    return Limits(
+        name=told.get("experiment", {}).get("name", "experiment"),
+        generations=given.generations or evolution.get("max_generations", 10),
+        children=given.children or evolution.get("max_children_per_generation", 15),
+        warn_tokens=context.get("warn_tokens", 150_000),
+        critical_tokens=context.get("critical_tokens", 250_000),
+        keep=context.get("keep_generations", 2),
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
