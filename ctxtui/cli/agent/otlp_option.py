@@ -43,7 +43,7 @@ def feeding(url: str, settings: Settings, content: bool, files: Callable[[], Seq
         return
     from ctxtui.services.attach.otlp_feed import OtlpFeed
 
-    feed = OtlpFeed(url, settings, content, files)
+    feed = OtlpFeed(url=url, settings=settings, content=content, files=files)
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.agent.otlp_option import otlp_options
+from ctxtui.cli.all_sessions import CLUSTER_HELP, known_sessions
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -45,6 +46,7 @@ EVERY: Final = "all"
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (-: standard output)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option("--cluster", metavar="ADDRESS", default="", help=f"With parquet. {CLUSTER_HELP}")
 @otlp_options
 @click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and lost (schema_version 1).")
 @click.pass_context
@@ -56,6 +58,7 @@ def export(
     thread: str,
     output: Path | None,
     force: bool,
+    cluster: str,
     otlp: str,
     otlp_content: bool,
     as_json: bool,
@@ -70,7 +73,7 @@ def export(
     if form == PARQUET:
         if output is None or number is not None or thread:
             raise click.UsageError("--to parquet writes whole sessions: it needs -o FOLDER, and no call", context)
-        _tables(config_of(context).settings, name, output, replace=force, as_json=as_json)
+        _tables(config_of(context).settings, name, output, cluster, replace=force, as_json=as_json)
         return
     if as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
@@ -117,14 +120,13 @@ def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bo
         note(f"{exporter.sent:,} calls sent to {exporter.url}")
 
 
-def _tables(settings: Settings, name: str, folder: Path, *, replace: bool, as_json: bool) -> None:
+def _tables(settings: Settings, name: str, folder: Path, cluster: str, *, replace: bool, as_json: bool) -> None:
     """Write the tables of all sessions that `name` stands for into `folder`."""
-    from ctxtui.cli.all_sessions import known_sessions
     from ctxtui.services.library.tables import tables_of, write_parquet
 
     if name != EVERY and not Path(name).exists():
         raise NotFound("there is no such file or folder", place=name, way_out="name one, or all of your sessions")
-    known = known_sessions(settings, None if name == EVERY else Path(name))
+    known = known_sessions(settings, None if name == EVERY else Path(name), cluster)
     failed = [one for one in known if one.error]
     tables = tables_of(one for one in known if one.known and not one.error)
     files = write_parquet(tables, folder, replace=replace)

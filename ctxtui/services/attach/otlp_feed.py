@@ -30,7 +30,7 @@ class Fed(NamedTuple):
     why: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class OtlpFeed:
     """Sends the calls of the recordings `files` that begin from now on to the collector at `url`."""
 
