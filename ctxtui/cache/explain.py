@@ -141,8 +141,15 @@ def _uncached(now: SentRequest, outcome: CacheOutcome) -> Why | None:
 def _markers(case: _Case) -> Why | None:
     if _noted(case.outcome, reasons.NO_MARKER):
         return Why(MARKER_MISSING)
-    found = _noted(case.outcome, reasons.MINIMUM)
-    return Why(MINIMUM, by=found.by) if found else None
+    # Without markers that is also said of a prefix that is short because the requests part early: why they part is the
+    # cause then.
+    rules, long_enough = case.now.prompt.rules, min(case.left.total, case.outcome.total)
+    parted = not rules.mechanism.writes_at_markers and long_enough >= rules.minimum
+    return None if parted else _uncached(case.now, case.outcome)
+
+
+def _short(case: _Case) -> Why | None:
+    return _uncached(case.now, case.outcome)
 
 
 def _lifetime(case: _Case) -> Why | None:
@@ -240,6 +247,7 @@ _LOOKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
     _stripped,
     _content,
     _reach,
+    _short,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,27 @@ def test_the_misses_of_look_alikes_are_the_same_everywhere(name: str, alone: Pat
     in_the_inspector(path, said("cache", str(path)))
     if name.startswith("dated"):
         assert count == dated_system.CALLS - 1
+
+
+def test_a_system_prompt_that_begins_with_its_date_is_the_cause_also_where_caches_need_no_markers(alone: Path) -> None:
+    talk, lines = list[dict[str, str]](), []
+    for n in range(3):
+        talk.append({"role": "user", "content": f"Question {n} about part {n}."})
+        system = {"role": "system", "content": f"Today is 2026-11-{10 + n}. " + "You are careful. " * 900}
+        usage = {
+            "prompt_tokens": 3_700 + 40 * n,
+            "completion_tokens": 30,
+            "prompt_tokens_details": {"cached_tokens": 0},
+        }
+        said_ = {"role": "assistant", "content": f"Answer {n}."}
+        choice = {"index": 0, "message": said_, "finish_reason": "stop"}
+        answer = {"id": f"c{n}", "object": "chat.completion", "model": "gpt-5.2", "choices": [choice], "usage": usage}
+        request = {"model": "gpt-5.2", "messages": [system, *talk]}
+        lines.append({"timestamp": f"2026-11-20T10:0{n}:00Z", "request": request, "response": answer})
+        talk.append(said_)
+    path = alone / "dated.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [one["cause"] for one in said("cache", str(path))["misses"]] == ["system changed"] * 2
 
 
 @pytest.mark.slow
