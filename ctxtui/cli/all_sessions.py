@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
 
 
-def known_sessions(settings: Settings, folder: Path | None = None) -> list[SessionSummary]:
-    """Them, oldest first, samples left out; what is not remembered yet is read now. Raises what listing `folder`
+CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
+
+
+def known_sessions(settings: Settings, folder: Path | None = None, cluster: str = "") -> list[SessionSummary]:
+    """Them, oldest first, samples left out; what is not remembered yet is read now, by the processes of a `cluster` if
+    its address is given. Raises what listing `folder`
     raises; what cannot be read has an `error`."""
     from ctxtui.services.library.library import SessionLibrary
     from ctxtui.services.workers.summary_worker import from_store, version_for
@@ -29,7 +33,7 @@ def known_sessions(settings: Settings, folder: Path | None = None) -> list[Sessi
         stored = [one for one in found if one.stored and not one.path]
         version = version_for(settings) if stored else ""
         known = [from_store(one, settings, version) for one in stored]
-        for one in shelf.figures(found, Event()):
+        for one in shelf.figures(found, Event(), cluster):
             known.append(one)
             work.say(f"{len(known)} of {len(found)} sessions")
     return sorted(known, key=lambda one: one.mtime)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ctxtui.cli.agent.otlp_option import feeding, otlp_options
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     "--hold-over-tokens", "over", type=click.IntRange(min=0), metavar="N", default=0, help="Hold larger ones."
 )
 @click.option("--hold-pattern", "pattern", metavar="REGEX", default="", help="Hold those in which it is found.")
+@otlp_options
 @click.option("--print-env", is_flag=True, help="Run nothing: print what leads programs here, and serve until ctrl+c.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end, unless something was not recorded.")
 @click.option("--json", "as_json", is_flag=True, help="With --print-env: print JSON (schema_version 1).")
@@ -49,6 +51,8 @@ def exec_(
     hold: bool,
     over: int,
     pattern: str,
+    otlp: str,
+    otlp_content: bool,
     print_env: bool,
     quiet: bool,
     as_json: bool,
@@ -81,10 +85,10 @@ def exec_(
         hold=_rules(hold, over, pattern),
         say=note,
     )
-    if print_env:
-        return asyncio.run(_served(around, as_json))
-    code = asyncio.run(around.go())
-    _tell(around, quiet)
+    with feeding(otlp, config_of(context).settings, otlp_content, lambda: around.recorded):
+        code = asyncio.run(_served(around, as_json) if print_env else around.go())
+    if not print_env:
+        _tell(around, quiet)
     return code
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ctxtui.cli.agent.otlp_option import feeding, otlp_options
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
@@ -20,9 +21,19 @@ from ctxtui.cli.output import note, shown, write, write_json
 @click.option(
     "--upstream", "upstreams", metavar="NAME=URL", multiple=True, help="One more provider, or another address of one."
 )
+@otlp_options
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON (schema_version 1).")
 @click.pass_context
-def proxy(context: click.Context, /, action: str, port: int, upstreams: tuple[str, ...], as_json: bool) -> int:
+def proxy(
+    context: click.Context,
+    /,
+    action: str,
+    port: int,
+    upstreams: tuple[str, ...],
+    otlp: str,
+    otlp_content: bool,
+    as_json: bool,
+) -> int:
     """Stand between programs and their providers until ctrl+c, or `ctxtui proxy off`; everything is recorded.
 
     Each provider has an address of its own here, /anthropic, /openai, /ollama ..., fixed when it starts: give it to a
@@ -54,7 +65,8 @@ def proxy(context: click.Context, /, action: str, port: int, upstreams: tuple[st
         sys.stdout.flush()
         note("serving on this machine; ctrl+c or `ctxtui proxy off` ends it")
 
-    asyncio.run(relay.serve(ready))
+    with feeding(otlp, config_of(context).settings, otlp_content, lambda: relay.recorded):
+        asyncio.run(relay.serve(ready))
     for trouble in relay.recorder.troubles:
         note(f"not everything was recorded: {trouble}")
     return 0

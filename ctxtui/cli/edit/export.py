@@ -9,6 +9,8 @@ from typing import Final
 import click
 
 from ctxtui.analysis.call_choice import choose
+from ctxtui.cli.agent.otlp_option import otlp_options
+from ctxtui.cli.all_sessions import CLUSTER_HELP, known_sessions
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -44,6 +46,8 @@ EVERY: Final = "all"
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (-: standard output)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option("--cluster", metavar="ADDRESS", default="", help=f"With parquet. {CLUSTER_HELP}")
+@otlp_options
 @click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and lost (schema_version 1).")
 @click.pass_context
 def export(
@@ -54,14 +58,22 @@ def export(
     thread: str,
     output: Path | None,
     force: bool,
+    cluster: str,
+    otlp: str,
+    otlp_content: bool,
     as_json: bool,
 ) -> None:
     """Write one context as a request body, or a session as JSONL."""
     output = None if output == Path("-") else output
+    if otlp:
+        if output is not None or number is not None or thread:
+            raise click.UsageError("--otlp sends a whole session: it goes with no file and no call", context)
+        _send(config_of(context).settings, name, otlp, otlp_content, as_json=as_json)
+        return
     if form == PARQUET:
         if output is None or number is not None or thread:
             raise click.UsageError("--to parquet writes whole sessions: it needs -o FOLDER, and no call", context)
-        _tables(config_of(context).settings, name, output, replace=force, as_json=as_json)
+        _tables(config_of(context).settings, name, output, cluster, replace=force, as_json=as_json)
         return
     if as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
@@ -91,14 +103,30 @@ def export(
         note(f"not carried over: {line}")
 
 
-def _tables(settings: Settings, name: str, folder: Path, *, replace: bool, as_json: bool) -> None:
+def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bool) -> None:
+    """Send every call of a session to a collector. Raises `CtxtuiError` where not all of them could be sent."""
+    from ctxtui.services.attach.otlp import Exporter
+
+    exporter = Exporter(url, settings, content=content)
+    session = opened(name, settings).session
+    exporter.add(session, list(session.calls.values()), session.about.id or name)
+    exporter.send()
+    missing = exporter.waiting + exporter.lost
+    if missing:
+        raise CtxtuiError(f"{missing:,} of {len(session.calls):,} calls were not sent: {exporter.why}", place="--otlp")
+    if as_json:
+        write_json({"url": exporter.url, "sent": exporter.sent})
+    else:
+        note(f"{exporter.sent:,} calls sent to {exporter.url}")
+
+
+def _tables(settings: Settings, name: str, folder: Path, cluster: str, *, replace: bool, as_json: bool) -> None:
     """Write the tables of all sessions that `name` stands for into `folder`."""
-    from ctxtui.cli.all_sessions import known_sessions
     from ctxtui.services.library.tables import tables_of, write_parquet
 
     if name != EVERY and not Path(name).exists():
         raise NotFound("there is no such file or folder", place=name, way_out="name one, or all of your sessions")
-    known = known_sessions(settings, None if name == EVERY else Path(name))
+    known = known_sessions(settings, None if name == EVERY else Path(name), cluster)
     failed = [one for one in known if one.error]
     tables = tables_of(one for one in known if one.known and not one.error)
     files = write_parquet(tables, folder, replace=replace)

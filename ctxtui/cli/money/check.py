@@ -10,13 +10,23 @@ from xml.etree import ElementTree
 import click
 
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, as_fields
+from ctxtui.cli.all_sessions import CLUSTER_HELP
 from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import FAILED, WrongUse
 from ctxtui.cli.output import shown, write, write_json
-from ctxtui.cli.progress import counting
+from ctxtui.cli.progress import Working, counting
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.cluster import answers
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.limit_checks import CheckedRecording, amount, baseline_for, check, read_baseline, share
+from ctxtui.services.library.limit_checks import (
+    CheckedRecording,
+    CheckRequest,
+    amount,
+    baseline_for,
+    check,
+    read_baseline,
+    share,
+)
 from ctxtui.services.recordings.folder_scan import expanded
 
 
@@ -37,11 +47,12 @@ from ctxtui.services.recordings.folder_scan import expanded
 @click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="An earlier check --json: no worse.")
 @click.option("--tolerance", metavar="SHARE", default=f"{TOLERANCE:.0%}", help="How much worse is no worse [5%].")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report, too.")
+@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def check_(
     context: click.Context, /, names: tuple[str, ...], baseline: Path | None, tolerance: str, junit: Path | None,
-    as_json: bool, **given: Any,
+    cluster: str, as_json: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Hold recordings against limits."""
     limits = _limits(given)
@@ -50,7 +61,7 @@ def check_(
     known = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
     files = expanded(names, settings.clients)
-    checked = list(_checked(files, settings, limits, known, share(tolerance, "--tolerance")))
+    checked = list(_checked(files, settings, limits, known, share(tolerance, "--tolerance"), cluster))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))
@@ -75,13 +86,31 @@ def _limits(given: dict[str, Any]) -> Limits:
 
 
 def _checked(
-    names: list[str], settings: Settings, limits: Limits, known: dict[str, dict[str, Any]] | None, tolerance: float
+    names: list[str],
+    settings: Settings,
+    limits: Limits,
+    known: dict[str, dict[str, Any]] | None,
+    tolerance: float,
+    cluster: str,
 ) -> Iterator[CheckedRecording]:
+    def before(name: str) -> dict[str, Any] | None:
+        return None if known is None else baseline_for(name, known, len(names) == 1)
+
+    if cluster:
+        asked = [CheckRequest(str(Path(name).absolute()), settings, limits, before(name), tolerance) for name in names]
+        shown_as = dict(zip((one.name for one in asked), names, strict=True))
+        with Working("checking"):
+            found = list(answers("ctxtui.services.library.limit_checks:make", asked, cluster))
+        for one in found:
+            if isinstance(one, CtxtuiError):
+                raise one
+        by_name = {one.name: one for one in found}
+        yield from (by_name[one.name]._replace(name=shown_as[one.name]) for one in asked)
+        return
     with counting(settings) as counter:
         for name in names:
             session = opened(name, settings).session
-            before = None if known is None else baseline_for(name, known, len(names) == 1)
-            yield check(name, session, counter, settings, limits, before, tolerance)
+            yield check(name, session, counter, settings, limits, before(name), tolerance)
 
 
 def as_json_fields(checked: list[CheckedRecording]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.all_sessions import known_sessions
+from ctxtui.cli.all_sessions import CLUSTER_HELP, known_sessions
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.db import Age
@@ -68,6 +68,7 @@ class ChangeName(click.ParamType[Change]):
 @click.option("--since", type=Age(), metavar="AGE", help="Only calls within an age: 7d, 12h ...")
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
 @click.option("--change", "changed", type=ChangeName(), metavar="WHAT", help="Hold before against after.")
+@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def stats(
@@ -76,13 +77,14 @@ def stats(
     since: float | None,
     by: str | None,
     changed: Change | None,
+    cluster: str,
     as_json: bool,
 ) -> None:
     """Say where it all went."""
     settings = config_of(context).settings
     if folder is not None and not folder.is_dir():
         raise WrongUse(f"{folder} is no folder", way_out="ctxtui stats [FOLDER]; ctxtui cost FILE for one session")
-    known = known_sessions(settings, folder)
+    known = known_sessions(settings, folder, cluster)
     at = time.time()
     beginning = at - since if since is not None else 0.0
     found = stats_of(known, at, by=by or "", since=beginning, changed=changed)

@@ -70,6 +70,11 @@ class Around:
                 way_out=f"it asks {', '.join(sorted(known))}",
             )
 
+    @property
+    def recorded(self) -> list[Path]:
+        """The files that are written so far."""
+        return self.recorder.files if hasattr(self, "recorder") else []
+
     def upstreams(self) -> list[Upstream]:
         """Whom the program would ask by itself, or what was named instead. Raises `BadConfig`."""
         found = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.given)

@@ -81,6 +81,11 @@ class Standing:
                 gate.close()
                 await asyncio.to_thread(self.recorder.close)
 
+    @property
+    def recorded(self) -> list[Path]:
+        """The files that are written so far."""
+        return self.recorder.files if hasattr(self, "recorder") else []
+
     def _recorded(self) -> list[str]:
         """The names of the files that are written."""
         return [path.name for path in self.recorder.files]

@@ -174,19 +174,25 @@ class SessionLibrary:
         known = replace(one, stored=row.id, own_title=row.title, title=title)
         return replace(known, tags=row.tags, archived=row.archived, subscription=row.subscription)
 
-    def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
-        """Each of `seen` that is a file, with its figures, as they come.
+    def figures(self, seen: Iterable[SessionSummary], stop: Event, cluster: str = "") -> Iterator[SessionSummary]:
+        """Each of `seen` that is a file, with its figures, as they come; from the processes of a `cluster`, where its
+        address is given.
 
         `seen` is taken from one by one, as a process is free: what it gives next may change meanwhile. Ends early when
         `stop` is set.
         """
         # Imported here: processes and pools are not needed for the first frame.
-        from ctxtui.services.library.reader_pool import figured
+        from ctxtui.services.library.reader_pool import figured, figured_by
 
         wanted = (one for one in seen if one.path and not one.known)
         heads = self._heads()
         try:
-            for one in figured(wanted, self._settings, stop, self._children):
+            own = (
+                figured_by(cluster, wanted, self._settings)
+                if cluster
+                else figured(wanted, self._settings, stop, self._children)
+            )
+            for one in own:
                 heads.learn(one)
                 yield self._known(one)
         finally:

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
+from typing import Final
 
 from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.cluster import answers
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.model.session_summary import SessionSummary
 
 WORKERS = max(1, min(3, (os.cpu_count() or 2) - 1))
 """Processes that read; one processor is left to the screen."""
+
+_MAKER: Final = "ctxtui.services.workers.summary_worker:make"
 
 
 def figured(
@@ -24,7 +28,7 @@ def figured(
     The processes are put into `children`: closing them ends the work at once. Ends early when `stop` is set.
     """
     with ThreadPoolExecutor(WORKERS, "figures") as pool:
-        idle = [ChildProcess("ctxtui.services.workers.summary_worker:make") for _ in range(WORKERS)]
+        idle = [ChildProcess(_MAKER) for _ in range(WORKERS)]
         children += idle
         running: dict[Future[SessionSummary], ChildProcess] = {}
         try:
@@ -41,6 +45,12 @@ def figured(
         finally:
             for child in children:
                 child.close()
+
+
+def figured_by(cluster: str, wanted: Iterator[SessionSummary], settings: Settings) -> Iterator[SessionSummary]:
+    """As `figured`, by the processes of the cluster at that address. They read the same paths as this machine, and
+    remember counts and figures where they run."""
+    yield from answers(_MAKER, ((one, settings) for one in wanted), cluster)
 
 
 def _figures(child: ChildProcess, seen: SessionSummary, settings: Settings) -> SessionSummary:

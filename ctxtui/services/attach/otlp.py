@@ -1,0 +1,157 @@
+"""Sends calls as OpenTelemetry spans to a collector, by OTLP over HTTP; what could not be sent is kept and told.
+
+Keys for the collector come from the variable that its own exporters read, and are written nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from ctxtui.core.call import Call
+from ctxtui.core.errors import BadConfig
+from ctxtui.core.session import Session
+from ctxtui.curation.masking import Level, Masker
+from ctxtui.pricing.price import price_call
+from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.pricing import prices_for
+from ctxtui.transcripts.formats.opentelemetry.protobuf_written import encoded, rejected
+from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, request_of, span_of
+
+LOCAL: Final = "http://127.0.0.1:4318"
+"""Where a collector of this machine listens by default."""
+_PATH: Final = "/v1/traces"
+_HEADERS: Final = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
+_SECONDS: Final = 10.0
+_TOGETHER: Final = 50
+"""Spans of one request."""
+_BYTES: Final = 4 << 20
+"""Bytes about which a request ends, where spans say what was said."""
+MOST_WAITING: Final = 10_000
+"""Spans that wait for a collector that does not answer; the oldest go first."""
+
+
+def address(url: str) -> str:
+    """Where spans go, of a collector's base URL or the whole address. Raises `BadConfig`."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise BadConfig(f"{url!r} is no address of a collector", place="--otlp", way_out=f"such as {LOCAL}")
+    if parts.username or parts.password:
+        raise BadConfig("a key in an address would be shown", place="--otlp", way_out=f"put it into {_HEADERS[1]}")
+    path = parts.path.rstrip("/")
+    return parts._replace(path=path if path.endswith(_PATH) else path + _PATH, fragment="").geturl()
+
+
+def headers_of(url: str, settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
+    """The headers that the collector wants, by the variables of OpenTelemetry. Raises `BadConfig` where they would go
+    over plain http to another machine."""
+    name = next((one for one in _HEADERS if env.get(one)), "")
+    pairs = (pair.partition("=") for pair in env.get(name, "").split(",") if pair.strip())
+    found = {unquote(key.strip()): unquote(value.strip()) for key, _, value in pairs}
+    if found and url.startswith("http:") and not _is_here(url) and not settings.key_over_http:
+        raise BadConfig(
+            f"{name} would go over plain http to another machine",
+            place="--otlp",
+            way_out="use https, or set key_over_http = true in your own configuration",
+        )
+    return found
+
+
+def _is_here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: what is sent goes where the user said."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+@dataclass(slots=True)
+class Exporter:
+    """Sends spans to the collector at `url`, those that wait first; `content`: with what was asked and answered,
+    secrets masked. `sent` and `lost` are counted, `why` says what was wrong last ("": nothing)."""
+
+    url: str
+    settings: Settings
+    _: KW_ONLY
+    content: bool = False
+    sent: int = 0
+    lost: int = 0
+    why: str = ""
+    _waiting: list[tuple[str, str, Span]] = field(default_factory=list)
+    _mask: Content = None
+    _headers: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.url = address(self.url)
+        self._headers = headers_of(self.url, self.settings, os.environ)
+        self._mask = Masker(mask_rules(), Level.SECRETS).value if self.content else None
+
+    @property
+    def waiting(self) -> int:
+        """Spans that could not be sent so far."""
+        return len(self._waiting)
+
+    def add(self, session: Session, calls: Sequence[Call], name: str) -> None:
+        """Have `calls` of a session that is called `name` wait to be sent."""
+        table = prices_for(self.settings)
+        about = session.about
+        for call in calls:
+            cost = price_call(call, table)
+            usd = cost.usd if cost is not None else None
+            span = span_of(session, call, name=name, usd=usd, content=self._mask)
+            self._waiting.append((about.client or about.source, about.version, span))
+        if len(self._waiting) > MOST_WAITING:
+            self.lost += len(self._waiting) - MOST_WAITING
+            del self._waiting[:-MOST_WAITING]
+
+    def send(self) -> bool:
+        """Send what waits; whether all of it was."""
+        while self._waiting:
+            client, version, _ = self._waiting[0]
+            spans = list(self._next(client, version))
+            if not self._post(encoded(request_of(spans, client, version)), len(spans)):
+                return False
+            del self._waiting[: len(spans)]
+        return True
+
+    def _next(self, client: str, version: str) -> Iterator[Span]:
+        size = 0
+        for number, (of, at, span) in enumerate(self._waiting[:_TOGETHER]):
+            size += len(str(span)) if self.content else 0
+            if (of, at) != (client, version) or (number and size > _BYTES):
+                return
+            yield span
+
+    def _post(self, body: bytes, spans: int) -> bool:
+        own = {"Content-Type": "application/x-protobuf", "User-Agent": "ctxtui"}
+        request = urllib.request.Request(self.url, body, {**own, **self._headers}, method="POST")
+        handlers: list[urllib.request.BaseHandler] = [_Stay()]
+        if _is_here(self.url):
+            handlers.append(urllib.request.ProxyHandler({}))
+        try:
+            with urllib.request.build_opener(*handlers).open(request, timeout=_SECONDS) as answer:
+                refused, why = (
+                    rejected(answer.read(1 << 16)) if "protobuf" in answer.headers.get_content_type() else (0, "")
+                )
+        except urllib.error.HTTPError as error:
+            error.close()
+            self.why = f"{self.url} answers {error.code}"
+            return False
+        except (OSError, ValueError) as error:
+            self.why = f"{self.url}: {getattr(error, 'reason', None) or error}"
+            return False
+        refused = min(refused, spans)
+        self.lost += refused
+        self.sent += spans - refused
+        self.why = f"{self.url} refused {refused} spans: {why}" if refused else ""
+        return True

@@ -1,0 +1,122 @@
+"""Sends what is recorded on to a collector while it goes on: a child process reads the files, no request waits."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.config.settings import Settings
+
+EVERY: Final = 1.0
+"""Seconds between looks at the recordings."""
+LAST: Final = 10.0
+"""Seconds that the rest may take when a run has ended."""
+_SLOWEST: Final = 30.0
+
+
+class Fed(NamedTuple):
+    """How far it is: spans that were `sent`, that still wait, that were `lost`; `why` says what was wrong last."""
+
+    sent: int = 0
+    waiting: int = 0
+    lost: int = 0
+    why: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class OtlpFeed:
+    """Sends the calls of the recordings `files` that begin from now on to the collector at `url`."""
+
+    url: str
+    settings: Settings
+    content: bool
+    files: Callable[[], Sequence[Path]]
+    said: Fed = field(default_factory=Fed)
+    _child: ChildProcess = field(default_factory=lambda: ChildProcess("ctxtui.services.attach.otlp_feed:make"))
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread = field(init=False)
+    _begun: float = field(default_factory=time.time)
+
+    def __post_init__(self) -> None:
+        from ctxtui.services.attach.otlp import address, headers_of
+
+        headers_of(address(self.url), self.settings, os.environ)
+        self._thread = threading.Thread(target=self._work, name="ctxtui otlp", daemon=True)
+        self._thread.start()
+
+    def close(self, seconds: float = LAST) -> list[str]:
+        """Send the rest, for at most so many seconds; what could not be sent, in words."""
+        self._stop.set()
+        self._thread.join(seconds)
+        late = self._thread.is_alive()
+        self._child.close()
+        self._thread.join(seconds)
+        missing = self.said.waiting + self.said.lost
+        why = self.said.why or ("the collector took longer than ctxtui waits" if late else "")
+        return [f"{missing or 'some'} spans were not sent: {why}"] if missing or why else []
+
+    def _work(self) -> None:
+        pause = EVERY
+        while not self._stop.wait(pause):
+            self._look()
+            pause = min(_SLOWEST, pause * 2) if self.said.waiting else EVERY
+        self._look()
+
+    def _look(self) -> None:
+        files = [str(path) for path in self.files()]
+        if not files:
+            return
+        try:
+            self.said = self._child.ask((self.url, self.settings, self.content, files, self._begun))
+        except ChildGone as error:
+            self.said = self.said._replace(why=str(error))
+
+
+def make() -> Callable[[tuple[str, Settings, bool, list[str], float]], Fed]:
+    """What the child answers with."""
+    from ctxtui.services.attach.otlp import Exporter
+    from ctxtui.services.recordings.open import load
+    from ctxtui.services.recordings.recording import Loaded
+
+    open_: dict[str, Loaded] = {}
+    told: set[tuple[str, str]] = set()
+    exporters: list[Exporter] = []
+
+    def answer(request: tuple[str, Settings, bool, list[str], float]) -> Fed:
+        url, settings, content, files, begun = request
+        try:
+            exporter = exporters[0] if exporters else Exporter(url, settings, content=content)
+        except CtxtuiError as error:
+            return Fed(why=str(error))
+        exporters[:] = [exporter]
+        trouble = ""
+        for file in files:
+            try:
+                loaded = open_.get(file)
+                if loaded is None:
+                    loaded = open_[file] = load(Path(file))
+                else:
+                    loaded.take(loaded.fetch())
+            except CtxtuiError as error:
+                # A recording has no context before its first answer; its calls come with the next look.
+                trouble = str(error)
+                continue
+            session = loaded.session
+            new = [
+                call
+                for call in session.calls.values()
+                if (file, call.id) not in told and call.started is not None and call.started >= begun
+            ]
+            told.update((file, call.id) for call in new)
+            exporter.add(session, new, session.about.id or Path(file).stem)
+        exporter.send()
+        return Fed(exporter.sent, exporter.waiting, exporter.lost, exporter.why or ("" if told else trouble))
+
+    return answer

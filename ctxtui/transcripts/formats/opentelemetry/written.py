@@ -1,0 +1,159 @@
+"""Calls as spans by the conventions of GenAI, in OTLP's JSON; what a call says goes with them where that is wanted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.category import category_of
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import Tree
+
+SCOPE: Final = "ctxtui"
+_CLIENT: Final = 3
+"""Kind of a span that asks somebody else."""
+_FAILED: Final = 2
+_NANO: Final = 1_000_000_000
+Span = dict[str, Json]
+Content = Callable[[Json], Json] | None
+"""Masks what is said; None: it is left out."""
+
+
+def span_of(session: Session, call: Call, *, name: str, usd: float | None = None, content: Content = None) -> Span:
+    """`call` of `session`, which is called `name`, as a span. `usd` is its list price (None: not known). With
+    `content`, which masks it, it says what was asked and answered too. The same call has the same ids each time."""
+    started = call.started or 0.0
+    ended = max(call.ended or call.first_byte or started, started)
+    span: Span = {
+        "traceId": _id(name, 16),
+        "spanId": _id(f"{name}\0{call.thread}\0{call.id}", 8),
+        "name": f"chat {call.model}".strip(),
+        "kind": _CLIENT,
+        "startTimeUnixNano": str(round(started * _NANO)),
+        "endTimeUnixNano": str(round(ended * _NANO)),
+        "attributes": [_pair(key, value) for key, value in _attributes(session, call, name, usd) if value is not None],
+    }
+    attributes = span["attributes"]
+    assert isinstance(attributes, list)
+    if content is not None:
+        said = ((key, canonical.text_of(content(value))) for key, value in _said(session.tree, call) if value)
+        attributes += [_pair(key, value) for key, value in said]
+    if call.error:
+        # What a provider says may repeat what it was asked.
+        span["status"] = {"code": _FAILED, **({"message": str(content(call.error))} if content is not None else {})}
+    return span
+
+
+def request_of(spans: Sequence[Span], client: str = "", version: str = "") -> dict[str, Json]:
+    """Spans as one request of OTLP; `client` is the program that asked the model."""
+    about = [("service.name", client or SCOPE), ("service.version", version or None)]
+    resource = {"attributes": [_pair(key, value) for key, value in about if value is not None]}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": SCOPE}, "spans": list(spans)}]}]}
+
+
+def _attributes(session: Session, call: Call, name: str, usd: float | None) -> Iterable[tuple[str, Json]]:
+    yield "gen_ai.operation.name", "chat"
+    yield "gen_ai.provider.name", call.provider or None
+    yield "gen_ai.request.model", call.model or None
+    yield "gen_ai.response.model", call.model or None
+    yield "gen_ai.response.id", call.id or None
+    yield "gen_ai.response.finish_reasons", [call.stop_reason] if call.stop_reason else None
+    yield "gen_ai.conversation.id", name
+    yield "session.id", name
+    if call.thread != MAIN:
+        thread = session.threads.get(call.thread)
+        yield "gen_ai.agent.id", call.thread
+        yield "gen_ai.agent.name", (thread.label if thread is not None else "") or call.thread
+    if call.started is not None and call.first_byte is not None:
+        yield "gen_ai.response.time_to_first_chunk", max(0.0, call.first_byte - call.started)
+    usage = call.usage
+    if usage is not None:
+        yield "gen_ai.usage.input_tokens", usage.input
+        yield "gen_ai.usage.output_tokens", call.output
+        yield "gen_ai.usage.reasoning.output_tokens", usage.reasoning or None
+        if usage.has_cache:
+            yield "gen_ai.usage.cache_read.input_tokens", usage.cache_read
+            yield "gen_ai.usage.cache_creation.input_tokens", usage.cache_write
+            yield "anthropic.usage.cache_creation.ephemeral_1h_input_tokens", usage.write_1h or None
+    yield "ctxtui.list_price_usd", usd
+    yield "ctxtui.fidelity", str(call.fidelity)
+    yield "error.type", ("failed" if call.error else None)
+
+
+def _said(tree: Tree, call: Call) -> Iterable[tuple[str, list[Json]]]:
+    asked = tree.items(call.sent_head)
+    answered = tree.items(call.response_head, call.raw_head) if _behind(tree, call) else []
+    tools = [item.block.value() for item in asked if item.place.section == "tools" and item.block.kind != HEADER]
+    system = [_part(item) for item in asked if item.place.section == "system" and item.block.kind != HEADER]
+    yield "gen_ai.tool.definitions", tools
+    yield "gen_ai.system_instructions", system
+    yield "gen_ai.input.messages", _messages(asked)
+    yield "gen_ai.output.messages", _messages(answered, call.stop_reason)
+
+
+def _behind(tree: Tree, call: Call) -> bool:
+    return call.response_head != call.raw_head and tree.common(call.response_head, call.raw_head) == call.raw_head
+
+
+def _messages(items: Sequence[Item], finished: str = "") -> list[Json]:
+    found: list[Json] = []
+    parts: list[Json] = []
+    for item in items:
+        if item.place.section != "messages":
+            continue
+        if item.block.kind == HEADER or not found:
+            parts = []
+            ending: dict[str, Json] = {"finish_reason": finished} if finished else {}
+            found.append({"role": item.place.role or "user", "parts": parts, **ending})
+        if item.block.kind != HEADER:
+            parts.append(_part(item))
+    return found
+
+
+def _part(item: Item) -> Json:
+    said, category = read(item.block), category_of(item.block, item.place)
+    if category == "tool_call":
+        return {"type": "tool_call", "id": said.call_id, "name": said.name, "arguments": _json(said.arguments)}
+    if category == "tool_result":
+        return {"type": "tool_call_response", "id": said.call_id, "response": said.text}
+    if category == "thinking":
+        return {"type": "reasoning", "content": said.text}
+    if category in ("image", "document") and said.media:
+        one = said.media[0]
+        if one.url:
+            return {"type": "uri", "modality": category, "mime_type": one.media_type, "uri": one.url}
+        return {"type": "blob", "modality": category, "mime_type": one.media_type, "content": one.data}
+    return {"type": "text", "content": said.text}
+
+
+def _json(text: str) -> Json:
+    try:
+        return canonical.loads(text.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return text
+
+
+def _pair(key: str, value: Json) -> dict[str, Json]:
+    return {"key": key, "value": _typed(value)}
+
+
+def _typed(value: Json) -> Json:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [_typed(one) for one in value]}}
+    return {"stringValue": str(value)}
+
+
+def _id(text: str, size: int) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[: 2 * size]
