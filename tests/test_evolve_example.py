@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxtui.services.sandbox.confinement import confinement
-from examples.evolve import packing, prompts, repl, script, texts
+from examples.evolve import caching, packing, prompts, repl, script, texts
 from examples.evolve.trials import Evolution, Generation, Trial, UnknownTrial
 from tests.cli.conftest import Run, ctxtui, home
 from tests.test_examples import Quick, ours, quick
@@ -117,6 +117,8 @@ def test_the_old_flow_and_the_cured_one(quick: Quick, tmp_path: Path, ctxtui: Ru
     told = [json.loads(line)["content"] for line in lines if json.loads(line)["role"] == "user"]
     assert any("`repl` block" in words for words in told), "generation 2 first forgets it"
     feedback = next(words for words in told if words.startswith("Generation 0 complete"))
+    read = {name: float(ours(found, f"{name}, old").split(" %")[0]) for name in caching.LAYOUTS}
+    assert read["marker on the first message"] < read["moving marker"] < read["state behind the messages"]
     assert "{{CODE_TRIAL_0_1}}" in feedback and "def walls" not in feedback and len(feedback) < 10_000
     old = ctxtui("show", found["sessions"]["old"], "--json").json
     assert old["session"]["calls"] == len(told) + 9, "the root's and nine children's, each a thread"

@@ -112,7 +112,7 @@ def _cause(book: Book, call: Call, tokens: int, since: int) -> str:
         return "text that the provider puts around a request, or a tokenizer that counts it otherwise"
     if began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION) and _first(calls, began) is began:
         return "text that the client added after it shrank the context and did not record"
-    return f"text that the client added and did not record: {added_beside(book, since, call)}"
+    return added_beside(book, since, call)
 
 
 def _first(calls: Sequence[Call], call: Call) -> Call:

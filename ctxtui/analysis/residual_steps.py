@@ -28,9 +28,9 @@ _LISTS: Final = ("todo", "plan", "task")
 """Parts of the names of tools that keep a list."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 
-LIST: Final = "the list that was changed with it, which the client repeats as a reminder"
-SPOKEN: Final = "what it puts beside the user's words: changed files, memories, lists"
-ANY: Final = "reminders, changed files, lists"
+LIST: Final = "the list that was changed with it, which the client repeats as a reminder and did not record"
+SPOKEN: Final = "what the client put beside the user's words and did not record: changed files, memories, lists"
+ANY: Final = "text that the client added and did not record: reminders, changed files, lists"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def added_beside(book: Book, number: int, call: Call) -> str:
     if command and _was_read(book, head):
         words = " ".join(command.split())
         told = words if len(words) <= _MOST else words[: _MOST - 1] + "…"
-        return f"what `{told}` changed in files that were read before"
+        return f"what `{told}` changed in files that were read before, which the client shows again and did not record"
     return SPOKEN if any(tree[node].category == _USER for node in new) and not asked else ANY
 
 

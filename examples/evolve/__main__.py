@@ -12,6 +12,7 @@ from typing import Any
 
 from ctxtui.services.headless.api import agent_run
 from examples.evolve import prompts, script
+from examples.evolve.caching import Sent, compared, watching
 from examples.evolve.figures import RootCall, Searched, figures
 from examples.evolve.packing import Evaluator
 from examples.evolve.search import Flow, Search
@@ -68,25 +69,31 @@ def search(given: argparse.Namespace) -> None:
     folder, limits = work_folder(given, "evolve"), _limits(given)
     evaluator = Evaluator(unconfined=given.unconfined)
     made: dict[str, Searched] = {}
+    sent: dict[str, list[Sent]] = {}
     for name in given.under:
         tell(f"{name}: {limits.generations} generations of {limits.children} children")
-        made[name] = _one(given, folder / name, name, limits, evaluator)
-    printed(figures(made, limits.generations), {name: one.session for name, one in made.items()}, given.json)
+        made[name] = _one(given, folder / name, name, limits, evaluator, sent.setdefault(name, []))
+    # As many generations as the authors had measured.
+    watched = {name: _first(sent[name], made[name]) for name in ("old", "new") if sent.get(name)}
+    rows = [*figures(made, limits.generations), *compared(folder, watched)]
+    printed(rows, {name: one.session for name, one in made.items()}, given.json)
 
 
-def _one(given: argparse.Namespace, folder: Path, name: str, limits: Limits, evaluator: Evaluator) -> Searched:
-    """One search."""
+def _one(
+    given: argparse.Namespace, folder: Path, name: str, limits: Limits, evaluator: Evaluator, sent: list[Sent]
+) -> Searched:
+    """One search; `sent` gets the root's requests."""
     folder.mkdir()
     log = folder / "experiment"
     log.mkdir()
     if not is_offline(given):
-        return asyncio.run(_searched(given, log, name, limits, evaluator, given.base_url))
+        return asyncio.run(_searched(given, log, name, limits, evaluator, given.base_url, sent))
     with offline(folder, script.lines(limits.generations, limits.children)) as at:
-        return asyncio.run(_searched(given, log, name, limits, evaluator, at["url"]))
+        return asyncio.run(_searched(given, log, name, limits, evaluator, at["url"], sent))
 
 
 async def _searched(
-    given: argparse.Namespace, log: Path, name: str, limits: Limits, evaluator: Evaluator, url: str
+    given: argparse.Namespace, log: Path, name: str, limits: Limits, evaluator: Evaluator, url: str, sent: list[Sent]
 ) -> Searched:
     flow = FLOWS[name]
     policies: list[str | tuple[str, dict[str, Any]]] = []
@@ -103,6 +110,7 @@ async def _searched(
         messages=0,
         length=0,
         settings={"tools": "none", "answer_tokens": 16_000},
+        observe=watching(sent),
         say=lambda line: tell(f"  {line}") if "warning" in line else None,
     )
     async with run:
@@ -125,6 +133,11 @@ async def _searched(
         selections=tuple(one.selections),
         selected_at=tuple(one.selected_at),
     )
+
+
+def _first(sent: list[Sent], one: Searched, generations: int = 5) -> list[Sent]:
+    """The root's requests of its first generations."""
+    return [each for n, each in enumerate(sent) if sum(at < n for at in one.selected_at) < generations]
 
 
 def _figures(call: Any) -> RootCall:

@@ -324,4 +324,4 @@ def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> No
     assert (first.since, second.since) == (3, 4) and 2_800 < first.tokens < 3_200 and 1_800 < second.tokens < 2_200
     assert "`make format` changed in files that were read" in first.cause and "repeats as a reminder" in second.cause
     said = left.says(6)
-    assert "since call 3, likely text that the client added" in said and f"{second.tokens:,} since call 4" in said
+    assert "since call 3, likely what `make format` changed" in said and f"{second.tokens:,} since call 4" in said
