@@ -11,7 +11,7 @@ from pathlib import Path
 
 ALL = (
     "paint", "parse", "keys", "heartbeat", "follow", "audit", "cache", "counting", "resize", "database",
-    "record", "stream", "staging", "place", "listing", "preflight",
+    "record", "stream", "staging", "place", "listing", "preflight", "attach",
 )  # fmt: skip
 TWO = ("paint", "keys")
 """Those that can hold two checkouts against each other."""

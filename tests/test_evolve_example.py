@@ -109,9 +109,17 @@ def _fence(ids: list[str], category: str = "performance") -> str:
     return f"```selection\n{json.dumps(told)}\n```"
 
 
-def test_the_old_flow_and_the_cured_one(quick: Quick, tmp_path: Path, ctxtui: Run) -> None:
+def test_the_old_flow_and_the_cured_one(
+    quick: Quick, tmp_path: Path, ctxtui: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("examples.evolve.search.tell", said.append)
     options = [] if confinement() else ["--unconfined"]
+    config = tmp_path / "levels.toml"
+    config.write_text("[context]\nwarn_tokens = 5000\ncritical_tokens = 9000\n")
+    options += ["--config", str(config)]
     found = quick("evolve", "--generations", "3", "--children", "3", "--under", "old", "new", *options)
+    assert any("WARNING: context" in line for line in said) and any("CRITICAL: context" in line for line in said)
     assert ours(found, "context that the cured feedback saves").rstrip(" %").isdigit()
     lines = (tmp_path / "work-evolve/new/experiment/root_llm_log.jsonl").read_text().splitlines()
     told = [json.loads(line)["content"] for line in lines if json.loads(line)["role"] == "user"]

@@ -109,13 +109,25 @@ async def _searched(
         rounds=0,
         messages=0,
         length=0,
-        settings={"tools": "none", "answer_tokens": 16_000},
+        settings={
+            "tools": "none",
+            "answer_tokens": 16_000,
+            "warn_tokens": limits.warn_tokens,
+            "critical_tokens": limits.critical_tokens,
+        },
         observe=watching(sent),
-        say=lambda line: tell(f"  {line}") if "warning" in line else None,
+        say=lambda line: tell(f"  {line}") if line.startswith(("warning", "critical")) else None,
     )
     async with run:
         one = Search(
-            run, flow, evaluator, log, name=limits.name, generations=limits.generations, children=limits.children
+            run,
+            flow,
+            evaluator,
+            log,
+            name=limits.name,
+            generations=limits.generations,
+            children=limits.children,
+            levels=(limits.warn_tokens, limits.critical_tokens),
         )
         await one.go()
         session = run.session

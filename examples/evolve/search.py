@@ -14,7 +14,7 @@ from ctxtui.services.headless.api import ChildResult, ChildTask, HeadlessRun
 from examples.evolve import prompts, repl, texts
 from examples.evolve.packing import Evaluator
 from examples.evolve.trials import Evolution, Trial
-from examples.kit import Failed
+from examples.kit import Failed, tell
 
 REMINDERS = 3
 """How often the root is reminded of what its reply lacks."""
@@ -49,6 +49,7 @@ class Search:
         name: str,
         generations: int,
         children: int,
+        levels: tuple[int, int] = (150_000, 250_000),
     ) -> None:
         self._run = run
         self.flow = flow
@@ -57,6 +58,9 @@ class Search:
         self._name = name
         self._most = generations
         self._children = children
+        self._levels = levels
+        self.warnings: list[tuple[int, str]] = []
+        """Generations, and what was said of the size of the context before a call."""
         self._unconfined = evaluator.unconfined
         self._advanced = False
         self._turn = 0
@@ -252,6 +256,7 @@ class Search:
 
     async def _ask(self, words: str) -> str:
         """What the root replies to `words`. Raises `Failed`."""
+        self._weigh(words)
         self.calls += 1
         self._logged("user", words)
         if self.flow.alone:
@@ -267,6 +272,19 @@ class Search:
             raise Failed(f"the root did not answer: {why or 'it said nothing'}")
         self._logged("assistant", reply)
         return reply
+
+    def _weigh(self, words: str) -> None:
+        """Warn before a call whose context is above a level (7.5): what the last one came to, and four characters of
+        `words` a token."""
+        before = [call.usage for call in self._run.session.calls.values() if call.thread == "main" and call.usage]
+        past = 0 if self.flow.alone or not before else before[-1].input + before[-1].output
+        tokens, (warn, critical) = past + len(words) // 4, self._levels
+        if tokens > warn:
+            what = "CRITICAL" if tokens > critical else "WARNING"
+            way_out = "prune the history (--under pruned)" if self.flow.tokens else "refer to programs (--under new)"
+            told = f"{what}: context of about {tokens:,} tokens: {way_out}"
+            self.warnings.append((self.evolution.now.number, told))
+            tell(f"  generation {self.evolution.now.number}: {told}")
 
     # The experiment's folder
 

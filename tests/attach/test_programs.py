@@ -90,3 +90,12 @@ def test_an_upstream_is_an_address_of_http(tmp_path: Path, url: str) -> None:
     )
     with pytest.raises(BadConfig):
         around.upstreams()
+
+
+@pytest.mark.parametrize("proxy", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_is_not_between_a_program_and_its_relay(proxy: str) -> None:
+    program, env = program_of(["python", "x.py"]), {proxy: "http://proxy.example:3128", "NO_PROXY": "intra.example"}
+    told = program.started(HERE, ["x.py"], env, "/").env
+    assert told["NO_PROXY"] == told["no_proxy"] == "intra.example,127.0.0.1,localhost"
+    assert told["ANTHROPIC_BASE_URL"] == HERE["anthropic"] and proxy not in told
+    assert "NO_PROXY" not in program.started(HERE, [], {}, "/").env

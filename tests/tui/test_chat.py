@@ -344,6 +344,17 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
             assert "the rest was cut" not in shown(screen)
 
 
+async def test_thresholds_in_tokens_warn_too(tmp_path: Path) -> None:
+    script = [answer("m1", text("ok"), tokens=2500), answer("m2", text("ok"), tokens=5800)]
+    async with provider(script) as server, chatting(tmp_path, server, warn_tokens=2400, critical_tokens=5500) as (
+        screen, pilot,
+    ):  # fmt: skip
+        await say(screen, pilot, "hi")
+        await until(pilot, lambda: "tokens, over 2,400" in shown(screen) and not screen.alarm.words)
+        await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 90)
+        await until(pilot, lambda: "tokens, over 5,500" in screen.alarm.words)
+
+
 async def test_thresholds_warn_and_then_raise_an_alarm(tmp_path: Path) -> None:
     # What a chat begins with is below the first threshold.
     script = [answer("m1", text("ok"), tokens=2500), answer("m2", text("ok"), tokens=5800)]

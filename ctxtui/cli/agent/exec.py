@@ -118,7 +118,7 @@ def _tell(around: Around, quiet: bool) -> None:
 
 async def _served(around: Around, as_json: bool) -> int:
     urls = await around.serve()
-    env = around.program.lead(urls, [], around.env, around.cwd)
+    env = around.program.started(urls, [], around.env, around.cwd)
     if as_json:
         write_json({"env": env.env, "arguments": env.arguments, "urls": urls})
     else:

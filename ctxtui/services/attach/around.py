@@ -112,7 +112,7 @@ class Around:
         """Run the program to its end; its exit code. Raises `BadConfig`."""
         urls = await self.serve()
         try:
-            started = self.program.lead(urls, list(self.command[1:]), self.env, self.cwd)
+            started = self.program.started(urls, list(self.command[1:]), self.env, self.cwd)
             # Before the program runs: it may ask for one at once.
             passing = _PassedSignals(asyncio.get_running_loop())
             try:

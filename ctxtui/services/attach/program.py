@@ -67,3 +67,18 @@ class Program:
     def upstreams(self, env: Env, cwd: str) -> Urls:
         """The base URLs that it would ask by itself in the directory `cwd`."""
         return {door.name: door.url(env) for door in self.doors} | dict(self.told(env, cwd))
+
+    def started(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+        """How it is started so that it asks the base URLs `urls`, by itself and not through a proxy."""
+        led = self.lead(urls, arguments, env, cwd)
+        return Started(led.arguments, past_proxies(env) | led.env)
+
+
+def past_proxies(env: Env) -> dict[str, str]:
+    """The variables that keep requests to this machine from the proxy that `env` names; none where it names none."""
+    if not any(env.get(name) or env.get(name.upper()) for name in ("http_proxy", "all_proxy")):
+        return {}
+    told = env.get("no_proxy") or env.get("NO_PROXY", "")
+    every = [one for one in told.split(",") if one.strip()]
+    here = [one for one in ("127.0.0.1", "localhost") if one not in map(str.strip, every)]
+    return dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join([*every, *here]))

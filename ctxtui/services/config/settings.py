@@ -216,6 +216,10 @@ _MODEL: Final = _about(_text, "model of a new chat; empty: the provider's usual 
 _ANSWER: Final = _about(_whole(1, 1_000_000), "tokens kept for an answer in a chat")
 _WARN: Final = _about(_between(0.05, 1.0), "share of the usable window from which a chat warns")
 _CRITICAL: Final = _about(_between(0.05, 1.5), "share of the usable window from which a chat raises an alarm")
+_WARN_TOKENS: Final = _about(_whole(0, 100_000_000), "tokens from which a context is warned of; 0: by the share alone")
+_CRITICAL_TOKENS: Final = _about(
+    _whole(0, 100_000_000), "tokens from which a context raises an alarm; 0: by the share alone"
+)
 _HOLD_TOKENS: Final = _about(
     _whole(0, 100_000_000), "a chat's request over so many tokens is held; 0: none", tighter=_lower
 )
@@ -285,6 +289,8 @@ class Settings:
     answer_tokens: int = field(default=8192, metadata=_ANSWER)
     warn_share: float = field(default=0.9, metadata=_WARN)
     critical_share: float = field(default=1.0, metadata=_CRITICAL)
+    warn_tokens: int = field(default=0, metadata=_WARN_TOKENS)
+    critical_tokens: int = field(default=0, metadata=_CRITICAL_TOKENS)
     hold_over_tokens: int = field(default=0, metadata=_HOLD_TOKENS)
     hold_over_usd: float = field(default=0.0, metadata=_HOLD_USD)
     hold_on_miss: bool = field(default=False, metadata=_HOLD_MISS)

@@ -19,6 +19,7 @@ from ctxtui.services.chat.chat_news import TOLD, ChatNews
 from ctxtui.services.chat.child_run import last_words
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
+from ctxtui.services.config.context_levels import CRITICAL, REMEDY, context_level
 from ctxtui.services.counting.books import book_for, cache_rules
 from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
@@ -26,7 +27,7 @@ from ctxtui.services.counting.pricing import price_here, price_of, prices_for
 from ctxtui.services.headless.before_run import found_before, has_price
 from ctxtui.services.headless.job_log import JobLogs
 from ctxtui.services.headless.run_edits import RunEdits
-from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult
+from ctxtui.services.headless.run_options import Outcome, RequestSize, RunOptions, RunResult
 from ctxtui.services.headless.run_progress import full_line, round_line, step_line, tokens_line
 from ctxtui.services.headless.spending import Spending
 from ctxtui.services.project.progress import ReadingProgress
@@ -68,6 +69,7 @@ class HeadlessRun:
         self._ended: list[Call] = []
         self._last: tuple[int, int] = (0, 0)
         """Messages and tokens of the last request."""
+        self._size = RequestSize()
         self._spending = Spending(options.budget_usd)
         self._refused: list[str] = []
         self._steps: tuple[Step, ...] = ()
@@ -225,6 +227,7 @@ class HeadlessRun:
             self._tell_widened()
             total = found.total if found is not None else None
             self._say(round_line(state.rounds + 1, most, self._last[0], total))
+            self._tell_level(total or 0, len(draft.body.decode("utf-8", "replace")))
         await asyncio.to_thread(self._save)
         why = self._spending.refuses(MAIN, found.usd if found is not None else None)
         if why:
@@ -234,6 +237,14 @@ class HeadlessRun:
         if reason:
             self._stop = Outcome.REFUSED, f"a rule of the settings holds the request: {reason}"
         return reason
+
+    def _tell_level(self, total: int, characters: int) -> None:
+        """Say that the request about to leave is large, when it has become so."""
+        level = context_level(total, self._host.files.usable, self._host.config.settings)
+        if level.number > self._size.level:
+            lead = "critical" if level.number == CRITICAL else "warning"
+            self._say(f"{lead}: {level.told}: {REMEDY} (--policy budget, --messages, --length)")
+        self._size = RequestSize(characters, total, self._last[0], level.number)
 
     def _may_spend(self, thread: str, found: RequestForecast) -> str:
         """The same of a sub-agent's request."""
@@ -373,4 +384,5 @@ class HeadlessRun:
             cost=spending.usd,
             agents=len(spending.agents),
             session=self._host.session.about.id,
+            size=self._size,
         )

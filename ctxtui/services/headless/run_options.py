@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.policy import Policy, Step
@@ -13,6 +13,7 @@ from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.sliding_window import NAME as SLIDING
 from ctxtui.curation.policies.truncate_results import NAME as TRUNCATING
+from ctxtui.services.config.context_levels import CRITICAL, FINE, WARNING
 
 CONTEXT_MESSAGES: Final = 10
 """Messages of a request where nothing else is asked for: the first one and the last nine."""
@@ -80,6 +81,16 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
+class RequestSize(NamedTuple):
+    """The last request that left: its `characters` as sent, its tokens as foretold, its `messages`, and its `level`
+    (`context_levels`)."""
+
+    characters: int = 0
+    tokens: int = 0
+    messages: int = 0
+    level: int = FINE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """What came of a run. `messages` are those of the last request and its answer, `estimated` their tokens: what the
@@ -99,6 +110,7 @@ class RunResult:
     cost: float | None = None
     agents: int = 0
     session: str = ""
+    size: RequestSize = field(default_factory=RequestSize)
 
     def as_fields(self) -> dict[str, Any]:
         """As JSON names it (docs/json.md)."""
@@ -122,6 +134,13 @@ class RunResult:
                 "cost_usd": self.cost,
                 "agents": self.agents,
                 "session": self.session,
+                "context": {
+                    "total_chars": self.size.characters,
+                    "estimated_tokens": self.size.tokens,
+                    "message_count": self.size.messages,
+                    "warning": self.size.level >= WARNING,
+                    "critical": self.size.level >= CRITICAL,
+                },
                 "outcome": self.outcome.value,
                 "why": self.why,
             },

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from ctxtui.agent.conversation import Draft
     from ctxtui.analysis.cache import truncated_prompt
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
+    from ctxtui.services.config import context_levels
     from ctxtui.views.inspector import composition, header, next_request
     from ctxtui.views.model.scene import Scene
 else:
     truncated_prompt = later("ctxtui.analysis.cache.truncated_prompt")
+    context_levels = later("ctxtui.services.config.context_levels")
     composition = later("ctxtui.views.inspector.composition")
     header = later("ctxtui.views.inspector.header")
     next_request = later("ctxtui.views.inspector.next_request")
@@ -89,16 +91,13 @@ class FiguresController(ChatController):
 
     def _warn(self, used: int, usable: int) -> None:
         """Say once that a threshold of the settings is passed, again when the context fell below it meanwhile."""
-        settings = self.host.config.settings
-        share = used / usable if usable else 0.0
-        level = (share >= settings.warn_share) + (share >= settings.critical_share)
-        if level > self._level:
-            told = f"the context is at {100 * share:.0f} % of the {usable:,} tokens that are meant to be used"
-            if level > 1:
-                self.state.tells.alarm.emit(f"{told}: drop, truncate or summarize something (`?` lists the keys)")
+        level = context_levels.context_level(used, usable, self.host.config.settings)
+        if level.number > self._level:
+            if level.number == context_levels.CRITICAL:
+                self.state.tells.alarm.emit(f"{level.told}: {context_levels.REMEDY} (`?` lists the keys)")
             else:
-                self.say([Span("▲ ", "warn"), Span(told, "warn")])
-        self._level = level
+                self.say([Span("▲ ", "warn"), Span(level.told, "warn")])
+        self._level = level.number
 
     def _check_cut(self) -> None:
         """Whether a local server read all of the last call's prompt; the first time it did not, an alarm says so."""

@@ -53,6 +53,20 @@ def test_a_task_is_done_told_and_on_record(ctxtui: Run, where: tuple[str, ...]) 
     assert shown.code == 0 and shown.json["session"]["title"].startswith("read a.txt then list")
 
 
+def test_levels_in_tokens_are_judged_before_each_call(ctxtui: Run, where: tuple[str, ...]) -> None:
+    levels = ("--set", "warn_tokens=2000", "--set", "critical_tokens=4000")
+    ran = ctxtui(*levels, "run", TASK, *where, "--allow", "write*", "--json", "--max-context-messages", "0")
+    lines = ran.err.splitlines()
+    warned = [n for n, line in enumerate(lines) if "tokens, over 2,000: drop, truncate or summarize" in line]
+    alarmed = [n for n, line in enumerate(lines) if line.startswith("critical: ") and "over 4,000" in line]
+    assert len(warned) <= 1 and len(alarmed) == 1 and (not warned or warned < alarmed)
+    assert lines[alarmed[0] - 1].startswith("round ") and lines[alarmed[0] + 1].startswith("Tokens: ")
+    told = ran.json["metadata"]
+    size = told["context"]
+    assert size["warning"] and size["critical"] and size["message_count"] == told["final_message_count"] - 1
+    assert size["estimated_tokens"] > 4_000 and size["total_chars"] > size["estimated_tokens"]
+
+
 def test_the_folder_of_a_run_opens_again(ctxtui: Run, where: tuple[str, ...]) -> None:
     ran = ctxtui("run", "read a.txt", *where, "--log-dir", "job")
     assert ran.code == 0

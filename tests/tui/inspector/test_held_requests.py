@@ -19,6 +19,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.tui.commands.situation import ATTACHED
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
+from ctxtui.views.inspector.this_call import this_call
 from tests.attach.holding import HoldingRun, holding
 from tests.tui.inspector.test_inspector import settled, text, until
 
@@ -123,6 +124,14 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         # It goes on with every later request, without another key.
         assert await program.ask("once more")
         assert b"stale" not in run.provider.server.seen[-1].body
+        # The proof: what became of the edits, and what the program believes to have sent.
+        await until(pilot, lambda: screen.state.count == 3)
+        await pilot.press("end")
+        scene = screen.panels.scene
+        assert scene is not None
+        await until(pilot, lambda: scene.running.counted(scene.call.raw_head))
+        first, *rest = this_call(scene).facts
+        assert first == "edits: 1 applied" and rest[0].startswith("program has ") and rest[0].endswith(" left")
 
 
 async def test_one_answers_in_the_models_place_or_refuses(tmp_path: Path) -> None:
