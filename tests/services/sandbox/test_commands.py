@@ -75,6 +75,7 @@ async def test_output_is_kept_up_to_a_size_and_nothing_waits_for_the_background(
 
 async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_commands, "confinement", Confinement)
+    monkeypatch.setattr("ctxtui.services.sandbox.confined.confinement", Confinement)
     made, kept = commands(tmp_path)
     planned = await made.plan(call("echo 'a b'"))
     assert isinstance(planned, PlannedCall) and planned.what == "echo 'a b'"
