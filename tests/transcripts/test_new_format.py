@@ -67,6 +67,8 @@ NAMED = {
     "services/config/paths.py": {"attached"},
     "tui/inspector/held_requests.py": {"attached"},
     "views/model/scene.py": {"attached"},
+    # What is sent to a collector is told there under the name that the format has here.
+    "services/attach/otlp.py": {"opentelemetry"},
     # Who sends a request, and what is put around a program: clients by their names.
     "transcripts/kit/http_exchange/sender.py": {"claude code", "codex"},
     "services/attach/programs/any_program.py": {"aider", "mini-swe-agent"},
