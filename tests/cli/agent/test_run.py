@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,17 +55,24 @@ def test_a_task_is_done_told_and_on_record(ctxtui: Run, where: tuple[str, ...]) 
 
 
 def test_levels_in_tokens_are_judged_before_each_call(ctxtui: Run, where: tuple[str, ...]) -> None:
-    levels = ("--set", "warn_tokens=2000", "--set", "critical_tokens=4000")
-    ran = ctxtui(*levels, "run", TASK, *where, "--allow", "write*", "--json", "--max-context-messages", "0")
-    lines = ran.err.splitlines()
-    warned = [n for n, line in enumerate(lines) if "tokens, over 2,000: drop, truncate or summarize" in line]
-    alarmed = [n for n, line in enumerate(lines) if line.startswith("critical: ") and "over 4,000" in line]
-    assert len(warned) <= 1 and len(alarmed) == 1 and (not warned or warned < alarmed)
-    assert lines[alarmed[0] - 1].startswith("round ") and lines[alarmed[0] + 1].startswith("Tokens: ")
-    told = ran.json["metadata"]
-    size = told["context"]
-    assert size["warning"] and size["critical"] and size["message_count"] == told["final_message_count"] - 1
-    assert size["estimated_tokens"] > 4_000 and size["total_chars"] > size["estimated_tokens"]
+    def told(*levels: str) -> tuple[list[str], dict[str, Any]]:
+        ran = ctxtui(*levels, "run", TASK, *where, "--allow", "write*", "--json", "--max-context-messages", "0")
+        metadata: dict[str, Any] = ran.json["metadata"]
+        return ran.err.splitlines(), metadata
+
+    free, _ = told()
+    sizes = [int(line.split("~")[1].split()[0].replace(",", "")) for line in free if line.startswith("round ")]
+    assert sizes[0] < sizes[-1]
+    lines, metadata = told("--set", f"warn_tokens={sizes[0]}", "--set", f"critical_tokens={sizes[-1]}")
+    warned = [n for n, line in enumerate(lines) if line.startswith("warning: the context is at")]
+    alarmed = [n for n, line in enumerate(lines) if line.startswith("critical: the context is at")]
+    assert len(warned) == len(alarmed) == 1 and warned < alarmed
+    assert lines[warned[0] - 1].startswith("round 1/") and "drop, truncate or summarize" in lines[warned[0]]
+    assert lines[alarmed[0] - 1].startswith("round ") and f"over {sizes[-1]:,}" in lines[alarmed[0]]
+    size = metadata["context"]
+    assert size["warning"] and size["critical"] and size["message_count"] == metadata["final_message_count"] - 1
+    # What the first run left in the folder is read by the second one.
+    assert sizes[-1] <= size["estimated_tokens"] < size["total_chars"]
 
 
 def test_the_folder_of_a_run_opens_again(ctxtui: Run, where: tuple[str, ...]) -> None:
