@@ -43,7 +43,7 @@ _SAID: Final = re.compile(r"\b(invalid|failed|failure|valid|passed|ok)\b|([âœ“âœ
 _BLANK: Final = re.compile(r"\n[ \t]*\n")
 
 
-class Part(NamedTuple):
+class TextRange(NamedTuple):
     """Characters `start` up to `stop` (exclusive) of a message."""
 
     start: int
@@ -57,8 +57,8 @@ class Trial:
 
     start: int
     stop: int
-    heading: Part
-    code: Part | None
+    heading: TextRange
+    code: TextRange | None
     id: str
     """As the message spells it."""
     score: float | None
@@ -88,7 +88,7 @@ class _Field(NamedTuple):
 def trials(text: str) -> list[Trial]:
     """The trials that `text` lists, in order; a line that only mentions one is none. The headings of a list are spelled
     alike, so a line of a program that looks like one is none."""
-    fences = [Part(*found.span()) for found in _FENCE.finditer(text)] if "```" in text else []
+    fences = [TextRange(*found.span()) for found in _FENCE.finditer(text)] if "```" in text else []
     alike: dict[str, list[re.Match[str]]] = {}
     for found in HEADING.finditer(text):
         if not any(part.start <= found.start() < part.stop for part in fences):
@@ -114,14 +114,14 @@ def _trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | 
     inline = dict(_pairs(head["rest"]))
     if not fields and not fence and not inline and not _SAID.search(head["rest"]):
         return None
-    code, values = Part(*fence.span("code")) if fence else None, dict[str, str]()
+    code, values = TextRange(*fence.span("code")) if fence else None, dict[str, str]()
     if not fields and is_last:
         stop = _paragraph(text, fence.end() if fence else head.end(), stop)
     for field, after in pairwise([*fields, None]):
         assert field is not None
         end = after.start if after else stop
         if field.name == "code" and not fence:
-            code = Part(field.value, field.value + len(text[field.value : end].rstrip()))
+            code = TextRange(field.value, field.value + len(text[field.value : end].rstrip()))
         elif after is None and is_last:
             end = stop = _paragraph(text, field.value, stop)
         values.setdefault(field.name, text[field.value : end].strip())
@@ -130,7 +130,7 @@ def _trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | 
     return Trial(
         start=head.start(),
         stop=stop,
-        heading=Part(*head.span()),
+        heading=TextRange(*head.span()),
         code=code,
         id=head["id"],
         score=_score(values.get("score", ""), known),

@@ -30,11 +30,10 @@ FLOWS = {
     "pruned": Flow(),
     "stateless": Flow(alone=True),
     "iterative": Flow(tokens=False, calls=3),
-    "preamble": Flow(tokens=False, preamble=True),
-    "prefix": Flow(tokens=False, prefix=True),
 }
 """How the searches differ: the authors' flow, their cures of the feedback and the selection, children that begin all at
-once, older generations as a summary, generations that stand alone, document 003's loop, their cures of the cache."""
+once, older generations as a summary, generations that stand alone, document 003's loop. Their cures of the
+cache are in `caching`."""
 USUAL = ("old", "new", "pruned", "stateless", "iterative")
 
 

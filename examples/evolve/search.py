@@ -25,15 +25,12 @@ _PROGRAM = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL |
 class Flow:
     """How the root is told what came of a generation. `tokens`: references in place of programs, a table where it
     selects. `alone`: every request stands by itself. `calls`: the root is called so often in a generation and ends it
-    itself (0: once, and it ends by itself). `after_first`: children begin when the first one's answer does. `preamble`
-    and `prefix` are the authors' own cures of the cache (7.3, 6.4)."""
+    itself (0: once, and it ends by itself). `after_first`: children begin when the first one's answer does."""
 
     tokens: bool = True
     alone: bool = False
     calls: int = 0
     after_first: bool = True
-    preamble: bool = False
-    prefix: bool = False
 
 
 class Search:
@@ -99,7 +96,7 @@ class Search:
             return ""
         feedback = texts.feedback if self.flow.tokens else texts.full_feedback
         self.feedbacks.append(feedback(self.evolution.now))
-        return self._said(self.feedbacks[-1])
+        return self.feedbacks[-1]
 
     async def _iterated(self, told: str) -> str:
         """Document 003's loop: several replies, until the root advances."""
@@ -237,13 +234,7 @@ class Search:
     def _opening(self) -> str:
         if self.flow.alone:
             return ""
-        return self._said(texts.opening(self._children))
-
-    def _said(self, words: str) -> str:
-        """A message that opens a generation, with what the authors' cures put in front of it."""
-        if self.flow.preamble and self.evolution.now.number == 0 and not self.feedbacks:
-            words = f"{texts.PREAMBLE}\n{words}"
-        return f"{texts.PREFIX}\n{words}" if self.flow.prefix else words
+        return texts.opening(self._children)
 
     def _system(self) -> tuple[str, str]:
         now = self.evolution.now.number

@@ -12,7 +12,7 @@ from ctxtui.core.edit_kinds import BREAKPOINT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.services.counting.books import cached_by
-from ctxtui.services.lab.place import placed_breakpoints
+from ctxtui.services.lab.breakpoints import placed_breakpoints
 from tests.analysis.lab.recordings import grown
 from tests.analysis.lab.test_laws import bench
 from tests.cases.long_runs import long_run

@@ -109,7 +109,7 @@ class PoliciesController(EditController):
 
     def _place(self, scene: Scene, cache: str) -> None:
         """Stage the breakpoints that the strategy `cache` sets in the next request."""
-        from ctxtui.services.lab.place import placed_breakpoints
+        from ctxtui.services.lab.breakpoints import placed_breakpoints
 
         if not self.edits.ready() or self.state.study is None:
             return
