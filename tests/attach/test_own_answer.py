@@ -12,6 +12,7 @@ import openai
 import pytest
 
 from ctxtui.core.block_content import read
+from ctxtui.core.session import MAIN
 from ctxtui.services.attach.held_requests import decide, hold_next, look
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import ANSWER, NEXT, REFUSE, REFUSED, RELEASE
@@ -120,3 +121,22 @@ async def test_wanted_no_longer_it_leaves(tmp_path: Path) -> None:
         assert await ask(run.url, "messages", stream=False)
         with pytest.raises(Exception, match="not held any more"):
             await asyncio.to_thread(decide, tmp_path, "r.1", RELEASE)
+
+
+async def test_a_held_request_is_where_its_thread_ends_also_for_whoever_opens_the_recording(tmp_path: Path) -> None:
+    """Its thread has an answer already: what was asked since stands behind it, as the next call."""
+    async with holding(tmp_path, HoldRules()) as run, anthropic.AsyncAnthropic(base_url=run.url, api_key="k") as client:
+        said: list[Any] = [{"role": "user", "content": "hello there"}]
+        asked: Any = {"model": "claude-sonnet-4-5", "max_tokens": 99}
+        found = await client.messages.create(**asked, messages=said)
+        said += [{"role": "assistant", "content": found.content[0].text}]  # type: ignore[union-attr]
+        said += [{"role": "user", "content": "and what now?"}]
+        run.gate.rules.each = True
+        waiting = asyncio.ensure_future(client.messages.create(**asked, messages=said))
+        await run.held()
+        await run.written()
+        session = load(run.path).session
+        words = [item.block.body for item in session.tree.items(session.threads[MAIN].tip)]
+        assert b"and what now?" in words[-1] and len(session.thread_calls(MAIN)) == 1
+        run.gate.release("", RELEASE)
+        await waiting

@@ -49,6 +49,8 @@ class _Open:
     """The body that left in place of its own."""
     told: dict[str, Json] = field(default_factory=dict)
     """What was decided about it."""
+    tip: TipMoved | None = None
+    """Where its thread ends while it waits."""
 
 
 class AttachedTaker:
@@ -79,6 +81,8 @@ class AttachedTaker:
         """How things stand."""
         yield Described(title=self._talks.title)
         yield from self._talks.tips()
+        # What waits has not left, and no answer stands behind it.
+        yield from (one.tip for one in self._open.values() if one.tip is not None)
 
     def _begun(self, line: dict[str, Json], number: int) -> Iterator[Event]:
         if count(line[MARK]) != VERSION:
@@ -166,6 +170,7 @@ class AttachedTaker:
         for event in self._talks.waiting(one.exchange, place):
             yield event
             if isinstance(event, TipMoved):
+                one.tip = event
                 yield Happened("held", why, event.thread, time)
 
     def _under_edits(self, one: _Open, call: Call) -> Call:
