@@ -188,6 +188,10 @@ class Context:
         known = self._ids.get(target.id, ()) if target.id else ()
         return known[0] if len(known) == 1 else None
 
+    def has(self, target: Target) -> bool:
+        """Whether the very block of `target` is here: then `find` finds the same however the context grows."""
+        return target.occurrence < len(self._places.get(target.digest, ()))
+
     def target(self, position: int) -> Target:
         """What an edit of the block at `position` is about."""
         found = self._targets.get(position)

@@ -12,7 +12,9 @@ from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied, Asleep, BlockChange
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, is_call
+from ctxtui.curation.policies.earlier import differing
 from ctxtui.curation.price.request_count import kept_apart, side_of
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.grammars import ANTHROPIC
@@ -37,7 +39,7 @@ class EditedPath:
         self._applied: Applied | None = None
         self._out: frozenset[int] = frozenset()
         self._edge: _Edge | None = None
-        self._sleeping: tuple[tuple[Asleep, ...], set[str], set[str]] | None = None
+        self._sleeping: tuple[tuple[Asleep, ...], AwaitedTargets] | None = None
         self._ends: list[int] = []
         """The sent node behind each raw position."""
 
@@ -57,7 +59,9 @@ class EditedPath:
                 self.refused = self.refused or tried.refused
             else:
                 self.log, applied = log, tried
-        start = min(_parting(before, applied), min(out ^ self._out, default=len(context)), len(self._ends))
+        start = min(_parting(before, applied), len(self._ends))
+        if out is not self._out:
+            start = min([start, *(out ^ self._out)])
         self._applied, self._out = applied, out
         return self._written(applied, start), applied
 
@@ -78,14 +82,9 @@ class EditedPath:
     def _wakes(self, context: Context, applied: Applied, length: int) -> bool:
         """Whether a block that came may be what a sleeping edit is about."""
         if self._sleeping is None or self._sleeping[0] is not applied.asleep:
-            wanted = {target.digest for one in applied.asleep for target in one.edit.targets}
-            ids = {target.id for one in applied.asleep for target in one.edit.targets if target.id}
-            self._sleeping = applied.asleep, wanted, ids
-        _, wanted, ids = self._sleeping
-        for position in range(length, len(context)):
-            if context.items[position].block.digest in wanted or (ids and context.target(position).id in ids):
-                return True
-        return False
+            targets = (target for one in applied.asleep for target in one.edit.targets)
+            self._sleeping = applied.asleep, AwaitedTargets(targets)
+        return self._sleeping[1].came(context, length)
 
     def _reaches(self, context: Context, applied: Applied, length: int) -> bool:
         """Whether what came behind `length` may change what the edits make of what stands before it."""
@@ -167,13 +166,15 @@ def _parting(before: Applied | None, applied: Applied) -> int:
     end = min(before.length, applied.length)
     if before.changes is not applied.changes:
         a, b = before.changes, applied.changes
-        for position in a.keys() | b.keys():
+        for position in differing(a, b):
             if position < end and not _same(a.get(position), b.get(position)):
                 end = position
     if before.inserts is not applied.inserts:
-        kept = {(one.position, one.items) for one in before.inserts}
-        now = {(one.position, one.items) for one in applied.inserts}
-        end = min([end, *(position for position, _ in kept ^ now)])
+        # Most are the very same; of the others those that only came anew are told apart from those that changed.
+        kept, now = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
+        gone = {(kept[key].position, kept[key].items) for key in kept.keys() - now.keys()}
+        came = {(now[key].position, now[key].items) for key in now.keys() - kept.keys()}
+        end = min([end, *(position for position, _ in gone ^ came)])
     return end
 
 

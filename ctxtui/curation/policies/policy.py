@@ -79,7 +79,7 @@ def after(step: Step, situation: PolicyContext) -> PolicyContext:
 def proposed(step: Step, situation: PolicyContext) -> list[Edit]:
     """The new edits that a policy proposes when it is asked once."""
     settings = step.policy.settings(step.settings)
-    known = {edit.id for edit in situation.log}
+    known = situation.asked.ids
     found: dict[str, Edit] = {}
     for edit in step.policy.propose(situation, settings):
         if edit.id not in known and edit.targets:

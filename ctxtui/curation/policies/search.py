@@ -77,7 +77,7 @@ def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WOR
 
 def complete(situation: PolicyContext, found: Remedy) -> Remedy:
     """`found` with what its policies add when they are asked until they have nothing to add."""
-    more = run_all(found.steps, replace(situation.under(found.edits), known=found.applied))
+    more = run_all(found.steps, situation.under(found.edits))
     whole = _remedy(_counting_once(situation), found.steps, [*found.edits, *more]) if more else None
     return whole or found
 
@@ -93,7 +93,7 @@ def _counting_once(situation: PolicyContext) -> PolicyContext:
             found = known[block.digest] = count(block)
         return found
 
-    return replace(situation, count=counted, known=situation.applied, worked_out={})
+    return replace(situation, count=counted, known=situation.applied, earlier=situation.so_far(), parent=None)
 
 
 def _alone(situation: PolicyContext, policies: Iterable[Policy]) -> Iterator[Remedy]:
@@ -160,7 +160,7 @@ def _by_risk(
 
 def _pair(situation: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
     try:
-        more = proposed(second.steps[0], replace(situation.under(first.edits), known=first.applied))
+        more = proposed(second.steps[0], situation.under(first.edits))
     except CtxtuiError:
         return None
     if not more:
