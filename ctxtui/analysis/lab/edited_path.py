@@ -42,6 +42,8 @@ class EditedPath:
         self._sleeping: tuple[tuple[Asleep, ...], AwaitedTargets] | None = None
         self._ends: list[int] = []
         """The sent node behind each raw position."""
+        self._alike = 0
+        """How many of them are the raw nodes themselves, from the front."""
 
     def take(
         self, context: Context, propose: Proposing | None, out: frozenset[int] = frozenset()
@@ -50,7 +52,7 @@ class EditedPath:
         further edits first. `context` is the one of the call before, grown, or another one. `out` are the raw
         positions that are not written though no edit is about them."""
         if context is not self._context:
-            self._context, self._applied, self._ends = context, None, []
+            self._context, self._applied, self._ends, self._alike = context, None, [], 0
         before = self._applied
         applied = self._grown(context) or apply(context, self.log, self._rules)
         if propose is not None:
@@ -63,7 +65,17 @@ class EditedPath:
         if out is not self._out:
             start = min([start, *(out ^ self._out)])
         self._applied, self._out = applied, out
-        return self._written(applied, start), applied
+        head = self._written(applied, start)
+        self._alike, nodes = min(self._alike, start), context.nodes
+        while self._alike < len(nodes) and self._ends[self._alike] == nodes[self._alike]:
+            self._alike += 1
+        return head, applied
+
+    @property
+    def shared(self) -> int:
+        """The longest context that what leaves and what was recorded both begin with."""
+        assert self._context is not None
+        return self._context.nodes[self._alike - 1] if self._alike else ROOT
 
     def _grown(self, context: Context) -> Applied | None:
         """What was applied before, where it holds for the grown context as it is: what came changes nothing of it."""

@@ -254,9 +254,8 @@ class VariantPass:
         at = step.at if step.asked_at is None else step.asked_at
         outcome = self._simulator.ask(made, at)
         self._simulator.take(outcome if at == step.at else self._simulator.ask(made, step.at))
-        shared = self._tree.common(here.head, step.call.sent_head)
         floor = step.floors.warm if outcome.read else step.floors.cold
-        return outcome.reading(min(floor, tokens(shared)))
+        return outcome.reading(min(floor, tokens(here.path.shared)) if floor else 0)
 
     def _usd(self, call: Call, outcome: CacheOutcome | None, output: int | None) -> float | None:
         if outcome is None or output is None:

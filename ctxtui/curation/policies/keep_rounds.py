@@ -39,8 +39,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
 
 
 def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
-    rounds = situation.rounds
-    old = [one for one in rounds if any(map(situation.stands, situation.blocks(*one)))]
+    old = situation.open_rounds
     if len(old) <= n + slack:
         return
     gone = old[: len(old) - n] if n else old
@@ -73,7 +72,7 @@ def _cuts(situation: PolicyContext, limit: int) -> Iterator[Edit]:
 
 def _without(situation: PolicyContext, n: int) -> Iterator[Edit]:
     """Drop what is left of the rounds before the last `n`, their facts too."""
-    asked = {situation.context.find(t) for e in situation.log if (e.author, e.kind) == (NAME, DROP) for t in e.targets}
+    asked = situation.asked.positions.get((NAME, DROP), frozenset())
     kept = situation.pinned | situation.released(NAME) | asked
     changes = situation.applied.changes
     for one in situation.rounds[:-n]:
