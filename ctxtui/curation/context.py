@@ -99,6 +99,8 @@ class SaidOnce:
         self.summaries: dict[tuple[str, tuple[int, ...]], str] = {}
         self.texts = Counter[str]()
         self.counted = 0
+        self.edits: dict[tuple[object, ...], Edit] = {}
+        """What policies asked for, by author, kind, positions and payload."""
         self.outlines: dict[str, tuple[int, object]] = {}
         """Its turns, its rounds ... as they were worked out of it, each with the length that it had then."""
 

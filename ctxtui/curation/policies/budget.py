@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 from ctxtui.core.edit import USER, Edit, make
@@ -22,7 +22,7 @@ from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk, risk_of
-from ctxtui.curation.policies.search import WORK, Remedy, search
+from ctxtui.curation.policies.search import WORK, Wish, alone_by, counting_once, search, wishes
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 
@@ -71,19 +71,20 @@ def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Se
     need = situation.total - target
     if not target or need <= 0:
         return
+    situation = counting_once(situation)
     limit = _limit(situation, settings["keep"])
-    ladder = _ladder(situation, settings, target)
+    ladder = [_ladder(situation, settings, target)]
     # What is there already was searched for before: one policy more is enough then.
-    work = 0 if any(one.author != USER for one in situation.log) else WORK
-    found = [[*one.edits] for one in _by_risk(situation, search(situation, policies, work))]
-    older = _enough(situation, [ladder, *found], limit, limit, target)
+    alone = any(one.author != USER for one in situation.log)
+    found = _levels(situation, policies) if alone else [_Searched(situation, policies)]
+    older = _enough(situation, [_Given(ladder), *found], limit, limit, target)
     if older is None or older[0] > Risk.OUTSIDE:
         everywhere = _enough(situation, found, len(situation.context), limit, target)
         older = min((one for one in (older, everywhere) if one is not None), key=lambda one: one[0], default=None)
     if older is not None:
         yield from map(_own, older[1])
         return
-    best = [_own(one) for one in _most(situation, found, limit)]
+    best = [_own(one) for one in _most(situation, [edits for level in found for edits in level.options], limit)]
     yield from best
     yield from _ladder(situation.under(best), settings, target)
 
@@ -93,32 +94,79 @@ def _own(one: Edit) -> Edit:
     return make(one.kind, one.targets, one.given, author=NAME)
 
 
-def _by_risk(situation: PolicyContext, found: Iterable[Remedy]) -> list[Remedy]:
-    """Those that free anything, the least risk first, then what frees most."""
-    return sorted(found, key=lambda one: (one.risk, -one.freed))
+class _Given:
+    """Sets of edits to choose among."""
+
+    def __init__(self, wished: list[list[Edit]]) -> None:
+        self.wished = wished
+
+    @cached_property
+    def options(self) -> list[list[Edit]]:
+        """The sets that free anything, what frees most first."""
+        return self.wished
+
+
+class _Searched(_Given):
+    """Everything that the search finds, the least risk first."""
+
+    def __init__(self, situation: PolicyContext, policies: Sequence[Policy]) -> None:
+        found = sorted(search(situation, policies, WORK), key=lambda one: (one.risk, -one.freed))
+        super().__init__([[*one.edits] for one in found])
+
+
+class _Level(_Given):
+    """What single policies wish at one risk: what it frees is worked out where it matters."""
+
+    def __init__(self, situation: PolicyContext, wished: Sequence[Wish]) -> None:
+        super().__init__([[*wish.edits] for wish in wished])
+        self._situation = situation
+        self._wishes = wished
+
+    @cached_property
+    def options(self) -> list[list[Edit]]:
+        """The sets that free anything, what frees most first."""
+        found = filter(None, (alone_by(self._situation, wish) for wish in self._wishes))
+        return [[*one.edits] for one in sorted(found, key=lambda one: -one.freed)]
+
+
+def _levels(situation: PolicyContext, policies: Sequence[Policy]) -> list[_Given]:
+    """What single policies wish, the least risk first."""
+    wished = list(wishes(situation, policies))
+    levels = ([wish for wish in wished if wish.risk == risk] for risk in Risk)
+    return [_Level(situation, level) for level in levels if level]
 
 
 def _enough(
-    situation: PolicyContext, options: Sequence[list[Edit]], bound: int, limit: int, target: int
+    situation: PolicyContext, levels: Sequence[_Given], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
-    """The edits of one of `options` that bring the context below `target` at the least risk; None where none does. From
-    the position `bound` on nothing is changed, from `limit` on only what risks no more than to stand outside."""
+    """The edits of one set that bring the context below `target` at the least risk; None where none does. From the
+    position `bound` on nothing is changed, from `limit` on only what risks no more than to stand outside."""
     best: tuple[Risk, list[Edit]] | None = None
     tried = 0
-    for option in options:
-        edits = [edit for edit in option if _may(situation, edit, bound, limit)]
-        risk = risk_of(situation.context, edits)
-        if not edits or (best is not None and (risk > best[0] or tried >= _TRIED)):
+
+    def passed_over(edits: list[Edit]) -> bool:
+        return not edits or (best is not None and (risk_of(situation.context, edits) > best[0] or tried >= _TRIED))
+
+    for level in levels:
+        if best is not None and all(passed_over(_allowed(situation, one, bound, limit)) for one in level.wished):
             continue
-        after = situation.under(edits)
-        if after.applied.refused or after.total > target:
-            continue
-        edits = _needed(situation, after, edits, target)
-        risk = risk_of(situation.context, edits)
-        tried += 1
-        if best is None or (risk, *_cost(situation, edits)) < (best[0], *_cost(situation, best[1])):
-            best = risk, edits
+        for option in level.options:
+            edits = _allowed(situation, option, bound, limit)
+            if passed_over(edits):
+                continue
+            after = situation.under(edits)
+            if after.applied.refused or after.total > target:
+                continue
+            edits = _needed(situation, after, edits, target)
+            risk = risk_of(situation.context, edits)
+            tried += 1
+            if best is None or (risk, *_cost(situation, edits)) < (best[0], *_cost(situation, best[1])):
+                best = risk, edits
     return best
+
+
+def _allowed(situation: PolicyContext, edits: Iterable[Edit], bound: int, limit: int) -> list[Edit]:
+    return [edit for edit in edits if _may(situation, edit, bound, limit)]
 
 
 def _may(situation: PolicyContext, edit: Edit, bound: int, limit: int) -> bool:

@@ -8,10 +8,10 @@ same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
@@ -50,10 +50,10 @@ class Remedy:
 def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WORK) -> Iterator[Remedy]:
     """Every policy that frees anything, then pairs of them, those of the least risk first, as long as `work` lasts. An
     iterator: who stops asking stops the search."""
-    here = _counting_once(situation)
+    here = counting_once(situation)
     alone: list[Remedy] = []
     best: dict[Risk, int] = {}
-    for one in _alone(here, policies):
+    for one in filter(None, (alone_by(here, wish) for wish in wishes(here, policies))):
         best[one.risk] = max(best.get(one.risk, 0), one.freed)
         alone.append(one)
         yield one
@@ -78,33 +78,59 @@ def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WOR
 def complete(situation: PolicyContext, found: Remedy) -> Remedy:
     """`found` with what its policies add when they are asked until they have nothing to add."""
     more = run_all(found.steps, situation.under(found.edits))
-    whole = _remedy(_counting_once(situation), found.steps, [*found.edits, *more]) if more else None
+    whole = _remedy(counting_once(situation), found.steps, [*found.edits, *more]) if more else None
     return whole or found
 
 
-def _counting_once(situation: PolicyContext) -> PolicyContext:
-    """The same, which counts a new block once however often it is made, and applies the same edits once."""
-    known: dict[str, int] = {}
-    count = situation.count
+class _CountingOnce:
+    """Tokens of new blocks, each counted once however often it is made."""
 
-    def counted(block: Block) -> int:
-        found = known.get(block.digest)
+    def __init__(self, count: Callable[[Block], int]) -> None:
+        self._count = count
+        self._known: dict[str, int] = {}
+
+    def __call__(self, block: Block) -> int:
+        found = self._known.get(block.digest)
         if found is None:
-            found = known[block.digest] = count(block)
+            found = self._known[block.digest] = self._count(block)
         return found
 
-    return replace(situation, count=counted, known=situation.applied, earlier=situation.so_far(), parent=None)
+
+def counting_once(situation: PolicyContext) -> PolicyContext:
+    """The same, for one in which much is tried."""
+    if isinstance(situation.count, _CountingOnce):
+        return situation
+    count, known, earlier = _CountingOnce(situation.count), situation.applied, situation.so_far()
+    return replace(situation, count=count, known=known, earlier=earlier, parent=None)
 
 
-def _alone(situation: PolicyContext, policies: Iterable[Policy]) -> Iterator[Remedy]:
+class Wish(NamedTuple):
+    """What a policy proposes, before it is known what that would do."""
+
+    step: Step
+    edits: tuple[Edit, ...]
+    risk: Risk
+
+
+def wishes(situation: PolicyContext, policies: Iterable[Policy]) -> Iterator[Wish]:
+    """What each of `policies` proposes at its defaults."""
     for policy in policies:
         try:
-            found = _remedy(situation, (Step(policy),), proposed(Step(policy), situation))
+            edits = tuple(proposed(Step(policy), situation))
         except CtxtuiError:
             # A third party's policy that fails helps nobody here; the list of policies says why.
             continue
-        if found is not None and found.freed > 0:
-            yield found
+        if edits:
+            yield Wish(Step(policy), edits, risk_of(situation.context, edits))
+
+
+def alone_by(situation: PolicyContext, wish: Wish) -> Remedy | None:
+    """What a policy by itself would do; None where it frees nothing."""
+    try:
+        found = _remedy(situation, (wish.step,), wish.edits)
+    except CtxtuiError:
+        return None
+    return found if found is not None and found.freed > 0 else None
 
 
 def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
@@ -115,7 +141,7 @@ def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[E
     if after.applied.refused:
         return None
     saved = {}
-    for position in {*after.applied.changes, *situation.applied.changes}:
+    for position in after.changed:
         less = situation.size(position) - after.size(position)
         if less:
             saved[position] = less

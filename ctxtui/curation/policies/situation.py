@@ -94,7 +94,7 @@ class PolicyContext:
         return self.parent.so_far() if self.parent is not None else self.earlier
 
     @cached_property
-    def _differing(self) -> list[int]:
+    def changed(self) -> list[int]:
         """The positions at which the edits may make something else of the context than they did before."""
         before = self._before
         return differing(before.applied.changes if before is not None else {}, self.applied.changes)
@@ -174,7 +174,7 @@ class PolicyContext:
         if before is None or before.freed is None:
             return sum(self.tokens(p) - self.size(p) for p in changes) - self._put_in(inserts)
         old, found = before.applied.changes, before.freed
-        for position in self._differing:
+        for position in self.changed:
             one = old.get(position)
             was = self.tokens(position) if one is None else self.count(one.after) if one.after is not None else 0
             found += was - self.size(position)
@@ -204,7 +204,7 @@ class PolicyContext:
             return [index for index, message in enumerate(messages) if not self.is_out(message)]
         index_of = self.context.message_of
         last = next((index_of[p] for p in range(before.length - 1, -1, -1) if index_of[p] >= 0), -1)
-        looked_at = {index_of[p] for p in self._differing if index_of[p] >= 0}
+        looked_at = {index_of[p] for p in self.changed if index_of[p] >= 0}
         looked_at.update(range(last + 1, len(messages)))
         if not looked_at:
             return before.left
@@ -368,5 +368,10 @@ class PolicyContext:
 def edit(
     situation: PolicyContext, author: str, kind: str, positions: Iterable[int], given: Settings | None = None
 ) -> Edit:
-    """An edit of a policy's, named after what it does."""
-    return make(kind, situation.context.targets(positions), given or {}, author=author)
+    """An edit of a policy's, named after what it does. A policy that is asked again asks for most of it again."""
+    context, chosen = situation.context, tuple(positions)
+    key = author, kind, chosen, repr(given)
+    found = context.said.edits.get(key)
+    if found is None:
+        found = context.said.edits[key] = make(kind, context.targets(chosen), given or {}, author=author)
+    return found
