@@ -52,7 +52,7 @@ def proxy(
     if action == "status":
         return _status(standing.standing_one(folder), as_json)
     named = dict(_named(one) for one in upstreams)
-    relay = standing.Standing(
+    relay = standing.StandingRelay(
         folder, database(config_of(context).settings.data_dir), {**standing.usual(os.environ), **named}, port
     )
 
