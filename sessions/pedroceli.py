@@ -160,7 +160,8 @@ def _test_log(dice: Dice) -> Iterator[str]:
     while True:
         path, names = dice.pick([*_FILES["task file"].items()])
         test = f"Test{dice.pick(names)}{dice.pick(('Expires', 'IsRenewed', 'IsGivenOnce', 'SurvivesRestart'))}"
-        yield f"=== RUN   {test}\n--- PASS: {test} ({dice.real(0.01, 1.9, 2):.2f}s)\nok  \tgithub.com/pedro/bot/{path.rpartition('/')[0]}\n"
+        package = f"github.com/pedro/bot/{path.rpartition('/')[0]}"
+        yield f"=== RUN   {test}\n--- PASS: {test} ({dice.real(0.01, 1.9, 2):.2f}s)\nok  \t{package}\n"
 
 
 def _letters(message: Json) -> int:

@@ -140,7 +140,7 @@ POLICY = Policy(
     propose,
     {"template": TEMPLATE, "keep": 1, "slack": 1, "least": 20},
     {
-        "template": "text with {turn}, {first}, {names}, a JSON key ({buttons.name}), a word before a colon; {a|b}: either",
+        "template": "{turn}, {first}, {names}, a JSON key ({buttons.name}), a word before a colon, {a|b} either",
         "keep": "newest messages left whole",
         "slack": "old messages before it acts",
         "least": "tokens that each must save",
