@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ctxtui.attach import http1
-from ctxtui.attach.decoding import Unpacker, unpacker
+from ctxtui.attach.decoding import BodyUnpacker, unpacker
 from ctxtui.attach.http1 import Head
 
 AsEvent = Callable[[int, bytes], bytes]
@@ -26,7 +26,7 @@ class EarlyAnswer:
         self._as_event = as_event
         self._status = 0
         self._streams = False
-        self._unpacker: Unpacker = unpacker("")
+        self._unpacker: BodyUnpacker = unpacker("")
         """What the provider packs is told unpacked, for the head has left."""
         self._body: list[bytes] = []
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run, new_run
+from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
@@ -67,7 +67,7 @@ class Around:
         closed = self.program.closed(self.env)
         if closed and not self.given:
             raise BadConfig(closed, way_out="lead it to `ctxtui proxy` yourself, or name --as any and --upstream")
-        known = {door.name for door in self.program.doors}
+        known = self.program.upstreams(self.env, self.cwd)
         stray = next((name for name in self.given if name not in known), "")
         if stray:
             raise BadConfig(
@@ -102,7 +102,7 @@ class Around:
         urls = {one.name: one.url for one in upstreams}
         session = "" if self.program.doors == () else f"run-{self.run}"
         self.recorder = Recorder(
-            Run(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
+            RecordedRun(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
         )
         desk = RequestDesk(self.folder, self.settings, self.recorder.flush, self.policies, self.policy_settings)
         edits = EditsGate(self.database, session)
