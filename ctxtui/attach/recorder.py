@@ -142,11 +142,13 @@ class Recorder:
                 self._hurry.wait(_GATHER)
             self._wake.clear()
             while self._queue:
-                news = self._queue.popleft()
+                news = self._queue[0]
                 try:
                     self._take(news)
                 except Exception as error:  # noqa: BLE001 - the boundary: a fault here must not reach a request
                     self._fault(news, error)
+                # Only now: who waits for an empty queue waits for what is written.
+                self._queue.popleft()
                 if isinstance(news, Asked | Said):
                     self._waiting -= len(news.data)
             if self._stop:

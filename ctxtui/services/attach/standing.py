@@ -25,6 +25,8 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import ANTHROPIC, OPENAI
+from ctxtui.services.attach.request_desk import RequestDesk
+from ctxtui.services.config.settings import Settings
 
 PORT: Final = 4020
 LOCAL: Final = {
@@ -50,6 +52,7 @@ class Standing:
     database: Path
     upstreams: Mapping[str, str]
     port: int = PORT
+    settings: Settings = field(default_factory=Settings)
     recorder: Recorder = field(init=False)
 
     async def serve(self, ready: Callable[[dict[str, str]], None]) -> None:
@@ -63,7 +66,8 @@ class Standing:
             run = new_run()
             self.recorder = Recorder(Run(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
             sys.setswitchinterval(_SWITCHING)
-            gate = HoldGate(EditsGate(self.database, ""), HoldRules(), self.recorder.put, self._recorded)
+            desk = RequestDesk(self.folder, self.settings, self.recorder.flush)
+            gate = HoldGate(EditsGate(self.database, ""), HoldRules(), self.recorder.put, self._recorded, desk=desk)
             control = Control(self.folder, run, gate.answer)
             relay = Relay(found, self.recorder.put, self.recorder.next_name, named=True, gate=gate)
             try:
