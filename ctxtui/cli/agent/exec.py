@@ -60,10 +60,11 @@ def exec_(
 ) -> int:
     """Run COMMAND and record every request that it makes to a model, byte for byte, while it runs.
 
-    COMMAND is led to a relay on this machine by its own variables or flags (Claude Code, Codex, OpenCode, llm, aider,
-    mini-swe-agent, programs with the Anthropic or OpenAI SDK); a base URL that is set already is where the relay leads.
-    What goes each way is passed on as it is, at once; keys are written nowhere. Each session is on Home while it
-    grows. The terminal is COMMAND's, and so is the exit code; 125 is a fault of ctxtui's own, 127 no such command.
+    COMMAND is led to a relay on this machine by its own variables or flags (Claude Code, Codex, OpenCode, pi, llm,
+    aider, mini-swe-agent, Inspect, programs with the Anthropic or OpenAI SDK); a base URL that is set already is where
+    the relay leads. What goes each way is passed on as it is, at once; keys are written nowhere. Each session is on
+    Home while it grows. The terminal is COMMAND's, and so is the exit code; 125 is a fault of ctxtui's own, 127 no
+    such command.
 
     \b
     Example: ctxtui exec -- claude

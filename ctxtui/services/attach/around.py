@@ -67,7 +67,7 @@ class Around:
         closed = self.program.closed(self.env)
         if closed and not self.given:
             raise BadConfig(closed, way_out="lead it to `ctxtui proxy` yourself, or name --as any and --upstream")
-        known = {door.name for door in self.program.doors}
+        known = self.program.upstreams(self.env, self.cwd)
         stray = next((name for name in self.given if name not in known), "")
         if stray:
             raise BadConfig(
