@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run
+from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.offline import Provider, RunningProvider, Server, serving
 from ctxtui.services.attach.control import Control
@@ -52,7 +52,7 @@ async def holding(
     given: tuple[str, ...] = (),
 ) -> AsyncIterator[HoldingRun]:
     async with serving(Server(Provider())) as provider:
-        recorder = Recorder(Run(folder, "r", "s"))
+        recorder = Recorder(RecordedRun(folder, "r", "s"))
         edits = EditsGate(database or folder / "ctxtui.db", "s")
         desk = RequestDesk(folder, Settings(data_dir=str(folder)), recorder.flush, policies, given)
         gate = HoldGate(edits, rules, recorder.put, lambda: [path.name for path in recorder.files], desk=desk)

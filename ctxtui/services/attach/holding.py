@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from ctxtui.attach import news
-from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
@@ -80,7 +80,7 @@ class HoldGate:
 
     edits: EditsGate
     rules: HoldRules
-    tell: Callable[[news.News], None]
+    tell: Callable[[news.ExchangeEvent], None]
     recorded: Callable[[], Iterable[str]] = tuple
     _: KW_ONLY
     desk: RequestDesk | None = None
@@ -99,7 +99,7 @@ class HoldGate:
             return True
         return self.edits.wants(head, url)
 
-    async def decide(self, waiting: Waiting) -> Verdict:
+    async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Hold it where a rule or the user says so, until somebody decides or its client would give up."""
         body = value(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
@@ -133,7 +133,7 @@ class HoldGate:
         )
         return _with(await self._decided(waiting, one, await self._wait(one)), _told(prepared))
 
-    async def _prepared(self, session: str, thread: str, waiting: Waiting) -> Prepared:
+    async def _prepared(self, session: str, thread: str, waiting: WaitingRequest) -> Prepared:
         """What has to be known of it before anybody decides."""
         desk = self.desk
         if desk is None:
@@ -142,20 +142,20 @@ class HoldGate:
             return await desk.prepare(session, thread, waiting.url, waiting.body)
         return Prepared()
 
-    async def _decided(self, waiting: Waiting, one: HeldRequest, decision: Decision) -> Verdict:
+    async def _decided(self, waiting: WaitingRequest, one: HeldRequest, decision: Decision) -> RequestVerdict:
         told: dict[str, Json] = {"released": decision.how}
         if decision.how == REFUSE:
-            return Verdict(answer=own_refusal(one.dialect, REFUSED), told=told)
+            return RequestVerdict(answer=own_refusal(one.dialect, REFUSED), told=told)
         if decision.how == ANSWER:
             said = own_answer(one.dialect, one.body, decision.text, about_tokens(one.size), self.clock())
-            return Verdict(answer=said, told=told)
+            return RequestVerdict(answer=said, told=told)
         # As it would have left had nobody held it, where time is up.
-        verdict = await self.edits.decide(waiting) if decision.how != RELEASE else Verdict()
+        verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
         return _with(verdict, told)
 
     async def _wait(self, one: HeldRequest) -> Decision:
         self.held[one.x] = one
-        self.tell(news.Held(one.x, one.since, one.until, one.why))
+        self.tell(news.RequestHeld(one.x, one.since, one.until, one.why))
         try:
             async with asyncio.timeout(one.until - one.since):
                 return await one.decided
@@ -213,7 +213,7 @@ def _told(prepared: Prepared) -> dict[str, Json]:
     return {**({"done": done} if done else {}), **({"trouble": prepared.trouble} if prepared.trouble else {})}
 
 
-def _with(verdict: Verdict, told: dict[str, Json]) -> Verdict:
+def _with(verdict: RequestVerdict, told: dict[str, Json]) -> RequestVerdict:
     """`verdict` with more on record."""
     return replace(verdict, told={**verdict.told, **told}) if told else verdict
 
