@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.jackknife import change, ratio
 from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
-from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, Usage, WorstMiss
+from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, UsageSums, WorstMiss
 from ctxtui.services.library.spending import DAY, MODEL, PROJECT, TOOL, UNKNOWN, day_of, once
 from ctxtui.services.library.tool_ledger import tools_ledger
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
@@ -76,15 +76,15 @@ def stats_of(
 _Own = list[tuple[SessionSummary, list[CallSpent]]]
 
 
-def _usage(name: str, own: _Own) -> Usage:
-    found = Usage(name=name, sessions=len(own))
+def _usage(name: str, own: _Own) -> UsageSums:
+    found = UsageSums(name=name, sessions=len(own))
     for _, calls in own:
         for call in calls:
             _add(found, call)
     return found
 
 
-def _add(to: Usage, call: CallSpent) -> None:
+def _add(to: UsageSums, call: CallSpent) -> None:
     to.calls += 1
     to.input += call.input
     to.read += call.read
@@ -98,15 +98,15 @@ def _add(to: Usage, call: CallSpent) -> None:
     to.overflows += OVER in call.marks
 
 
-def _rows(own: _Own, by: str, windows: list[QuotaWindow]) -> list[Usage]:
-    found: dict[str, Usage] = {}
+def _rows(own: _Own, by: str, windows: list[QuotaWindow]) -> list[UsageSums]:
+    found: dict[str, UsageSums] = {}
     starts = [window.start for window in windows]
     for one, calls in own:
         names = set()
         for call in calls:
             name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
             names.add(name)
-            _add(found.setdefault(name, Usage(name=name)), call)
+            _add(found.setdefault(name, UsageSums(name=name)), call)
         for name in names:
             found[name].sessions += 1
     if by in _IN_TIME:
@@ -174,7 +174,7 @@ def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
     return sorted(found, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
 
 
-_METRICS: Final[tuple[tuple[str, str, Callable[[Usage], float], Callable[[Usage], float]], ...]] = (
+_METRICS: Final[tuple[tuple[str, str, Callable[[UsageSums], float], Callable[[UsageSums], float]], ...]] = (
     ("cost of a session", "usd", lambda own: own.usd or 0.0, lambda own: 1.0),
     ("cost of a call", "usd", lambda own: own.usd or 0.0, lambda own: own.calls - own.unpriced),
     ("input of a call", "tokens", lambda own: own.input, lambda own: own.calls),
