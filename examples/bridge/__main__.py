@@ -55,7 +55,7 @@ def play(given: argparse.Namespace) -> None:
     sizes = {name: asked("mcp", "size", name, "--model", model, cwd=folder / given.under[0]) for name in given.servers}
     sessions = {name: one["metadata"]["session"] for name, one in runs.items()}
     growth = {name: _prompts(id_, folder) for name, id_ in sessions.items()}
-    printed(figures(runs, growth, sizes), sessions, given.json)
+    printed(figures(runs, growth, sizes), sessions, folder, given.json)
 
 
 def run(given: argparse.Namespace, folder: Path, name: str) -> dict[str, Any]:

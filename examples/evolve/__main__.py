@@ -75,7 +75,7 @@ def search(given: argparse.Namespace) -> None:
     # As many generations as the authors had measured.
     watched = {name: _first(sent[name], made[name]) for name in ("old", "new") if sent.get(name)}
     rows = [*figures(made, limits.generations), *compared(folder, watched)]
-    printed(rows, {name: one.session for name, one in made.items()}, given.json)
+    printed(rows, {name: one.session for name, one in made.items()}, folder, given.json)
 
 
 def _one(

@@ -48,7 +48,7 @@ def play(given: argparse.Namespace) -> None:
     folder = work_folder(given, "musume")
     runs = {name: run(given, folder, name) for name in given.under}
     sessions = {name: str(folder / name / "turns.jsonl") for name in runs}
-    printed(figures(runs, sizes(folder, given.model or MODEL)), sessions, given.json)
+    printed(figures(runs, sizes(folder, given.model or MODEL)), sessions, folder, given.json)
 
 
 def run(given: argparse.Namespace, folder: Path, name: str) -> Played:
