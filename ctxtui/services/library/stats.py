@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.jackknife import change, ratio
 from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
-from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, Usage, WorstMiss
+from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, UsageSums, WorstMiss
 from ctxtui.services.library.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
 from ctxtui.services.library.tool_ledger import tools_ledger
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
@@ -80,23 +80,23 @@ def stats_of(
 _Own = list[tuple[SessionSummary, list[CallSpent]]]
 
 
-def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list[QuotaWindow]) -> dict[str, Usage]:
+def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list[QuotaWindow]) -> dict[str, UsageSums]:
     """What calls of a session used, by the rows of `by` that they belong to."""
     if by in _OF_A_CALL:
-        found: dict[str, Usage] = {}
+        found: dict[str, UsageSums] = {}
         starts = [window.start for window in windows]
         for call in calls:
             name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
             usage = found.get(name)
             if usage is None:
-                usage = found[name] = Usage(name=name)
+                usage = found[name] = UsageSums(name=name)
             _add(usage, call)
         return found
     name = _name(one, calls[0], by) if by else ""
     return {name: _used(calls)}
 
 
-def _add(to: Usage, call: CallSpent) -> None:
+def _add(to: UsageSums, call: CallSpent) -> None:
     to.calls += 1
     to.input += call.input
     to.read += call.read
@@ -114,15 +114,15 @@ def _add(to: Usage, call: CallSpent) -> None:
         to.lost = (to.lost or 0.0) + call.lost
 
 
-def _sum(name: str, parts: Iterable[Usage], sessions: int) -> Usage:
-    found = Usage(name=name, sessions=sessions)
+def _sum(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
+    found = UsageSums(name=name, sessions=sessions)
     for part in parts:
         found.add(part)
     return found
 
 
-def _rows(parts: list[dict[str, Usage]], by: str) -> list[Usage]:
-    named: dict[str, list[Usage]] = {}
+def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
+    named: dict[str, list[UsageSums]] = {}
     for part in parts:
         for name, usage in part.items():
             named.setdefault(name, []).append(usage)
@@ -199,7 +199,7 @@ def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
     return sorted(found, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
 
 
-_METRICS: Final[tuple[tuple[str, str, Callable[[Usage], float], Callable[[Usage], float]], ...]] = (
+_METRICS: Final[tuple[tuple[str, str, Callable[[UsageSums], float], Callable[[UsageSums], float]], ...]] = (
     ("cost of a session", "usd", lambda own: own.usd or 0.0, lambda own: 1.0),
     ("cost of a call", "usd", lambda own: own.usd or 0.0, lambda own: own.calls - own.unpriced),
     ("input of a call", "tokens", lambda own: own.input, lambda own: own.calls),
@@ -233,8 +233,8 @@ def _compared(own: _Own, changed: Change) -> Comparison:
     )
 
 
-def _used(calls: list[CallSpent]) -> Usage:
-    found = Usage()
+def _used(calls: list[CallSpent]) -> UsageSums:
+    found = UsageSums()
     for call in calls:
         _add(found, call)
     return found
