@@ -75,7 +75,8 @@ glossary: install
 faults: install
 	$(BIN)/python -m tests.faults.table $(ARGS)
 
-# The figures of the examples beside those of their authors; ARGS=--json, or ARGS=--write for docs/seeds.md.
+# The figures of the examples beside those of their authors; ARGS=--json, or ARGS=--write for docs/seeds.md. The folder
+# seeds/ keeps their sessions: each row names the one that it opens.
 seeds: install
 	@$(BIN)/python scripts/seeds.py $(ARGS)
 
@@ -93,4 +94,4 @@ wheel:
 	@PYTHON="$(PYTHON)" sh scripts/try_wheel.sh
 
 clean:
-	rm -rf .venv .venv-servers .venv-clients .venv-mcp .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	rm -rf seeds .venv .venv-servers .venv-clients .venv-mcp .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -7,27 +7,34 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+Made = TypeVar("Made")
 COMMAND = (sys.executable, "-m", "ctxtui")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A claim, the figure of its authors, ours, why they differ, and the command that shows ours."""
+    """A claim, the figure of its authors, ours, why they differ, the command that shows ours; `names`: where it is
+    claimed (``N17, §2 (c)``: of systems-claims.md, of systems.md); `session`: the run, or the file of the repository,
+    that it comes from. In a command `ID` stands for that session, `HERE` for the folder that the example works in."""
 
     claim: str
     theirs: str
     ours: str
     why: str = ""
     command: str = ""
+    names: str = ""
+    session: str = ""
 
 
 class Failed(Exception):
@@ -107,8 +114,13 @@ def work_folder(given: argparse.Namespace, name: str) -> Path:
 
 def allow_servers(names: Iterable[str], folder: Path) -> None:
     """Let the MCP servers of the example's own ``ctxtui.toml`` start: whoever starts the example asks for them."""
-    for name in names:
-        ctxtui("mcp", "allow", name, cwd=folder)
+    ctxtui("mcp", "allow", *names, cwd=folder)
+
+
+def side_by_side(work: Callable[[str], Made], names: Sequence[str]) -> dict[str, Made]:
+    """What `work` makes of each name, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(names, pool.map(work, names), strict=True))
 
 
 def tell(words: str) -> None:
@@ -116,21 +128,46 @@ def tell(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
-def printed(figures: Sequence[Figure], sessions: Mapping[str, str], as_json: bool) -> None:
-    """The figures beside those of the authors, and the sessions that they come from."""
+def printed(figures: Sequence[Figure], sessions: Mapping[str, str], folder: Path, as_json: bool) -> None:
+    """The figures beside those of the authors, and the sessions that they come from (names and ids, or names and
+    files), each as a file in `folder` that opens."""
+    files = {name: _as_file(name, one, folder) for name, one in sessions.items()}
+    rows = [_placed(one, files, folder) for one in figures]
     if as_json:
-        rows = [asdict(one) for one in figures]
-        print(json.dumps({"figures": rows, "sessions": dict(sessions)}, indent=1))
+        print(json.dumps({"figures": list(map(asdict, rows)), "sessions": files}, indent=1))
         return
-    wide = max(len(one.claim) for one in figures)
-    theirs = max(len("authors"), *(len(one.theirs) for one in figures))
-    ours = max(len("ours"), *(len(one.ours) for one in figures))
+    wide = max(len(one.claim) for one in rows)
+    theirs = max(len("authors"), *(len(one.theirs) for one in rows))
+    ours = max(len("ours"), *(len(one.ours) for one in rows))
     print(f"{'':{wide}}  {'authors':>{theirs}}  {'ours':>{ours}}  why different")
-    for one in figures:
+    for one in rows:
         print(f"{one.claim:{wide}}  {one.theirs:>{theirs}}  {one.ours:>{ours}}  {one.why}".rstrip())
     print()
-    for what, name in sessions.items():
-        print(f"{what}: ctxtui open {name}")
+    for what, file in files.items():
+        print(f"{what}: ctxtui open {file}")
+
+
+def _as_file(name: str, session: str, folder: Path) -> str:
+    """Where a session lies in `folder`: its file, or that which it is written to."""
+    if Path(session).exists():
+        return near(Path(session))
+    path = folder / f"{name}.jsonl"
+    ctxtui("export", session, "-o", str(path), "--force", cwd=folder)
+    return near(path)
+
+
+def near(path: Path) -> str:
+    """A path as it is written from where the user stands."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _placed(one: Figure, files: Mapping[str, str], folder: Path) -> Figure:
+    """A row with files in place of names; without a session it is of the first."""
+    session = files.get(one.session, one.session) or next(iter(files.values()), "")
+    command = re.sub(r"\bID\b", lambda _: session, one.command)
+    command = re.sub(r"\bHERE\b", lambda _: near(folder), command)
+    return replace(one, command=command, session=session)
 
 
 def started(work: Any, name: str) -> int:

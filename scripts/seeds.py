@@ -1,16 +1,21 @@
 """The figures of the systems that the examples reproduce, beside those of their authors: all of it from real runs.
 
 ``python scripts/seeds.py`` runs the examples against the offline provider and prints the table, ``--json`` for
-programs, ``--write`` puts it into docs/seeds.md. Sessions are in the user's database, as those of every example.
+programs, ``--write`` puts it into docs/seeds.md. It works in the folder ``seeds`` (``--folder``), which it empties
+first and leaves with every session that a row is of: the commands of the rows run, from the repository's folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,34 +24,75 @@ PAGE = ROOT / "docs" / "seeds.md"
 BEGIN, END = "<!-- seeds: written by make seeds ARGS=--write -->", "<!-- end of seeds -->"
 SYSTEMS = {
     "evolve": "pineapple_evolve",
-    "bridge": "An LM Studio bridge",
     "musume": "LLuMa Musume",
+    "bridge": "An LM Studio bridge",
     "pedroceli": "Pedroceli",
 }
+COLUMNS = {
+    "claim": "claim",
+    "names": "where",
+    "theirs": "authors",
+    "ours": "ours",
+    "why": "why different",
+    "command": "command",
+    "session": "opens",
+}
 Row = dict[str, str]
+Found = Mapping[str, Any]
+MARK = "made-by-make-seeds"
+"""A file in the folder, so that no other folder is emptied."""
 
 
-def run(name: str) -> tuple[list[Row], dict[str, str]]:
-    """The rows of an example, and its sessions."""
-    told = [sys.executable, "-m", f"examples.{name}", "--json"]
-    done = subprocess.run(told, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found["figures"], found["sessions"]
+class Refused(Exception):
+    """The folder is not one that may be emptied."""
 
 
-def every() -> dict[str, tuple[list[Row], dict[str, str]]]:
-    """Every example's rows and sessions; they run side by side."""
+def emptied(folder: Path) -> None:
+    """Make the folder, or empty the one that was made before. Raises `Refused`."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
+        raise Refused(f"{folder} holds something else: name another --folder")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / MARK).touch()
+
+
+def run(name: str, folder: Path, options: Sequence[str] = ()) -> Found:
+    """What an example found: its rows, and its sessions."""
+    told = [sys.executable, "-m", f"examples.{name}", "--json", "--folder", str(folder / name), *options]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("CTXTUI_")}
+    env |= {"CTXTUI_HOME": str(folder / "ctxtui")}
+    if env.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Dozens of processes: none compiles what another has compiled, and nothing is written beside the sources.
+        env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+    done = subprocess.run(told, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, env=env)
+    if done.returncode:
+        raise SystemExit(f"seeds: examples.{name} ended with {done.returncode}")
+    found: Found = json.loads(done.stdout)
+    return found
+
+
+def every(folder: Path) -> dict[str, Found]:
+    """What every example found; they run side by side."""
     with ThreadPoolExecutor(len(SYSTEMS)) as pool:
-        return dict(zip(SYSTEMS, pool.map(run, SYSTEMS), strict=True))
+        return dict(zip(SYSTEMS, pool.map(partial(run, folder=folder), SYSTEMS), strict=True))
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Rows as Markdown."""
-    lines = ["| claim | authors | ours | why different | command |", "|---|---|---|---|---|"]
-    for row in rows:
-        command = f"`{row['command']}`" if row["command"] else ""
-        lines.append("| " + " | ".join([row["claim"], row["theirs"], row["ours"], row["why"], command]) + " |")
-    return "\n".join(lines)
+    lines = [f"| {' | '.join(COLUMNS.values())} |", "|---" * len(COLUMNS) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(_cell(key, row[key]) for key in COLUMNS)} |" for row in rows)])
+
+
+def _cell(key: str, text: str) -> str:
+    plain = text.replace("|", "\\|")
+    return f"`{plain}`" if plain and key in ("command", "session") else plain
+
+
+def page(found: Mapping[str, Found]) -> str:
+    """All tables, each under its system's name."""
+    return "\n\n".join(
+        f"## {SYSTEMS[name]}\n\n`python -m examples.{name}`\n\n{table(one['figures'])}" for name, one in found.items()
+    )
 
 
 def main() -> None:
@@ -54,23 +100,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--write", action="store_true", help="write the tables into docs/seeds.md")
+    parser.add_argument("--folder", type=Path, default=ROOT / "seeds", help="where to work (seeds)")
     given = parser.parse_args()
-    found = every()
+    folder = given.folder.resolve()
+    try:
+        emptied(folder)
+    except Refused as error:
+        raise SystemExit(f"seeds: {error}") from None
+    found = every(folder)
     if given.json:
-        print(json.dumps({name: {"figures": rows, "sessions": ids} for name, (rows, ids) in found.items()}, indent=1))
-        return
-    text = "\n\n".join(
-        f"## {SYSTEMS[name]}\n\n`python -m examples.{name}`\n\n{table(rows)}" for name, (rows, _) in found.items()
-    )
-    if given.write:
-        page = PAGE.read_text(encoding="utf-8")
-        before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-        PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        print(json.dumps(found, indent=1))
+    elif given.write:
+        text = PAGE.read_text(encoding="utf-8")
+        before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+        PAGE.write_text(f"{before}{BEGIN}\n\n{page(found)}\n\n{END}{after}", encoding="utf-8")
     else:
-        print(text)
-        for name, (_, ids) in found.items():
-            for what, id_ in ids.items():
-                print(f"{name}, {what}: ctxtui open {id_}")
+        print(page(found))
 
 
 if __name__ == "__main__":

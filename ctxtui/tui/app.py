@@ -62,6 +62,13 @@ class Aims(Protocol):
 
 
 @runtime_checkable
+class TakesNote(Protocol):
+    """A screen that says something when its session is there."""
+
+    note: str
+
+
+@runtime_checkable
 class TakesEdits(Protocol):
     """A screen that can be given edits of its context."""
 
@@ -197,6 +204,8 @@ class CtxtuiApp(App[None]):
         screen = self._make_inspector(message.target)
         if message.aim is not None and isinstance(screen, Aims):
             screen.aim = message.aim
+        if message.note and isinstance(screen, TakesNote):
+            screen.note = message.note
         self.push_screen(screen)
 
     def on_opened(self, message: Opened) -> None:

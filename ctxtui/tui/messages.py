@@ -26,11 +26,12 @@ class Aim:
 
 
 class Open(Message):
-    """Open a session: `target` is a path or the id of a stored session."""
+    """Open a session: `target` is a path or the id of a stored session. `note` is said of it when it is there."""
 
-    def __init__(self, target: str, aim: Aim | None = None) -> None:
+    def __init__(self, target: str, aim: Aim | None = None, note: str = "") -> None:
         self.target = target
         self.aim = aim
+        self.note = note
         super().__init__()
 
 

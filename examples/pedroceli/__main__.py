@@ -45,7 +45,7 @@ def play(given: argparse.Namespace) -> None:
     folder = work_folder(given, "pedroceli")
     jobs = [job(given, folder, window) for window in given.windows]
     sessions = {f"{one.window // 1024}k": one.metadata["session"] for one in jobs}
-    printed(figures(jobs), sessions, given.json)
+    printed(figures(jobs), sessions, folder, given.json)
 
 
 def job(given: argparse.Namespace, folder: Path, window: int) -> Job:

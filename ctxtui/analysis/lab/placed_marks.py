@@ -40,13 +40,15 @@ def strategy_of(name: str) -> Strategy | None:
 
 class SentRequestHere(NamedTuple):
     """A request under a variant: its recorded `call` with the `head` of what leaves, the edits that made it of the
-    recorded context, and the `path` on which its blocks stand. `life` is the client's lifetime ("": the default)."""
+    recorded context, and the `path` on which its blocks stand. `life` is the client's lifetime ("": the default),
+    `marked` whether it sets markers at all where none are on record."""
 
     call: Call
     head: int
     applied: Applied
     path: EditedPath
     life: str
+    marked: bool = True
 
 
 def marks_of(
@@ -82,7 +84,7 @@ def marks_of(
 
 def _inferred(here: SentRequestHere, tree: Tree, rules: CacheRules) -> list[Mark]:
     """As clients do whose markers are not on record: at the ends of the last messages."""
-    if not rules.mechanism.writes_at_markers:
+    if not here.marked or not rules.mechanism.writes_at_markers:
         return []
     ends = [here.head]
     while len(ends) < rules.marked:

@@ -30,7 +30,8 @@ class RecordedStep:
     """One recorded call. `number` counts all calls of the session from 1; it was sent `at` and, as its cache sees it,
     at `asked_at` (Unix seconds; None: not known). `life` is the lifetime that its client writes ("": the default),
     `floors` what it reads anyway. `lacking` are tokens that the recording lacks of it, as the reports before tell it,
-    and `gone` the blocks that they show to be gone. `cold`: what was cached for it has expired."""
+    and `gone` the blocks that they show to be gone. `cold`: what was cached for it has expired. `marks`: its client
+    sets cache markers, as far as reports before it tell."""
 
     call: Call
     number: int
@@ -41,6 +42,7 @@ class RecordedStep:
     lacking: int
     gone: Absences
     cold: bool
+    marks: bool = True
 
 
 def simulated_calls(session: Session) -> list[Call]:
@@ -85,6 +87,7 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
                 lacking=lacks,
                 gone=gone,
                 cold=0 < lasts < pause,
+                marks=before.marks(call),
             )
         forecast = reads.forecast(call, foretold) if foretold is not None else None
         reads.learn(call, forecast, foretold)
@@ -102,6 +105,8 @@ class _Before:
         self._book = book
         self._last: dict[str, Call] = {}
         self._kinds: dict[tuple[bool, str], int] = {}
+        self._cached: set[str] = set()
+        self._uncached: set[str] = set()
 
     def of(self, call: Call) -> tuple[int, Absences]:
         """What is lacking of `call`, in tokens, and what is gone."""
@@ -116,10 +121,19 @@ class _Before:
             return lacking(self._book, base), gone
         return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, gone)), gone
 
+    def marks(self, call: Call) -> bool:
+        """Whether its client asks for caching: nothing written or read where there was enough tells that it does
+        not."""
+        return call.thread in self._cached or call.thread not in self._uncached
+
     def add(self, call: Call) -> None:
         """Take in that `call` was made."""
         if call.usage is None or not call.usage.input:
             return
+        if call.usage.cache_read or call.usage.cache_write:
+            self._cached.add(call.thread)
+        elif call.usage.has_cache and call.usage.input >= (self._book.card(call.model).cache_minimum or 0):
+            self._uncached.add(call.thread)
         self._last[call.thread] = call
         if call.fidelity == Fidelity.TRANSCRIPT:
             self._kinds.setdefault(self._kind(call), lacking(self._book, call))

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ctxtui.analysis.lab.deviation import deviations
 from ctxtui.analysis.lab.recorded import simulated_calls, why_none
 from ctxtui.analysis.lab.variant import Summaries, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench
-from ctxtui.core.call import Call, EpochStart, Fidelity
+from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
-
-WITHIN: Final = 0.02
-"""Share of what was reported by which the variant ``as_recorded`` may be off before it is said why."""
 
 _COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
@@ -162,8 +160,8 @@ def _notes(
         yield f"{_many(left_out, 'call')} left out: no report, or no context on record"
     if off is None:
         yield "no usage is reported: contexts are counted, and there is nothing to hold them against"
-    elif abs(off) > WITHIN:
-        yield f"as recorded is off by {100 * off:+.1f} %: {_why_off(bench, calls, first)}"
+    else:
+        yield from deviations(bench.book, calls, first.calls)
     if len(calls) == 1:
         yield "one call: nothing could be read from a cache, and no policy shows what it does later"
     if any(call.read is None for call in first.calls):
@@ -196,36 +194,6 @@ def _money_notes(runs: Sequence[VariantRun]) -> Iterator[str]:
         yield "cost is not told: it goes by what is read and written"
     else:
         yield f"cost is not told: no list price is known for {', '.join(unpriced) or 'the model'}"
-
-
-def _why_off(bench: Bench, calls: Sequence[Call], first: VariantRun) -> str:
-    """Where the figures of ``as_recorded`` part from the reports most."""
-    gaps = [
-        (call.usage.input - one.context, number, call)
-        for number, (call, one) in enumerate(zip(calls, first.calls, strict=True))
-        if call.usage is not None
-    ]
-    seen: set[str] = set()
-    starts, epochs = 0, 0
-    began: dict[str, int] = {}
-    for gap, _, call in gaps:
-        if call.thread not in seen and call.fidelity == Fidelity.TRANSCRIPT:
-            starts += gap
-        elif began.get(call.thread) not in (None, call.epoch.number):
-            epochs += gap
-        seen.add(call.thread)
-        began[call.thread] = call.epoch.number
-    whole = sum(gap for gap, _, _ in gaps)
-    if whole and starts / whole > 0.5:
-        threads = "the first call" if len(seen) == 1 else f"the first calls of {len(seen)} threads"
-        return (
-            f"{starts:,} tokens of system prompt and tools in {threads} are not recorded, and no report came before to "
-            "tell of them"
-        )
-    if whole and epochs / whole > 0.5:
-        return f"{epochs:,} tokens changed that are not recorded, where the client began anew"
-    counted = "calibrated" if bench.book.weights(calls[-1].model).calibrated else "guessed"
-    return f"blocks are counted ({counted} tokens), and no report of the call itself is looked at"
 
 
 def _many(count: int, noun: str) -> str:

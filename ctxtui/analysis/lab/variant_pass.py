@@ -117,7 +117,8 @@ class VariantPass:
             for position in applied.changes:
                 thread.since.setdefault(position, len(context))
         self._last[call.thread] = shared, context, applied
-        self._simulated(step, call, SentRequestHere(step.call, head, applied, thread.path, step.life), hidden, usable)
+        sent = SentRequestHere(step.call, head, applied, thread.path, step.life, step.marks)
+        self._simulated(step, call, sent, hidden, usable)
 
     def _thread(self, call: Call, before: _Thread | None, context: Context, made: bool) -> _Thread:
         model = call.model or self._book.session.model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,7 +15,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import counter_with_memory
-from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.editing.variant_files import VariantFile, keep_variant, variants_dir
 from ctxtui.services.lab.experiment import bench_of
 from ctxtui.services.lab.variants import sought, variants
 from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
@@ -65,9 +64,10 @@ class LabWorker:
             step = self._ask(GO, None)
         yield step
 
-    def written(self, index: int) -> str:
-        """The path of a file with the variant of row `index` as a session. Raises `CtxtuiError`."""
-        return str(self._ask(WRITE, index))
+    def written(self, index: int) -> VariantFile:
+        """A file with the variant of row `index` as a session. Raises `CtxtuiError`."""
+        found: VariantFile = self._ask(WRITE, index)
+        return found
 
     def close(self) -> None:
         """No more."""
@@ -105,6 +105,7 @@ class _OpenLab:
     def __init__(self, name: str, cwd: str, settings: Settings) -> None:
         found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings), settings.clients)
         self._loaded = open_named(found, settings)
+        self._folder = variants_dir(settings.data_dir)
         with counter_with_memory(settings) as counter:
             self._bench = bench_of(self._loaded.session, counter, settings)
         self._runs: list[VariantRun] = []
@@ -132,10 +133,10 @@ class _OpenLab:
         self._rows = found.rows
         return LabProgress(self._done, self._trial.total, self._count, found)
 
-    def write(self, index: int) -> str:
-        """Write the variant of row `index` as a session; gives the path."""
+    def write(self, index: int) -> VariantFile:
+        """Write the variant of row `index` as a session."""
         session, run = self._loaded.session, self._runs[index]
         title = f"{session.about.title or self._loaded.name} (what if: {variant_words(self._rows[index])})"
-        path = Path(tempfile.mkdtemp(prefix="ctxtui-lab-")) / f"{run.variant.policy}.jsonl"
-        write_private(path, write(variant_session(session, run, title)))
-        return str(path)
+        name = session.about.id or self._loaded.name
+        written = write(variant_session(session, run, title))
+        return keep_variant(self._folder, name, variant_words(self._rows[index], model=True), written)

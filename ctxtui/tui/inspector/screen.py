@@ -67,6 +67,7 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.stage import Stage
 from ctxtui.views.inspector.layout import Box
+from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *INSPECTOR)
@@ -347,6 +348,8 @@ class InspectorScreen(SessionScreen):
     def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
+        self.note = ""
+        """What is said of the session when it is there."""
         every = self.state, self.line, self.access
         self.edits = ContextEdits(*every)
         session = session_controllers(*every, self.edits, pager, RecordedAsker(source))
@@ -361,7 +364,13 @@ class InspectorScreen(SessionScreen):
 
     def on_mount(self) -> None:
         """Tell when there is something to look at."""
-        self.state.on.complete.subscribe(lambda: self.post_message(Opened(self)))
+        self.state.on.complete.subscribe(self._complete)
+
+    def _complete(self) -> None:
+        self.post_message(Opened(self))
+        if self.note:
+            self.line.say([Span("▲ ", "warn"), Span(safe_text.one_line(self.note), "ink")])
+            self.note = ""
 
     @property
     def aim(self) -> Aim | None:

@@ -26,6 +26,7 @@ from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
     from ctxtui.analysis.lab.report import LabRow, SessionLab
+    from ctxtui.services.editing.variant_files import VariantFile
     from ctxtui.services.workers.lab_worker import LabProgress, LabWorker
 
 STAGE: Final = "stage"
@@ -34,13 +35,14 @@ PLACE: Final = "place"
 
 
 class LabWish(NamedTuple):
-    """What the lab closes with: stage the edits of a variant (`row`), open the session at `path`, or stage the
-    breakpoints of the strategy `cache`."""
+    """What the lab closes with: stage the edits of a variant (`row`), open the session at `path`, of which `note` is to
+    be said, or stage the breakpoints of the strategy `cache`."""
 
     kind: str
     row: LabRow | None = None
     path: str = ""
     cache: str = ""
+    note: str = ""
 
 
 class OpenVariant(Command):
@@ -114,9 +116,9 @@ class LabTold(Message):
 class LabWritten(Message):
     """A variant is written as a session, or why not."""
 
-    def __init__(self, path: str, trouble: str = "") -> None:
+    def __init__(self, made: VariantFile | None, trouble: str = "") -> None:
         super().__init__()
-        self.path = path
+        self.made = made
         self.trouble = trouble
 
 
@@ -297,15 +299,15 @@ class LabScreen(ListScreen[LabLine, LabWish]):
             try:
                 told = LabWritten(self._worker.written(index))
             except CtxtuiError as error:
-                told = LabWritten("", str(error))
+                told = LabWritten(None, str(error))
             self.post_message(told)
 
         self.run_worker(work, thread=True, group="write")
 
     def on_lab_written(self, message: LabWritten) -> None:
         """It is there."""
-        if message.path:
-            self.dismiss(LabWish(OPEN, path=message.path))
+        if message.made is not None:
+            self.dismiss(LabWish(OPEN, path=str(message.made.path), note=message.made.elsewhere))
         else:
             self.said.say([Span("▲ ", "warn"), Span(safe_text.one_line(message.trouble), "ink")])
 

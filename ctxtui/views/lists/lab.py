@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from ctxtui.analysis.lab.deviation import WITHIN
 from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.views.text import numbers, safe_text
@@ -178,7 +179,7 @@ def told(lab: SessionLab) -> Spans:
     """How true the lab is to the recording: what the rule says at the right."""
     if lab.off is None:
         return [Span("nothing reported", "dim")]
-    style = "ok" if abs(lab.off) <= 0.02 else "warn"
+    style = "ok" if abs(lab.off) <= WITHIN else "warn"
     return [Span("as recorded off by ", "dim"), Span(f"{100 * abs(lab.off):.1f} %", f"{style} bold")]
 
 

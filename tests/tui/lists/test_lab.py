@@ -114,6 +114,8 @@ async def test_enter_opens_a_variant_as_a_session(source: HandMade) -> None:
         calls = [call.usage.input for call in session.calls.values() if call.usage is not None]
         assert tuple(calls) == wanted.curve
         assert "what if: sliding_window" in session.about.title
+        # The source of the test has no data folder: where the variant stands instead is said.
+        await until(pilot, lambda: "temporary file" in plain(made.line.edit.hint))
 
 
 def test_the_child_says_what_is_wrong(tmp_path: Path) -> None:

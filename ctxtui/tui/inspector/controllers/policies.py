@@ -97,7 +97,7 @@ class PoliciesController(EditController):
             if wish.kind == PLACE:
                 self._place(scene, wish.cache)
             elif wish.kind == OPEN:
-                self.access.post(Open(wish.path))
+                self.access.post(Open(wish.path, note=wish.note))
             elif wish.row is not None and self.edits.ready():
                 made = wish.row.edits.get(scene.thread or MAIN, ())
                 if made:
