@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Final, NamedTuple
 
 from ctxtui.core.edit import USER, Edit, make
@@ -22,7 +22,7 @@ from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk, risk_of
-from ctxtui.curation.policies.search import WORK, Wish, alone_by, counting_once, search, wishes
+from ctxtui.curation.policies.search import WORK, Remedy, Wish, alone_by, counting_once, search, wish_of
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 
@@ -74,9 +74,7 @@ def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Se
     situation = counting_once(situation)
     limit = _limit(situation, settings["keep"])
     ladder = [_ladder(situation, settings, target)]
-    # What is there already was searched for before: one policy more is enough then.
-    alone = any(one.author != USER for one in situation.log)
-    found = _levels(situation, policies) if alone else [_Searched(situation, policies)]
+    found = _found(situation, policies)
     older = _enough(situation, [_Given(ladder), *found], limit, limit, target)
     if older is None or older[0] > Risk.OUTSIDE:
         everywhere = _enough(situation, found, len(situation.context), limit, target)
@@ -84,7 +82,9 @@ def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Se
     if older is not None:
         yield from map(_own, older[1])
         return
-    best = [_own(one) for one in _most(situation, [edits for level in found for edits in level.options], limit)]
+    best = [
+        _own(one) for one in _most(situation, [edits for level in found for edits in level.options(max(Risk))], limit)
+    ]
     yield from best
     yield from _ladder(situation.under(best), settings, target)
 
@@ -95,45 +95,74 @@ def _own(one: Edit) -> Edit:
 
 
 class _Given:
-    """Sets of edits to choose among."""
+    """Sets of edits to choose among, in this order."""
 
-    def __init__(self, wished: list[list[Edit]]) -> None:
-        self.wished = wished
+    def __init__(self, given: list[list[Edit]]) -> None:
+        self._given = given
 
-    @cached_property
-    def options(self) -> list[list[Edit]]:
-        """The sets that free anything, what frees most first."""
-        return self.wished
+    def wished(self, most: Risk) -> list[list[Edit]]:
+        """All of them but those of which each edit risks more than `most`."""
+        return self._given
 
-
-class _Searched(_Given):
-    """Everything that the search finds, the least risk first."""
-
-    def __init__(self, situation: PolicyContext, policies: Sequence[Policy]) -> None:
-        found = sorted(search(situation, policies, WORK), key=lambda one: (one.risk, -one.freed))
-        super().__init__([[*one.edits] for one in found])
+    def options(self, most: Risk) -> list[list[Edit]]:
+        """Of the same what frees anything, what frees most first."""
+        return self._given
 
 
 class _Level(_Given):
-    """What single policies wish at one risk: what it frees is worked out where it matters."""
+    """What single policies wish at one `risk`: they are asked, and what it frees is worked out, where it matters."""
 
-    def __init__(self, situation: PolicyContext, wished: Sequence[Wish]) -> None:
-        super().__init__([[*wish.edits] for wish in wished])
-        self._situation = situation
-        self._wishes = wished
+    def __init__(self, tried: _Tried, risk: Risk) -> None:
+        super().__init__([])
+        self._tried = tried
+        self._risk = risk
 
-    @cached_property
-    def options(self) -> list[list[Edit]]:
-        """The sets that free anything, what frees most first."""
-        found = filter(None, (alone_by(self._situation, wish) for wish in self._wishes))
+    def _wishes(self, most: Risk) -> list[Wish]:
+        asked = (policy for policy in self._tried.policies if policy.least <= min(self._risk, most))
+        found = filter(None, map(self._tried.wish, asked))
+        return [wish for wish in found if wish.risk == self._risk]
+
+    def wished(self, most: Risk) -> list[list[Edit]]:
+        """As above."""
+        return [[*wish.edits] for wish in self._wishes(most)]
+
+    def options(self, most: Risk) -> list[list[Edit]]:
+        """As above."""
+        found = filter(None, map(self._tried.remedy, self._wishes(most)))
         return [[*one.edits] for one in sorted(found, key=lambda one: -one.freed)]
 
 
-def _levels(situation: PolicyContext, policies: Sequence[Policy]) -> list[_Given]:
-    """What single policies wish, the least risk first."""
-    wished = list(wishes(situation, policies))
-    levels = ([wish for wish in wished if wish.risk == risk] for risk in Risk)
-    return [_Level(situation, level) for level in levels if level]
+class _Tried:
+    """What single policies wish and what that does, each once."""
+
+    def __init__(self, situation: PolicyContext, policies: Sequence[Policy]) -> None:
+        self.policies = policies
+        self._situation = situation
+        self._wished: dict[str, Wish | None] = {}
+        self._remedies: dict[str, Remedy | None] = {}
+
+    def wish(self, policy: Policy) -> Wish | None:
+        """What `policy` wishes."""
+        if policy.name not in self._wished:
+            self._wished[policy.name] = wish_of(self._situation, policy)
+        return self._wished[policy.name]
+
+    def remedy(self, wish: Wish) -> Remedy | None:
+        """What a policy's wish does."""
+        name = wish.step.policy.name
+        if name not in self._remedies:
+            self._remedies[name] = alone_by(self._situation, wish)
+        return self._remedies[name]
+
+
+def _found(situation: PolicyContext, policies: Sequence[Policy]) -> list[_Given]:
+    """What policies do, the least risk first: every two of them where nothing was searched for before."""
+    # What is there already was searched for: one policy more is enough then.
+    if any(one.author != USER for one in situation.log):
+        tried = _Tried(situation, policies)
+        return [_Level(tried, risk) for risk in Risk]
+    found = sorted(search(situation, policies, WORK), key=lambda one: (one.risk, -one.freed))
+    return [_Given([[*one.edits] for one in found])]
 
 
 def _enough(
@@ -148,9 +177,10 @@ def _enough(
         return not edits or (best is not None and (risk_of(situation.context, edits) > best[0] or tried >= _TRIED))
 
     for level in levels:
-        if best is not None and all(passed_over(_allowed(situation, one, bound, limit)) for one in level.wished):
+        most = best[0] if best is not None else max(Risk)
+        if best is not None and all(passed_over(_allowed(situation, one, bound, limit)) for one in level.wished(most)):
             continue
-        for option in level.options:
+        for option in level.options(most):
             edits = _allowed(situation, option, bound, limit)
             if passed_over(edits):
                 continue

@@ -15,6 +15,7 @@ from ctxtui.curation.apply.block_text import has_words
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 from ctxtui.curation.trials import Trial, trials
@@ -157,4 +158,5 @@ POLICY = Policy(
         "error": "characters kept of a trial's error (0: all)",
         "keep_last": "newest ones left whole",
     },
+    least=Risk.OUTSIDE,
 )

@@ -10,6 +10,7 @@ from ctxtui.core.edit_kinds import DROP, SUMMARIZE, TRUNCATE
 from ctxtui.curation.extractive_summary import facts
 from ctxtui.curation.policies.context_spans import free_runs, numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.step_facts import step_ranges, told_in_steps
@@ -96,4 +97,5 @@ POLICY = Policy(
         "limit": "tokens to stay below (0: the usable window)",
         "cut": "characters kept of a result when facts alone do not do",
     },
+    least=Risk.PARTS,
 )

@@ -53,7 +53,8 @@ def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WOR
     here = counting_once(situation)
     alone: list[Remedy] = []
     best: dict[Risk, int] = {}
-    for one in filter(None, (alone_by(here, wish) for wish in wishes(here, policies))):
+    wished = filter(None, (wish_of(here, policy) for policy in policies))
+    for one in filter(None, (alone_by(here, wish) for wish in wished)):
         best[one.risk] = max(best.get(one.risk, 0), one.freed)
         alone.append(one)
         yield one
@@ -112,16 +113,14 @@ class Wish(NamedTuple):
     risk: Risk
 
 
-def wishes(situation: PolicyContext, policies: Iterable[Policy]) -> Iterator[Wish]:
-    """What each of `policies` proposes at its defaults."""
-    for policy in policies:
-        try:
-            edits = tuple(proposed(Step(policy), situation))
-        except CtxtuiError:
-            # A third party's policy that fails helps nobody here; the list of policies says why.
-            continue
-        if edits:
-            yield Wish(Step(policy), edits, risk_of(situation.context, edits))
+def wish_of(situation: PolicyContext, policy: Policy) -> Wish | None:
+    """What `policy` proposes at its defaults; None where that is nothing."""
+    try:
+        edits = tuple(proposed(Step(policy), situation))
+    except CtxtuiError:
+        # A third party's policy that fails helps nobody here; the list of policies says why.
+        return None
+    return Wish(Step(policy), edits, risk_of(situation.context, edits)) if edits else None
 
 
 def alone_by(situation: PolicyContext, wish: Wish) -> Remedy | None:

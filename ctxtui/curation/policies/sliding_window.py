@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "sliding_window"
@@ -41,4 +42,5 @@ POLICY = Policy(
         "keep_first": "messages kept at the front",
         "slack": "messages more before it acts",
     },
+    least=Risk.GONE,
 )

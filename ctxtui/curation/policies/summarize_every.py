@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "summarize_every"
@@ -26,4 +27,5 @@ POLICY = Policy(
     propose,
     {"k": 10, "keep": 2},
     {"k": "rounds in one summary", "keep": "younger rounds that must follow"},
+    least=Risk.SUMMARY,
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import TRUNCATE
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import longer, results, tool_of
 
@@ -31,4 +32,5 @@ POLICY = Policy(
     propose,
     {"limit": 2000, "keep_last": 0, "exclude": []},
     {"limit": "characters kept of a result", "keep_last": "newest results left whole", "exclude": "tools left alone"},
+    least=Risk.PARTS,
 )
