@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ctxtui.core.block import HEADER, TOOL, Item
+from ctxtui.core.block import HEADER, Item
 from ctxtui.core.edit import REPAIR, Edit
 from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
@@ -106,9 +106,9 @@ class EditedPath:
         if last is not None and context.message_of[length] == context.message_of[length - 1]:
             return True
         if self._edge is None or self._edge[0] is not applied.changes:
-            removed = max((p for p, change in applied.changes.items() if change.after is None), default=-1)
+            removed = _last_out(applied)
             notes = any(one.author == REPAIR and one.kind == NOTE for one in applied.repairs)
-            tools = any(context.items[p].block.kind == TOOL for p in applied.changes)
+            tools = any(p in applied.changes for p in context.tools)
             self._edge = _Edge(applied.changes, removed, notes, tools)
         edge = last.start if last is not None else length
         if self._edge.removed >= edge or self._edge.notes or any(one.position >= edge for one in applied.inserts[-1:]):
@@ -192,6 +192,13 @@ def _parting(before: Applied | None, applied: Applied) -> int:
 
 def _same(one: object, other: object) -> bool:
     return one is not None and other is not None and one.after == other.after  # type: ignore[attr-defined]
+
+
+def _last_out(applied: Applied) -> int:
+    """The last position that is out; -1 where none is."""
+    if applied.settled is not None:
+        return max(applied.settled.removed, default=-1)
+    return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 
 class _Edge(NamedTuple):

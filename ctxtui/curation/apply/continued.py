@@ -19,7 +19,7 @@ from ctxtui.curation.apply.closure import Closure, Gone
 from ctxtui.curation.apply.insertion import placed
 from ctxtui.curation.apply.requested import RequestedFates
 from ctxtui.curation.apply.resolve import NOTHING_LEFT, is_empty, kept_from, with_repairs
-from ctxtui.curation.apply.taken_along import Fate, changed, is_local, listed, taken_along
+from ctxtui.curation.apply.taken_along import Fate, binds, changed, is_local, listed, taken_along
 from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
@@ -33,7 +33,9 @@ def continued(known: Applied, more: Sequence[Edit], rules: ProviderRules | None 
     """`known`, which holds for its context as that is now, under `more` edits; None where all must be applied anew."""
     before, context = known.settled, known.context
     rules = rules or rules_for(context.dialect)
-    if before is None or known.refused or known.length != len(context) or not _may_follow(more):
+    if before is None or known.refused or known.length != len(context):
+        return None
+    if binds(context, rules) or not _may_follow(more):
         return None
     wanted = RequestedFates(fate=dict(before.fate))
     for edit in more:
@@ -75,7 +77,8 @@ def continued(known: Applied, more: Sequence[Edit], rules: ProviderRules | None 
         context,
         changes={**known.changes, **fresh},
         inserts=tuple(inserts),
-        asleep=(*known.asleep, *wanted.asleep),
+        # The same object where nothing fell asleep: who waits for what is asleep sees that at once.
+        asleep=(*known.asleep, *wanted.asleep) if wanted.asleep else known.asleep,
         held=held,
         repairs=listed(together, inserts),
         refused=NOTHING_LEFT if is_empty(context, closure, inserts, front) else "",

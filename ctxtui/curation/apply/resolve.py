@@ -13,7 +13,7 @@ from ctxtui.curation.apply.applied import Applied, HeldEdit, Insert, Insertion, 
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
 from ctxtui.curation.apply.insertion import FRONT, placed
 from ctxtui.curation.apply.requested import RequestedFates, keep_tools
-from ctxtui.curation.apply.taken_along import changed, is_local, listed, repair, taken_along
+from ctxtui.curation.apply.taken_along import binds, changed, is_local, listed, repair, taken_along
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import ProviderRules
 
@@ -220,7 +220,7 @@ def is_empty(context: Context, closure: Closure, inserts: Iterable[Insert], fron
 def _may_go_on(context: Context, wanted: RequestedFates, closure: Closure, rules: ProviderRules) -> bool:
     """Whether what further edits do can be worked out from here: nothing that was taken out depends on anything but the
     calls, answers and messages that it belongs to."""
-    if context.systems or (rules.binds_thinking and context.thinking):
+    if binds(context, rules):
         return False
     if any(edit.author == REPAIR for _, edit in wanted.fate.values()) or any(wish.at < 0 for wish in wanted.new):
         return False

@@ -12,6 +12,7 @@ from ctxtui.core.edit_kinds import DROP, NOTE, STRIP
 from ctxtui.curation.apply.applied import BlockChange, Insert
 from ctxtui.curation.apply.closure import PAIR, SUCCESSOR, Closure, Gone
 from ctxtui.curation.context import THINKING, Context
+from ctxtui.curation.provider_rules import ProviderRules
 
 Fate = Mapping[int, tuple[Block | None, Edit]]
 """What edits ask for, by position: the block that shall stand there (None: none), and the edit."""
@@ -57,6 +58,12 @@ def listed(repairs: Repairs, inserts: Iterable[Insert]) -> tuple[Edit, ...]:
     """All repairs: what is taken out, in prompt order, then what is put in."""
     out = [edit for _, edit in sorted(repairs.values(), key=lambda one: (one[0], one[1].id))]
     return (*out, *(one.edit for one in inserts if one.edit.author == REPAIR))
+
+
+def binds(context: Context, rules: ProviderRules) -> bool:
+    """Whether something in the context hangs on messages far away: what is said by the system in between, and thinking
+    that is bound to all that stands before it."""
+    return bool(context.systems or (rules.binds_thinking and context.thinking))
 
 
 def is_local(removed: Iterable[Gone]) -> bool:

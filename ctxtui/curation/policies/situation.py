@@ -86,23 +86,21 @@ class PolicyContext:
             asked=known.get("asked"),
             freed=known.get("freed"),
             left=known.get("left"),
-            gone=known.get("_gone"),
+            gone=known.get("gone"),
         )
-
-    @cached_property
-    def _before(self) -> Earlier | None:
-        return self.parent.so_far() if self.parent is not None else self.earlier
 
     @cached_property
     def changed(self) -> list[int]:
         """The positions at which the edits may make something else of the context than they did before."""
-        before = self._before
+        before = self.parent or self.earlier
         return differing(before.applied.changes if before is not None else {}, self.applied.changes)
 
     @cached_property
     def asked(self) -> Asked:
         """What the edits are about."""
-        before = self._before
+        if self.parent is not None:
+            return self.parent.asked.more(self.context, self.log[len(self.parent.log) :])
+        before = self.earlier
         if before is None or before.asked is None or before.asked.awaited.came(self.context, before.length):
             return Asked().more(self.context, self.log)
         more = self.log[len(before.log) :]
@@ -169,7 +167,7 @@ class PolicyContext:
     @cached_property
     def freed(self) -> int:
         """Tokens that the edits free, those of what they put in taken off."""
-        before = self._before
+        before = self.parent or self.earlier
         changes, inserts = self.applied.changes, self.applied.inserts
         if before is None or before.freed is None:
             return sum(self.tokens(p) - self.size(p) for p in changes) - self._put_in(inserts)
@@ -199,11 +197,12 @@ class PolicyContext:
     @cached_property
     def left(self) -> list[int]:
         """The indexes of the messages of which something is left."""
-        messages, before = self.context.messages, self._before
+        messages, before = self.context.messages, self.parent or self.earlier
         if before is None or before.left is None:
             return [index for index, message in enumerate(messages) if not self.is_out(message)]
         index_of = self.context.message_of
-        last = next((index_of[p] for p in range(before.length - 1, -1, -1) if index_of[p] >= 0), -1)
+        length = len(self.context) if self.parent is not None or self.earlier is None else self.earlier.length
+        last = next((index_of[p] for p in range(length - 1, -1, -1) if index_of[p] >= 0), -1)
         looked_at = {index_of[p] for p in self.changed if index_of[p] >= 0}
         looked_at.update(range(last + 1, len(messages)))
         if not looked_at:
@@ -213,13 +212,13 @@ class PolicyContext:
     @property
     def open_rounds(self) -> list[Stretch]:
         """The rounds of which anything stands as it was."""
-        gone = self._gone
+        gone = self.gone
         return [one for one in self.rounds if one not in gone]
 
     @cached_property
-    def _gone(self) -> frozenset[Stretch]:
+    def gone(self) -> frozenset[Stretch]:
         """The other rounds."""
-        before, changes = self._before, self.applied.changes
+        before, changes = self.parent or self.earlier, self.applied.changes
         known = before.gone if before is not None and before.gone is not None else frozenset[Stretch]()
         if known and before is not None and not (before.applied.changes.keys() <= changes.keys()):
             known = frozenset()
