@@ -11,8 +11,8 @@ import click
 
 from ctxtui.cli import exit_codes
 from ctxtui.cli.agent.serve import serve
+from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import config_of
-from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
