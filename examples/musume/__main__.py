@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from anthropic import Anthropic
 
-from examples.kit import Failed, arguments, asked, is_offline, offline, printed, started, tell, work_folder
+from examples.kit import (
+    Failed,
+    arguments,
+    asked,
+    is_offline,
+    offline,
+    printed,
+    side_by_side,
+    started,
+    tell,
+    work_folder,
+)
 from examples.musume.agent import Agent, Manner
 from examples.musume.figures import Played, Sizes, figures
 from examples.musume.game import BUDGET, Game, Memory
@@ -17,28 +29,38 @@ from examples.musume.play import lines
 from examples.musume.prompts import MEMORY
 
 HERE = Path(__file__).resolve().parent
-CURES = HERE / "cures.toml"
+TRIMMED = (HERE / "trimming.toml",)
+CURED = (*TRIMMED, HERE / "compaction.toml")
 MODEL = "claude-haiku-4-5"
 MANNERS = {
     "plain": Manner(),
+    "static_alone": Manner(breakpoints="static"),
+    "memory_alone": Manner(breakpoints="memory"),
+    "history_alone": Manner(breakpoints="history"),
     "breakpoints": Manner(breakpoints="written"),
-    "cures": Manner(CURES),
-    "cures_breakpoints": Manner(CURES, "written"),
-    "layout": Manner(CURES, "layout", history=200),
+    "trimmed": Manner(TRIMMED),
+    "trimmed_breakpoints": Manner(TRIMMED, "written"),
+    "cures": Manner(CURED),
+    "cures_breakpoints": Manner(CURED, "written"),
+    "layout": Manner(CURED, "layout", history=400),
+    "summary": Manner(breakpoints="history", summarize_at=40_000),
+    "summary_uncached": Manner(breakpoints="history", summarize_at=40_000, fresh_alone=True),
 }
-"""How the runs differ: the authors' agent as it is, with their three breakpoints, with their cures, with both; and the
-layout in which breakpoints work."""
+"""How the runs differ: the authors' agent as it is; with each of their three breakpoints, with all; with their cures one
+after the other, without and with the breakpoints; the layout in which breakpoints work; and summed up above a threshold
+of all input, and of what is not cached."""
+LONG = ("plain", "layout")
+"""Which are played on, for what a hundred turns cost."""
 
 
 def main() -> int:
     """Run what the command line asks for."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--turns", type=int, default=11, help="turns of each run (11)")
+    parser.add_argument("--turns", type=int, default=20, help="turns of each run (20)")
+    parser.add_argument("--long", type=int, default=100, help=f"turns of {' and '.join(LONG)} (100)")
     parser.add_argument("--under", nargs="+", choices=MANNERS, default=list(MANNERS), help="which runs are made")
     parser.add_argument("--budget", type=int, default=BUDGET, help=f"tokens of all memory files ({BUDGET:,})")
-    parser.add_argument(
-        "--summarize-at", type=int, default=180_000, help="input tokens from which the talk is summed up"
-    )
+    parser.add_argument("--summarize-at", type=int, help="input tokens from which the talk is summed up")
     given = parser.parse_args()
     return started(lambda: play(given), "musume")
 
@@ -46,34 +68,37 @@ def main() -> int:
 def play(given: argparse.Namespace) -> None:
     """Make the runs and print what came of them. Raises `Failed`."""
     folder = work_folder(given, "musume")
-    runs = {name: run(given, folder, name) for name in given.under}
+    runs = side_by_side(lambda name: run(given, folder, name), given.under)
     sessions = {name: str(folder / name / "turns.jsonl") for name in runs}
-    printed(figures(runs, sizes(folder, given.model or MODEL)), sessions, folder, given.json)
+    found = figures(runs, sizes(folder, given.model or MODEL), folder)
+    printed(found, sessions, folder, given.json)
 
 
 def run(given: argparse.Namespace, folder: Path, name: str) -> Played:
-    """One run: its turns' logs, and what its session costs."""
+    """One run: its turns' logs, and the USD that ``ctxtui cost`` says of the first ones and of all."""
     here = folder / name
     (here / "memory").mkdir(parents=True)
     (here / "logs").mkdir()
     for file, text in MEMORY.items():
         (here / "memory" / file).write_text(text, encoding="utf-8")
-    tell(f"{name}: {given.turns} turns")
+    turns = max(given.turns, given.long) if name in LONG else given.turns
+    tell(f"{name}: {turns} turns")
     if is_offline(given):
-        with offline(here, lines(given.turns)) as at:
-            logs = _turns(given, here, name, Anthropic(base_url=at["url"], api_key="any"))
+        with offline(here, lines(turns)) as at:
+            logs = _turns(given, here, name, Anthropic(base_url=at["url"], api_key="any"), turns)
     else:
-        logs = _turns(given, here, name, _client(given))
-    return Played(logs, asked("cost", str(here / "turns.jsonl"), cwd=here)["total_usd"])
+        logs = _turns(given, here, name, _client(given), turns)
+    return Played(logs, given.turns)
 
 
-def _turns(given: argparse.Namespace, here: Path, name: str, client: Anthropic) -> list[dict[str, Any]]:
+def _turns(given: argparse.Namespace, here: Path, name: str, client: Anthropic, turns: int) -> list[dict[str, Any]]:
     """Play the turns. Tokens of memory are counted as the authors count: four characters each."""
     game = Game(Memory(here / "memory", given.budget, lambda text: len(text) // 4))
     manner = MANNERS[name]
-    manner = Manner(manner.policy, manner.breakpoints, manner.history, given.summarize_at)
+    if given.summarize_at is not None:
+        manner = replace(manner, summarize_at=given.summarize_at)
     agent = Agent(client, given.model or MODEL, game, manner, here / "logs", here / "turns.jsonl")
-    return [agent.turn(number) for number in range(1, given.turns + 1)]
+    return [agent.turn(number) for number in range(1, turns + 1)]
 
 
 def _client(given: argparse.Namespace) -> Anthropic:
@@ -92,9 +117,11 @@ def sizes(folder: Path, model: str) -> Sizes:
     """The tokens of a turn's message whole, compacted, and in four lines, as ``ctxtui count`` counts them."""
     from examples.musume.sample import written
 
-    texts = written(folder / "texts", CURES)
+    texts = written(folder / "texts", CURED)
     files = asked("count", *map(str, texts.values()), "--model", model, cwd=folder)["files"]
-    return Sizes(**dict(zip(texts, (one["tokens"] for one in files), strict=True)))
+    counts = dict(zip(texts, (one["tokens"] for one in files), strict=True))
+    told = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
+    return Sizes(counts, told["small_button"], told["small_turn"])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +11,8 @@ from typing import Any
 
 from anthropic import Anthropic
 
-from examples.kit import COMMAND, Failed
+from ctxtui.services.headless.api import curator
+
 from examples.musume.game import Game
 from examples.musume.prompts import SUMMARIZE, SYSTEM, TOOLS
 from examples.musume.screens import metadata, screen, screenshot, spelled, turn_id
@@ -24,14 +24,16 @@ NO_MARKER = ("thinking", "redacted_thinking")
 
 @dataclass(frozen=True)
 class Manner:
-    """How the context is laid out: under which `policy` (a TOML file), with which `breakpoints` ("": none; ``written``:
-    the authors' three; ``layout``: memory in front of the talk, and one at the end of what stays), how many messages of
-    history are kept, and from how many input tokens the talk is summed up."""
+    """How the context is laid out: under which `policies` (TOML files), with which `breakpoints` ("": none; ``written``:
+    the authors' three, ``static``, ``memory``, ``history``: one of these alone; ``layout``: memory in front of the talk,
+    and one at the end of what stays), how many messages of history are kept, and from how many input tokens the talk is
+    summed up: of all, or where `fresh_alone` of those that the cache has nothing to do with (``input_tokens``)."""
 
-    policy: Path | None = None
+    policies: tuple[Path, ...] = ()
     breakpoints: str = ""
     history: int = 20
     summarize_at: int = 180_000
+    fresh_alone: bool = False
 
 
 class Agent:
@@ -43,6 +45,7 @@ class Agent:
         self.model = model
         self.game = game
         self.manner = manner
+        self.curate = curator(manner.policies) if manner.policies else None
         self.log = log
         self.session = session
         self.history: list[Json] = []
@@ -62,7 +65,8 @@ class Agent:
         self._remember({"role": "user", "content": [*told, *([] if in_front else memory)]}, answer)
         self.results = [_result(call["id"], self.game.do(call["name"], call["input"])) for call in _calls(answer)]
         logged = self._logged(number, seen, memory, request, answer)
-        if sum(_input(answer["usage"])) > self.manner.summarize_at:
+        fresh, *cached = _input(answer["usage"])
+        if fresh + (0 if self.manner.fresh_alone else sum(cached)) > self.manner.summarize_at:
             self._summarize(answer)
         return logged
 
@@ -75,8 +79,8 @@ class Agent:
             "tools": TOOLS,
             "messages": list(messages),
         }
-        if self.manner.policy is not None:
-            request = curated(request, self.manner.policy)
+        if self.curate is not None:
+            request = self.curate(request)
         marked(request, self.manner.breakpoints)
         return request
 
@@ -138,29 +142,20 @@ class Agent:
         return logged
 
 
-def curated(request: Json, policy: Path) -> Json:
-    """`request` under the policies of a file, as ``ctxtui curate`` writes it. Raises `Failed`."""
-    told = [*COMMAND, "curate", "-", "--policy", str(policy)]
-    done = subprocess.run(told, input=json.dumps(request), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Failed(f"ctxtui curate: {done.stderr}")
-    found: Json = json.loads(done.stdout)
-    return found
-
-
 def marked(request: Json, manner: str) -> None:
     """Put the cache breakpoints of a manner into `request`; the history stays without them."""
     system, messages = list(request["system"]), list(request["messages"])
     request["system"], request["messages"] = system, messages
-    if manner:
+    if manner in ("static", "written", "layout"):
         # 1. Tools and system prompt.
         system[0] = {**system[0], "cache_control": MARKER}
-    if manner == "written":
-        # 2. The memory files, at the end of the newest message. 3. What is older than the newest five messages.
+    if manner in ("memory", "written"):
+        # 2. The memory files, at the end of the newest message.
         messages[-1] = _marked(messages[-1])
-        if len(messages) > 5:
-            messages[-6] = _marked(messages[-6])
-    elif manner == "layout":
+    if manner in ("history", "written") and len(messages) > 5:
+        # 3. What is older than the newest five messages.
+        messages[-6] = _marked(messages[-6])
+    if manner == "layout":
         # 2. The memory files, in front of the talk. 3. The end of the turns that are four lines by now.
         system[-1] = {**system[-1], "cache_control": MARKER}
         if len(messages) > 1:
