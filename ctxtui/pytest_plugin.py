@@ -34,6 +34,8 @@ class ContextCheck(Protocol):
         min_cache_read: float | str | None = None,
         max_rewrites: int | None = None,
         max_cost: float | None = None,
+        min_read_per_write: float | None = None,
+        max_seconds: float | None = None,
         baseline: str | os.PathLike[str] | None = None,
         tolerance: float | str = 0.05,
     ) -> Figures:
@@ -66,6 +68,8 @@ def _check(
     min_cache_read: float | str | None = None,
     max_rewrites: int | None = None,
     max_cost: float | None = None,
+    min_read_per_write: float | None = None,
+    max_seconds: float | None = None,
     baseline: str | os.PathLike[str] | None = None,
     tolerance: float | str = 0.05,
 ) -> Figures:
@@ -79,6 +83,8 @@ def _check(
         None if min_cache_read is None else limit_checks.share(str(min_cache_read), "min_cache_read"),
         max_rewrites,
         max_cost,
+        min_read_per_write,
+        max_seconds,
     )
     before = None if baseline is None else Path(baseline)
     found = limit_checks.check_file(Path(path), limits, before, limit_checks.share(str(tolerance), "tolerance"))

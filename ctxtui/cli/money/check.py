@@ -44,6 +44,10 @@ from ctxtui.services.recordings.folder_scan import expanded
     "--max-rewrites", type=click.IntRange(min=0), metavar="N", help="Calls that paid again for a lost prefix."
 )
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="List price of all calls.")
+@click.option(
+    "--min-read-per-write", type=click.FloatRange(min=0), metavar="N", help="Tokens read from the cache / written: 1."
+)
+@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="N", help="Seconds of the longest call.")
 @click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="An earlier check --json: no worse.")
 @click.option("--tolerance", metavar="SHARE", default=f"{TOLERANCE:.0%}", help="How much worse is no worse [5%].")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report, too.")
@@ -82,6 +86,8 @@ def _limits(given: dict[str, Any]) -> Limits:
         None if hits is None else share(hits, "--min-cache-read"),
         given["max_rewrites"],
         given["max_cost"],
+        given["min_read_per_write"],
+        given["max_seconds"],
     )
 
 

@@ -21,14 +21,16 @@ GOOD = Figures(
     cache_read_of_unwritten=0.6,
     rewrites=2,
     cost_usd=0.9,
+    read_per_write=2.5,
+    call_seconds=12.0,
 )
 
 
 @pytest.mark.parametrize(
     ("limits", "passed"),
     [
-        (Limits(90_000, 9000, 0.5, 2, 0.9), [True] * 5),
-        (Limits(89_999, 8999, 0.51, 1, 0.89), [False] * 5),
+        (Limits(90_000, 9000, 0.5, 2, 0.9, 2.5, 12.0), [True] * 7),
+        (Limits(89_999, 8999, 0.51, 1, 0.89, 2.6, 11.9), [False] * 7),
         (Limits(), []),
         (Limits(max_rewrites=0), [False]),
     ],
@@ -72,6 +74,8 @@ def test_a_baseline_allows_a_little_more_and_no_rewrite_more() -> None:
         cache_read_of_unwritten=0.6,
         rewrites=3,
         cost_usd=0.9,
+        read_per_write=2.5,
+        call_seconds=99.0,
     )
     assert [one.limit for one in against(worse, as_fields(GOOD)) if not one.passed] == [
         "baseline context_tokens",
