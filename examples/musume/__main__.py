@@ -17,15 +17,15 @@ from examples.kit import (
     is_offline,
     offline,
     printed,
-    side_by_side,
     started,
     tell,
     work_folder,
 )
 from examples.musume.agent import Agent, Manner
-from examples.musume.figures import Played, Sizes, figures
+from examples.musume.figures import Sizes, figures
 from examples.musume.game import BUDGET, Game, Memory
 from examples.musume.play import lines
+from examples.musume.played import Played
 from examples.musume.prompts import MEMORY
 
 HERE = Path(__file__).resolve().parent
@@ -46,9 +46,9 @@ MANNERS = {
     "summary": Manner(breakpoints="history", summarize_at=40_000),
     "summary_uncached": Manner(breakpoints="history", summarize_at=40_000, fresh_alone=True),
 }
-"""How the runs differ: the authors' agent as it is; with each of their three breakpoints, with all; with their cures one
-after the other, without and with the breakpoints; the layout in which breakpoints work; and summed up above a threshold
-of all input, and of what is not cached."""
+"""How the runs differ: the authors' agent as it is; with each of their three breakpoints, with all; with their cures
+one after the other, without and with the breakpoints; the layout in which breakpoints work; and summed up above a
+threshold of all input, and of what is not cached."""
 LONG = ("plain", "layout")
 """Which are played on, for what a hundred turns cost."""
 
@@ -68,37 +68,43 @@ def main() -> int:
 def play(given: argparse.Namespace) -> None:
     """Make the runs and print what came of them. Raises `Failed`."""
     folder = work_folder(given, "musume")
-    runs = side_by_side(lambda name: run(given, folder, name), given.under)
+    if is_offline(given):
+        with offline(folder, lines(_count(given, name) for name in given.under)) as at:
+            client = Anthropic(base_url=at["url"], api_key="any")
+            runs = {name: run(given, folder, name, client) for name in given.under}
+    else:
+        runs = {name: run(given, folder, name, _client(given)) for name in given.under}
     sessions = {name: str(folder / name / "turns.jsonl") for name in runs}
     found = figures(runs, sizes(folder, given.model or MODEL), folder)
     printed(found, sessions, folder, given.json)
 
 
-def run(given: argparse.Namespace, folder: Path, name: str) -> Played:
-    """One run: its turns' logs, and the USD that ``ctxtui cost`` says of the first ones and of all."""
+def run(given: argparse.Namespace, folder: Path, name: str, client: Anthropic) -> Played:
+    """One run: its turns' logs, and of a long one what ``ctxtui cost`` says."""
     here = folder / name
     (here / "memory").mkdir(parents=True)
     (here / "logs").mkdir()
     for file, text in MEMORY.items():
         (here / "memory" / file).write_text(text, encoding="utf-8")
-    turns = max(given.turns, given.long) if name in LONG else given.turns
-    tell(f"{name}: {turns} turns")
-    if is_offline(given):
-        with offline(here, lines(turns)) as at:
-            logs = _turns(given, here, name, Anthropic(base_url=at["url"], api_key="any"), turns)
-    else:
-        logs = _turns(given, here, name, _client(given), turns)
-    return Played(logs, given.turns)
+    tell(f"{name}: {_count(given, name)} turns")
+    logs = _turns(given, here, name, client)
+    paid = asked("cost", str(here / "turns.jsonl"), cwd=here)["total_usd"] if name in LONG else 0.0
+    return Played(logs, given.turns, paid)
 
 
-def _turns(given: argparse.Namespace, here: Path, name: str, client: Anthropic, turns: int) -> list[dict[str, Any]]:
+def _count(given: argparse.Namespace, name: str) -> int:
+    """The turns of a run."""
+    return max(given.turns, given.long) if name in LONG else int(given.turns)
+
+
+def _turns(given: argparse.Namespace, here: Path, name: str, client: Anthropic) -> list[dict[str, Any]]:
     """Play the turns. Tokens of memory are counted as the authors count: four characters each."""
     game = Game(Memory(here / "memory", given.budget, lambda text: len(text) // 4))
     manner = MANNERS[name]
     if given.summarize_at is not None:
         manner = replace(manner, summarize_at=given.summarize_at)
-    agent = Agent(client, given.model or MODEL, game, manner, here / "logs", here / "turns.jsonl")
-    return [agent.turn(number) for number in range(1, turns + 1)]
+    agent = Agent(client, given.model or MODEL, game, manner, here, [*MANNERS].index(name))
+    return [agent.turn(number) for number in range(1, _count(given, name) + 1)]
 
 
 def _client(given: argparse.Namespace) -> Anthropic:

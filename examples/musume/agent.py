@@ -12,7 +12,6 @@ from typing import Any
 from anthropic import Anthropic
 
 from ctxtui.services.headless.api import curator
-
 from examples.musume.game import Game
 from examples.musume.prompts import SUMMARIZE, SYSTEM, TOOLS
 from examples.musume.screens import metadata, screen, screenshot, spelled, turn_id
@@ -24,10 +23,10 @@ NO_MARKER = ("thinking", "redacted_thinking")
 
 @dataclass(frozen=True)
 class Manner:
-    """How the context is laid out: under which `policies` (TOML files), with which `breakpoints` ("": none; ``written``:
-    the authors' three, ``static``, ``memory``, ``history``: one of these alone; ``layout``: memory in front of the talk,
-    and one at the end of what stays), how many messages of history are kept, and from how many input tokens the talk is
-    summed up: of all, or where `fresh_alone` of those that the cache has nothing to do with (``input_tokens``)."""
+    """How the context is laid out: under which `policies` (TOML files), with which `breakpoints` ("": none;
+    ``written``: the authors' three, ``static``, ``memory``, ``history``: one of these alone; ``layout``: memory in
+    front of the talk, and one at the end of what stays), how many messages of history are kept, and from how many input
+    tokens the talk is summed up: of all, or where `fresh_alone` of those that are not cached (``input_tokens``)."""
 
     policies: tuple[Path, ...] = ()
     breakpoints: str = ""
@@ -37,17 +36,19 @@ class Manner:
 
 
 class Agent:
-    """Plays `game` with `model`. `log` is the folder of the turns' logs; `session` the file that every request goes
-    into with its answer, which `ctxtui open` shows."""
+    """Plays `game` with `model` on a `day` of its own, so that no run reads what another one wrote to the cache. In the
+    folder `here`, ``logs`` has the turns' logs and ``turns.jsonl`` every request with its answer: ``ctxtui open`` shows
+    it."""
 
-    def __init__(self, client: Anthropic, model: str, game: Game, manner: Manner, log: Path, session: Path) -> None:
+    def __init__(self, client: Anthropic, model: str, game: Game, manner: Manner, here: Path, day: int = 0) -> None:
         self.client = client
         self.model = model
         self.game = game
         self.manner = manner
         self.curate = curator(manner.policies) if manner.policies else None
-        self.log = log
-        self.session = session
+        self.log = here / "logs"
+        self.session = here / "turns.jsonl"
+        self.day = day
         self.history: list[Json] = []
         self.results: list[Json] = []
         self.summaries: list[Json] = []
@@ -57,7 +58,7 @@ class Agent:
         seen = self.game.seen = screen(number)
         memory = [_text(f"<{name}>\n{text}\n</{name}>") for name, text in self.game.memory.texts().items()]
         pictures = [_picture(seen)] * (2 if number % 3 == 2 else 1)
-        told = [*self.results, _text(metadata(number)), _text(spelled(seen))]
+        told = [*self.results, _text(metadata(number, self.day)), _text(spelled(seen))]
         in_front = self.manner.breakpoints == "layout"
         message = {"role": "user", "content": [*told, *pictures, *([] if in_front else memory)]}
         request = self._request([*self.history, message], memory if in_front else [])
@@ -112,7 +113,9 @@ class Agent:
         self.history = [{"role": "user", "content": [_text(f"What happened so far.\n\n{words}")]}]
         self.history.append({"role": "assistant", "content": [_text("I go on from there.")]})
         self.results = []
-        self.summaries.append({"timestamp": _now(), "tokens_before": before, "tokens_after": len(words) // 4})
+        turn = len([*self.log.iterdir()])
+        sizes = {"tokens_before": before, "tokens_after": len(words) // 4}
+        self.summaries.append({"timestamp": _now(), "turn": turn, **sizes})
 
     def _logged(self, number: int, seen: Json, memory: Sequence[Json], request: Json, answer: Json) -> Json:
         """The turn's log, in the authors' fields, written to ``TURN.json``."""
@@ -135,7 +138,7 @@ class Agent:
                 "history_messages": len(request["messages"]) - 1,
             },
             "cache_hit_rate": round(read / (fresh + written + read), 4),
-            "summarizations": self.summaries,
+            "summarizations": [*self.summaries],
         }
         path = self.log / f"{turn_id(number)}.json"
         path.write_text(json.dumps(logged, indent=2) + "\n", encoding="utf-8")

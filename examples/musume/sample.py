@@ -9,10 +9,10 @@ from typing import Any
 
 from ctxtui.services.headless.api import curator
 from examples.musume.prompts import MEMORY, SYSTEM, TOOLS
-from examples.musume.screens import metadata, screen, spelled
+from examples.musume.screens import FIRST, metadata, screen, spelled
 
-TURN = 5
-"""The turn with the menu of the document on the screen; the next one has 21 buttons and a scrollbar, as the measured."""
+TURN = FIRST
+"""The turn with the menu of the document; the next has 21 buttons and a scrollbar, as the measured one has."""
 
 
 PRINTED = {"name": "Archive", "meta": "hint=NEW", "region": "menus"}
@@ -30,8 +30,8 @@ def written(folder: Path, cures: Sequence[Path]) -> dict[str, Path]:
     """A file for each text in `folder`, by what it is."""
     folder.mkdir()
     curate = curator(cures)
-    now, after = _request(TURN), curate(_request(TURN))
-    wide = curate(_request(TURN + 1))["messages"][2]["content"][1]["text"]
+    now, after = one_over(TURN), curate(one_over(TURN))
+    wide = curate(one_over(TURN + 1))["messages"][2]["content"][1]["text"]
     memory = "\n".join(f"<{name}>\n{text}\n</{name}>" for name, text in MEMORY.items())
     first, seen = screen(TURN), spelled(screen(TURN + 1))
     held = json.loads(wide)
@@ -65,7 +65,7 @@ def _part(request: Mapping[str, Any], name: str) -> str:
     return json.dumps(found[0] if isinstance(found, list) else found, separators=(",", ":"))
 
 
-def _request(turn: int) -> dict[str, Any]:
+def one_over(turn: int) -> dict[str, Any]:
     """A turn that is over, and one that is not."""
     said = [{"type": "text", "text": metadata(turn)}, {"type": "text", "text": spelled(screen(turn))}]
     memory = [{"type": "text", "text": f"<{name}>\n{text}\n</{name}>"} for name, text in MEMORY.items()]

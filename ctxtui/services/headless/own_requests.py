@@ -1,7 +1,7 @@
 """Policies for requests that a program makes by itself: what `ctxtui curate - --policy` does to one, without a process.
 
-    trimmed = curator("cures.toml")
-    client.messages.create(**trimmed(request))
+trimmed = curator("trimming.toml")
+client.messages.create(**trimmed(request))
 """
 
 from __future__ import annotations
