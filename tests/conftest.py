@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
+# Ten thousand tests are collected without looking for garbage, and are no garbage later.
+gc.disable()
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -41,6 +44,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not THOROUGH and item.get_closest_marker("slow"):
             item.add_marker(skip)
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays: the collector looks at what the tests make, not at this."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
