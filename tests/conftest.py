@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
-# Ten thousand tests are collected without looking for garbage, and are no garbage later.
-gc.disable()
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +22,9 @@ from tests.warm import COLD, WarmChild
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
+
+# Ten thousand tests are collected without looking for garbage, and are no garbage later.
+gc.disable()
 
 # The package brings a plugin for pytest, so pytest would rewrite the asserts of all its modules as they are imported,
 # in whatever thread that is; two threads that parse at once break CPython 3.11 (gh-106905). They need no rewriting.
