@@ -44,7 +44,7 @@ class Figures:
     call_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What is allowed; None: no limit. Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds."""
 

@@ -81,13 +81,13 @@ def check_(
 def _limits(given: dict[str, Any]) -> Limits:
     context, chars, hits = given["max_context"], given["max_block_chars"], given["min_cache_read"]
     return Limits(
-        None if context is None else amount(context, "--max-context"),
-        None if chars is None else amount(chars, "--max-block-chars"),
-        None if hits is None else share(hits, "--min-cache-read"),
-        given["max_rewrites"],
-        given["max_cost"],
-        given["min_read_per_write"],
-        given["max_seconds"],
+        max_context=None if context is None else amount(context, "--max-context"),
+        max_block_chars=None if chars is None else amount(chars, "--max-block-chars"),
+        min_cache_read=None if hits is None else share(hits, "--min-cache-read"),
+        max_rewrites=given["max_rewrites"],
+        max_cost=given["max_cost"],
+        min_read_per_write=given["min_read_per_write"],
+        max_seconds=given["max_seconds"],
     )
 
 
