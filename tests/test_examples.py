@@ -148,6 +148,15 @@ def test_a_bridge_of_a_few_rounds(quick: Quick, tmp_path: Path) -> None:
     found = quick("bridge", "--rounds", "7", "--servers", "memory", "--under", "hybrid")
     assert ours(found, "metadata, hybrid").startswith("7 7 11 True ")
     assert ours(found, "schemas of memory").startswith("9 tools, ") and "less" not in ours(found, "last prompt, hybrid")
+    assert ours(found, "a window of 3 messages, run").startswith("done after 12 rounds, 5 messages, "), (
+        "no pair is split"
+    )
+    cut, whole = (
+        int(ours(found, f"a result of 6,000 lines{how}").split(", ")[-1].split()[0].replace(",", ""))
+        for how in (", cut at 2,000 characters", " in a window of 32k, not cut")
+    )
+    assert cut < 3_000 < whole < 24_576
+    assert ours(found, "memory alone, rounds 1 to 5") == "1,984 2,408 2,832 3,256 3,680"
     assert len(json.loads((tmp_path / "work-bridge" / "hybrid" / "memory.json").read_text())["entities"]) == 3
 
 
@@ -157,10 +166,13 @@ def test_a_bridge_of_a_hundred_rounds(tmp_path: Path) -> None:
     assert ours(found, "kind of growth") in [f"x{n / 100:.2f}" for n in range(85, 116)], "a line"
     first, last = (int(ours(found, f"prompt of round {n}").replace(",", "")) for n in (1, 100))
     assert last > 5 * first
-    for name in ("sliding window", "hybrid"):
-        tokens, less = ours(found, f"last prompt, {name}").split(", ")
-        assert int(tokens.replace(",", "")) < 11_500 and int(less.split()[0]) >= 77
-        assert ours(found, f"metadata, {name}").startswith("100 100 11 True ")
+    tokens, less = ours(found, "last prompt, hybrid").split(", ")
+    assert int(tokens.replace(",", "")) < 11_500 and int(less.split()[0]) >= 77
+    assert ours(found, "metadata, hybrid").startswith("100 100 11 True ")
+    (row,) = [row for row in found["figures"] if row["claim"] == "rounds 5, 10, 50, 100: 5, hybrid"]
+    assert row["why"].endswith(f"the run itself ended at {tokens}"), "the lab foretells what the run did"
+    lasts = {row["claim"].partition(": ")[2]: row["ours"] for row in found["figures"] if "rounds 5, 10" in row["claim"]}
+    assert len(lasts) == 7 and lasts["1, sliding window (N = 10)"].endswith("81 % less in the last")
     assert ours(found, "metadata, plain").startswith("100 100 201 False ")
     assert len(shown(tmp_path, found["sessions"]["plain"])["growth"]) == 100
 

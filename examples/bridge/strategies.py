@@ -1,13 +1,11 @@
-"""Rows of the authors' five strategies, of smaller schemas, of edge cases, and of what their server's log told."""
+"""Rows of the authors' five strategies, of edge cases, and of one server's tools alone."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import curator
 from examples.bridge.edges import LINES, told
 from examples.kit import Figure, asked
 
@@ -57,64 +55,34 @@ def strategies(variants: Sequence[Mapping[str, Any]], growth: Mapping[str, Seque
         yield Figure("their test plan: rounds 5 to 20", "plateau", ours, why, "ctxtui growth ID", "N26", "plain")
 
 
-def minimised(folder: Path, servers: Sequence[str], model: str) -> Iterator[Figure]:
-    """Their minimised schemas and ours, of the same servers' definitions."""
-    tools = [
-        {"type": "function", "function": {"name": one["name"], "description": one["description"], "parameters": one["inputSchema"]}}
-        for server in servers
-        for one in json.loads((HERE / "tools" / f"{server}.json").read_text(encoding="utf-8"))["tools"]
-    ]  # fmt: skip
-    request = {"model": "offline", "messages": [{"role": "user", "content": "Go on."}], "tools": tools}
-    ours = curator(HERE / "policies" / "small_schemas.toml")(request)["tools"]
-    paths = []
-    for name, found in {"whole": tools, "theirs": list(map(_theirs, tools)), "ours": ours}.items():
-        paths.append(folder / f"schemas-{name}.json")
-        paths[-1].write_text(json.dumps(found, separators=(",", ":")), encoding="utf-8")
-    counts = [one["tokens"] for one in asked("count", *map(str, paths), "--model", model, cwd=folder)["files"]]
-    words = f"{counts[0]:,} -> {counts[1]:,} by their function, {counts[2]:,} by ours"
-    why = "theirs drops required, enum and items, too, so that calls go wrong; how many, only a model can tell"
-    yield Figure(
-        f"{len(tools)} tools, minimised",
-        "no figure",
-        words,
-        why,
-        "ctxtui count HERE/schemas-theirs.json",
-        "N24, §3 (c)",
-    )
-
-
-def _theirs(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """`minimize_tool_schema` of the document."""
-    function = tool["function"]
-    properties = {
-        key: {"type": value.get("type", "string")}
-        for key, value in function["parameters"].get("properties", {}).items()
-    }
-    return {
-        "type": "function",
-        "function": {
-            "name": function["name"],
-            "description": function["description"][:100],
-            "parameters": {"type": "object", "properties": properties},
-        },
-    }
-
-
 def edge_cases(runs: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     """Their third test, really run."""
+    lines = f"a result of {LINES:,} lines"
     whys = {
-        "window_of_3": ("a window of 3 messages", "first message, newest call, its result: a pair is never split", "N28"),
-        "huge_result_cut": (f"a result of {LINES:,} lines, cut at 2,000 characters", "first and last half, and how much went", "§3 (b)"),
-        "huge_result_whole": (f"a result of {LINES:,} lines, whole, in 32k", "refused before it is sent", "§3 (b)"),
-    }  # fmt: skip
+        "window_of_3": (
+            "a window of 3 messages, run",
+            "three are too few for a call and its result: the window is widened, a pair is never split",
+            "N28, §3 (a), 002 test 3",
+        ),
+        "huge_result_cut": (
+            f"{lines}, cut at 2,000 characters",
+            "first and last half, and a line that says how much went",
+            "§3 (b), 002 test 3",
+        ),
+        "huge_result_whole": (
+            f"{lines} in a window of 32k, not cut",
+            "no result is longer than 60,000 characters, whatever is allowed: the line that cuts it tells how to ask",
+            "§3 (b), 002 test 3",
+        ),
+    }
     for name, run in runs.items():
         what, why, where = whys[name]
         yield Figure(what, "edge case", told(run), why, "ctxtui show ID", where, name)
 
 
-def recorded(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
+def recorded() -> Iterator[Figure]:
     """What holds on the sample, which has the loop as they printed it: one server's tools a thread."""
-    shown = {thread: _prompts(thread) for thread in ("main", "memory", "fetch", "github")}
+    shown = {thread: _prompts(thread) for thread in ("main", "memory")}
     for thread, theirs in (("main", "7,328 7,752 8,176 8,600 9,024"), ("memory", "1,984 2,408 2,832 3,256 3,680")):
         ours = " ".join(f"{one:,}" for one in shown[thread][:5])
         name = "GitHub" if thread == "main" else "memory"
@@ -127,24 +95,6 @@ def recorded(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f"ctxtui show {RECORDED} --thread {thread}",
             "§3",
             RECORDED,
-        )
-    for thread, theirs in (("fetch", "578 -> 938"), ("github", "5,703 -> 6,937")):
-        ours = " -> ".join(f"{one:,}" for one in shown[thread])
-        why = "the recording has what the server said"
-        yield Figure(
-            f"in the server's log, {thread}",
-            theirs,
-            ours,
-            why,
-            f"ctxtui show {RECORDED} --thread {thread}",
-            "§3",
-            RECORDED,
-        )
-    if "github" in sizes:
-        ours = f"{sizes['github']['tokens']:,} for the tools alone"
-        why = "the log's 5,703 are the whole prompt: the 7,307 of the same document cannot be part of it"
-        yield Figure(
-            "GitHub's 26 tools", "7,307, and 5,703 in the log", ours, why, "ctxtui mcp size github", "N23", RECORDED
         )
     total = sum(shown["main"])
     why = "the prompt is a line, the total its square"
