@@ -105,7 +105,7 @@ def _ran(given: argparse.Namespace, folder: Path, name: str, edge: Edge | None) 
     (folder / "ctxtui.toml").write_text(_project(given, servers), encoding="utf-8")
     allow_servers(servers, folder)
     kept = (edge.messages, edge.length) if edge else (0, 0)
-    limits = ["--max-rounds", str(given.rounds), "--max-context-messages", str(kept[0])]
+    limits = ["--max-rounds", str(len(edge.lines) if edge else given.rounds), "--max-context-messages", str(kept[0])]
     limits += ["--max-tool-result-length", str(kept[1])]
     policy = ["--policy", str(HERE / "policies" / f"{name}.toml")] if name in POLICIES else []
     options = [*limits, *policy, "--allow", "mcp__*"]

@@ -52,7 +52,7 @@ def _schemas(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
 def _largest(tools: Sequence[Mapping[str, Any]]) -> str:
     """The tools that cost most."""
     found = sorted(tools, key=lambda one: -int(one["tokens"]))[:3]
-    return ", ".join(f"{one['name']} {one['tokens']}" for one in found)
+    return ", ".join(f"{one['name'].rpartition('__')[2]} {one['tokens']}" for one in found)
 
 
 def _growth(plain: Sequence[int], servers: int) -> Iterator[Figure]:
