@@ -30,8 +30,6 @@ def figures(
     for name, prompts in growth.items():
         if name != "plain":
             found.append(_cured(name, prompts, plain))
-    if "sliding_window" in growth and len(plain) >= 20:
-        found.append(_twenty(plain, growth["sliding_window"]))
     for name, run in runs.items():
         found.append(_metadata(name, run["metadata"]))
     return found
@@ -43,12 +41,18 @@ def _schemas(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         yield Figure(
             f"schemas of {name}",
             f"{tools} tools, {bytes_ // 4:,}",
-            f"{len(size['tools'])} tools, {size['tokens']:,}",
+            f"{len(size['tools'])} tools, {size['tokens']:,}; {_largest(size['tools'])}",
             f"theirs are {bytes_:,} bytes of indented JSON / 4; a model reads it minified",
             f"ctxtui mcp size examples/bridge/tools/{name}.json --model offline",
             "§3 loop, 002",
             "plain",
         )
+
+
+def _largest(tools: Sequence[Mapping[str, Any]]) -> str:
+    """The tools that cost most."""
+    found = sorted(tools, key=lambda one: -int(one["tokens"]))[:3]
+    return ", ".join(f"{one['name'].rpartition('__')[2]} {one['tokens']}" for one in found)
 
 
 def _growth(plain: Sequence[int], servers: int) -> Iterator[Figure]:
@@ -117,20 +121,6 @@ def _cured(name: str, prompts: Sequence[int], plain: Sequence[int]) -> Figure:
         "ctxtui growth ID",
         CLAIMED.get(name, "§3 cures, 002"),
         name,
-    )
-
-
-def _twenty(plain: Sequence[int], window: Sequence[int]) -> Figure:
-    """Their test plan: twenty rounds, without and with a window of ten messages."""
-    told = [f"{each[9]:,} {each[19]:,}" for each in (plain, window)]
-    return Figure(
-        "rounds 10 and 20, baseline and N = 10",
-        "grows, and should plateau",
-        " and ".join(told),
-        "the same task, done in both: answers are scripted",
-        "ctxtui growth ID",
-        "N26, 002 tests 1 and 2",
-        "sliding_window",
     )
 
 
