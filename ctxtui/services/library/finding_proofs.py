@@ -1,0 +1,60 @@
+"""Findings in the lab: each cure is tried on the recording itself, and breakpoints are placed in the next request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.lab.proof import Proof, Trial, proofs
+from ctxtui.analysis.lab.variant_pass import Bench
+from ctxtui.core.edit import Edit
+from ctxtui.curation.context import Context
+from ctxtui.services.counting.accounts import Account
+from ctxtui.services.counting.books import cached_by
+from ctxtui.services.lab.breakpoints import placed_breakpoints
+from ctxtui.services.lab.experiment import charges
+
+
+def proved(
+    account: Account, chosen: ChosenCall, context: Context, found: Sequence[PricedFinding], stand: Sequence[Edit]
+) -> list[PricedFinding]:
+    """The findings up to the `chosen` call with what the lab finds of them, over the edits that `stand`; `context` is
+    the next request. What a setting saves is what the lab says of it: one that saves nothing there is left out."""
+    last = len(account.session.thread_calls(chosen.thread))
+    trials = [list(_trials(one, chosen, last, tuple(stand))) for one in found]
+    bench = Bench(account.book, cached_by(account.book), charges(account.table), account.usable_share)
+    results = iter(proofs(bench, [trial for own in trials for trial in own]))
+    told = [[next(results) for _ in own] for own in trials]
+    return [
+        made
+        for one, own in zip(found, told, strict=True)
+        if (made := _with_proofs(account, chosen, context, one, own)) is not None
+    ]
+
+
+def _trials(one: PricedFinding, chosen: ChosenCall, last: int, stand: tuple[Edit, ...]) -> Iterator[Trial]:
+    about, thread, number = one.finding, chosen.thread, chosen.number
+    if about.edits or about.cache:
+        yield Trial(thread, number, about.edits, stand, cache=about.cache)
+    if about.edits and number < last:
+        yield Trial(thread, last, about.edits, stand, since=number)
+
+
+def _with_proofs(
+    account: Account, chosen: ChosenCall, context: Context, one: PricedFinding, own: Sequence[Proof]
+) -> PricedFinding | None:
+    about = one.finding
+    first, later = (*own, None, None)[:2]
+    tried = first if first is not None and first.calls and not first.refused else None
+    if not about.cache:
+        return replace(one, proved=tried, followed=later if later is not None and not later.refused else None)
+    usd = tried.money if tried is not None else None
+    if tried is None or usd is None:
+        return one
+    if usd <= 0:
+        return None
+    marks = placed_breakpoints(context, chosen.call, account.book, about.cache)
+    finding = replace(about, so_far=usd, calls=tried.calls, ahead=usd / tried.calls)
+    return replace(one, finding=finding, marks=marks, proved=tried)
