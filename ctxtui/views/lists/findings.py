@@ -203,7 +203,7 @@ def _staged(one: PricedFinding) -> Iterator[Spans]:
     """What `enter` stages where that is no edit of the context, or why nothing."""
     if one.marks:
         many = f"{len(one.marks)} breakpoint{'' if len(one.marks) == 1 else 's'}"
-        yield [Span(f" ⏎ stages {many} in the next request; what they save shows over many", "dim")]
+        yield [Span(f" staged as {many} of the next request; what they save shows over many calls", "dim")]
     elif one.why_not:
         yield [Span(f" nothing to stage: {one.why_not}", "warn")]
 
