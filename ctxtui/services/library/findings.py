@@ -27,7 +27,7 @@ from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, charge_of, curated
-from ctxtui.services.library.finding_proofs import proved
+from ctxtui.services.library.finding_proofs import TOO_LONG, is_long, proved
 from ctxtui.services.library.preflight import marker_rates
 
 
@@ -93,7 +93,7 @@ def findings_of(
         calls=len(calls),
         horizon=horizon,
         found=tuple(found),
-        lacks=tuple(_lacking(costs.calls, priced)),
+        lacks=(*_lacking(costs.calls, priced), *([TOO_LONG] if found and is_long(chosen, base.context) else ())),
     )
     if not made.edits:
         return made

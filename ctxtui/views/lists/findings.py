@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.lab.placed_marks import LIVES
 from ctxtui.analysis.lab.proof import Proof
 from ctxtui.core.canonical import Json
 from ctxtui.curation.price.price_tag import PriceTag
@@ -192,11 +193,10 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
     if one.followed is not None:
         yield [Span(f" the lab, staged here: {_proof(one.followed)} that followed", "dim")]
     if one.proved is not None:
-        since = f"with {CACHED} {one.finding.cache}" if one.finding.cache else "had it stood from call 1 on"
+        cache = one.finding.cache
+        markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
+        since = markers if cache else "had it stood from call 1 on"
         yield [Span(f" the lab, {since}: {_proof(one.proved)}", "dim")]
-
-
-CACHED: Final = "the markers of"
 
 
 def _staged(one: PricedFinding) -> Iterator[Spans]:

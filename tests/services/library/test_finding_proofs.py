@@ -249,6 +249,14 @@ def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
     assert not one.why_not
 
 
+def test_where_a_session_is_too_long_for_the_lab_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding_proofs, "MOST", 10)
+    told, _, _ = found(planted())
+    assert told.found
+    assert all(one.proved is None for one in told.found if one.finding.edits)
+    assert finding_proofs.TOO_LONG in told.lacks
+
+
 def test_what_cannot_be_staged_says_why() -> None:
     about = replace(next(iter(found(planted())[0].found)).finding, edits=(), by_hand="it is set in the program")
     assert PricedFinding(finding=about, horizon=20).why_not == "it is set in the program"
