@@ -88,6 +88,13 @@ def remember(
     )
 
 
+def remember_all(conn: sqlite3.Connection, new: Iterable[tuple[str, int, float, str, Json]], now: float) -> None:
+    """Remember many summaries at once: each with the path, size and mtime of its file, and the version."""
+    with writing(conn):
+        for path, size, mtime, version, summary in new:
+            remember(conn, path, size, mtime, version, summary, now)
+
+
 def glances(conn: sqlite3.Connection) -> dict[str | bytes, Glance]:
     """What is remembered of the heads of files, by `sql_text` of their paths."""
     return {row[0]: Glance(*row[1:]) for row in conn.execute("SELECT path, size, title, cwd, version FROM glances")}

@@ -244,6 +244,11 @@ class Store:
         cache.remember(self._conn, path, size, mtime, version, summary, time.time())
 
     @told
+    def remember_all(self, new: Iterable[tuple[str, int, float, str, Json]]) -> None:
+        """Remember summaries (JSON values), each with the path, size and mtime of its file and the version."""
+        cache.remember_all(self._conn, new, time.time())
+
+    @told
     def glances(self) -> dict[str | bytes, Glance]:
         """What is remembered of the heads of files, by `sql_text` of their paths."""
         return cache.glances(self._conn)

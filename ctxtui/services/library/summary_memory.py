@@ -23,7 +23,7 @@ from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
-VERSION: Final = 12
+VERSION: Final = 13
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
@@ -38,6 +38,11 @@ def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
     rules = labelling or rules_in_force(settings.labels)
     return f"{VERSION} {__version__} {price_table().version} {shaping} {rules.digest}"
+
+
+def usage_version_for(settings: Settings) -> str:
+    """Under which version summaries are remembered of which only the usage is known."""
+    return f"usage {version_for(settings)}"
 
 
 def place_of(seen: SessionSummary) -> tuple[str, int]:
@@ -72,8 +77,9 @@ def _kept() -> type[msgspec.Struct]:
     return msgspec.defstruct("Kept", [(name, kind) for name, kind in hints.items() if name not in _OF_THE_FILE])
 
 
-def remembered(seen: Iterable[SessionSummary], settings: Settings) -> dict[str, SessionSummary]:
-    """Those of `seen` whose figures are remembered as they are now, by their keys."""
+def remembered(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> dict[str, SessionSummary]:
+    """Those of `seen` whose figures are remembered as they are now, by their keys; with `usage` also those of which
+    only the usage is."""
     wanted = {(sql_text(name), size): one for one in seen for name, size in (place_of(one),)}
     path = database(settings.data_dir)
     if not wanted or not path.exists():
@@ -81,6 +87,7 @@ def remembered(seen: Iterable[SessionSummary], settings: Settings) -> dict[str, 
     try:
         with Store.open(path) as store:
             rows = store.summaries(version_for(settings))
+            rows += store.summaries(usage_version_for(settings)) if usage else []
     except CtxtuiError:
         return {}  # whoever listed the sessions has told what is wrong with the database
     found: dict[str, SessionSummary] = {}
@@ -92,3 +99,14 @@ def remembered(seen: Iterable[SessionSummary], settings: Settings) -> dict[str, 
             with suppress(msgspec.MsgspecError, UnicodeEncodeError):
                 found[one.key] = _told(one, decoder.decode(kept))
     return found
+
+
+def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
+    """Remember what the calls of sessions used, until more is known of them."""
+    version, path = usage_version_for(settings), database(settings.data_dir)
+    rows = [(one.path, one.size, one.mtime, version, to_json(one)) for one in new if one.path and not one.error]
+    if not rows:
+        return
+    # Nothing is lost but the time to read them again.
+    with suppress(CtxtuiError), Store.open(path) as store:
+        store.remember_all(rows)

@@ -14,6 +14,10 @@ from ctxtui.views.text.table import Column, Table
 
 StatRow = Usage | HeavyTool
 
+PENDING: Final = Span("…", "faint")
+"""In place of a figure that takes sessions which are not counted yet."""
+_COUNTED: Final = frozenset({"misses", "overflows", "compactions"})
+
 
 def table(head: str, *, mark: int = 1) -> Table[Usage]:
     """The table of rows by `head`: a project, a model, a week ..."""
@@ -66,6 +70,8 @@ def _name(row: Usage, room: int) -> Span:
 
 def _count(field: str, style: str = "ink") -> Callable[[Usage, int], Span]:
     def cell(row: Usage, room: int) -> Span:
+        if row.uncounted and field in _COUNTED:
+            return PENDING
         value: int = getattr(row, field)
         return Span(f"{value:,}", style) if value else Span(numbers.NONE, "faint")
 
@@ -86,6 +92,8 @@ def _read(row: Usage, room: int) -> Span:
 
 
 def _lost(row: Usage, room: int) -> Span:
+    if row.uncounted:
+        return PENDING
     return Span(numbers.money(row.lost), "warn") if row.lost else Span(numbers.NONE, "faint")
 
 
@@ -118,6 +126,8 @@ def sum_of_read(row: Usage) -> str:
 
 def sum_of_lost(row: Usage) -> str:
     """What misses cost, as a share of it all."""
+    if row.uncounted:
+        return f"{_many(row.uncounted, 'session')} not counted yet."
     return sums.share_of_money(row.lost, row.usd)
 
 
