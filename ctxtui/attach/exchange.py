@@ -8,9 +8,9 @@ from typing import Final, Protocol
 
 from ctxtui.attach import http1
 from ctxtui.attach.decoding import unpacker
-from ctxtui.attach.gate import Verdict, Waiting
-from ctxtui.attach.http1 import Body, Head
-from ctxtui.attach.news import Asked, Begun, Ended, News, Sent
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
+from ctxtui.attach.http1 import BodyReader, Head
+from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestSent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -31,7 +31,7 @@ class Ends(Protocol):
     def open(self, upstream: Upstream) -> None:
         """Connect to a provider, or keep the connection to it; `connected` or `not_connected` answers."""
 
-    def ask(self, waiting: Waiting) -> None:
+    def ask(self, waiting: WaitingRequest) -> None:
         """Ask the gate about a request; `decided` answers, or `undecided`."""
 
     def end(self, abort: bool = False) -> None:
@@ -43,14 +43,14 @@ class Exchange:
     """A request, from its head on. `x` names it, `target` is told to the provider, `tell` hears of it."""
 
     x: str
-    tell: Callable[[News], None]
+    tell: Callable[[ExchangeEvent], None]
     upstream: Upstream
     head: Head
     method: str
     target: str
     named: bool
     """Whether the target is another one than the client's."""
-    body: Body
+    body: BodyReader
     gated: bool = False
     """Whether it has to be whole before it leaves."""
     deciding: bool = False
@@ -60,7 +60,7 @@ class Exchange:
     said: list[bytes] = field(default_factory=list)
     """What a gated body says, unpacked from its chunks."""
     ended: bool = False
-    answer: Body | None = None
+    answer: BodyReader | None = None
     """The body of the answer, once its head is there."""
     answer_head: Head | None = None
 
@@ -76,35 +76,35 @@ class Exchange:
 
     def begin(self, at: float) -> None:
         """Tell of its head."""
-        self.tell(Begun(x=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
+        self.tell(RequestBegun(x=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
 
     def end(self, at: float, error: str = "") -> None:
         """Tell that it is over, once."""
         if not self.ended:
             self.ended = True
-            self.tell(Ended(self.x, at, error))
+            self.tell(ExchangeEnded(self.x, at, error))
 
     def taken(self, data: bytes) -> tuple[bytes, bytes]:
         """Take what belongs to its body: that, and the rest. Raises `Malformed`."""
         taken, said = self.body.feed(data)
-        self.tell(Asked(self.x, said, last=self.body.done))
+        self.tell(RequestBytes(self.x, said, last=self.body.done))
         if self.gated:
             self.said.append(said)
         return (data, b"") if taken == len(data) else (data[:taken], data[taken:])
 
-    def whole(self) -> Waiting:
+    def whole(self) -> WaitingRequest:
         """A gated one as the gate is asked about it."""
         try:
             body = unpacker(self.head.get("content-encoding")).feed(b"".join(self.said))
         except Malformed:
             # Nothing is known of it, so nothing is changed in it.
             body = b""
-        return Waiting(x=self.x, url=self.url, head=self.head, body=body)
+        return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body)
 
-    def decided(self, verdict: Verdict, at: float) -> None:
+    def decided(self, verdict: RequestVerdict, at: float) -> None:
         """What leaves: its own bytes, or others in their place."""
         if verdict.told or verdict.body is not None:
-            self.tell(Sent(self.x, at, verdict.body, verdict.told))
+            self.tell(RequestSent(self.x, at, verdict.body, verdict.told))
         if verdict.body is not None:
             self.waiting = [http1.with_length(self.head_bytes(), len(verdict.body)), verdict.body]
         else:
@@ -112,7 +112,7 @@ class Exchange:
 
     def undecided(self, error: Exception, at: float) -> None:
         """The gate has a fault: the request's own bytes leave."""
-        self.tell(Sent(self.x, at, None, passed(error)))
+        self.tell(RequestSent(self.x, at, None, passed(error)))
         self.waiting.insert(0, self.head_bytes())
 
     def head_bytes(self) -> bytes:

@@ -11,7 +11,7 @@ from ctxtui.core.canonical import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WaitingRequest:
     """A request that is whole and has not left: `x` names the exchange, `body` is what it says, unpacked."""
 
     x: str
@@ -21,7 +21,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class RequestVerdict:
     """What becomes of it: it leaves as it is, with another `body`, or is answered with the bytes `answer` and never
     leaves. `told` goes on record: which edits were applied, which sleep, which were refused and why, who released it.
     """
@@ -37,5 +37,5 @@ class Gate(Protocol):
     def wants(self, head: Head, url: str) -> bool:
         """Whether the request with this head has to be whole before it leaves. At once: every request waits for it."""
 
-    async def decide(self, waiting: Waiting) -> Verdict:
+    async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """What becomes of the request."""

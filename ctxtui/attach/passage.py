@@ -10,9 +10,9 @@ from typing import Final
 
 from ctxtui.attach import http1
 from ctxtui.attach.exchange import CUT, GONE, Ends, Exchange
-from ctxtui.attach.gate import Verdict
+from ctxtui.attach.gate import RequestVerdict
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.news import Answered, Asked, Said
+from ctxtui.attach.news import AnswerBegun, AnswerBytes, RequestBytes
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.route import Route
 from ctxtui.attach.socket_passage import SocketPassage
@@ -99,7 +99,7 @@ class Passage:
         if self._one is not None and not self._over:
             self._refuse(502, f"{self._one.upstream.origin} cannot be reached: {why}", at)
 
-    def decided(self, verdict: Verdict, at: float) -> None:
+    def decided(self, verdict: RequestVerdict, at: float) -> None:
         """What the gate says of the request that it was asked about."""
         one = self._one
         if self._over or one is None:
@@ -119,8 +119,8 @@ class Passage:
         self._ends.to_client(answer)
         raw, end, said = answer.partition(http1.END)
         head = http1.read_head(raw + end)
-        self._tell(Answered(one.x, at, http1.status_of(head), head.fields))
-        self._tell(Said(one.x, at, said))
+        self._tell(AnswerBegun(one.x, at, http1.status_of(head), head.fields))
+        self._tell(AnswerBytes(one.x, at, said))
         one.end(at)
         self._end()
 
@@ -251,7 +251,7 @@ class Passage:
         self._one = one
         one.begin(at)
         if one.body.done:
-            self._tell(Asked(one.x, b"", last=True))
+            self._tell(RequestBytes(one.x, b"", last=True))
         one.gated = self._wanted(one, at)
         if not one.gated:
             one.waiting.append(one.head_bytes())
@@ -286,7 +286,7 @@ class Passage:
             raise
         self._ends.to_client(head.raw)
         if status >= 200 or status == 101:
-            self._tell(Answered(one.x, at, status, head.fields))
+            self._tell(AnswerBegun(one.x, at, status, head.fields))
             one.answer, one.answer_head = answer, head
         if status == 101:
             self._switched(one, head, rest, at)
@@ -307,7 +307,7 @@ class Passage:
             self._ends.to_client(data[:taken])
             self._came = data[taken:]
         if said:
-            self._tell(Said(one.x, at, said))
+            self._tell(AnswerBytes(one.x, at, said))
         if body.done:
             one.end(at)
             if not one.goes_on:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.news import News
+from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
 
@@ -21,7 +21,7 @@ class Route:
     `strangers` are let in where what comes has been let in already."""
 
     upstreams: Sequence[Upstream]
-    tell: Callable[[News], None]
+    tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
     _: KW_ONLY
     named: bool = False

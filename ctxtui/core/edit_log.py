@@ -73,13 +73,24 @@ def applying(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = Non
     return [Edit(stamp.id, APPLY, author=stamp.author, at=stamp.at, payload=payload({"ids": ids}), batch=stamp.id)]
 
 
-def postponing(log: Sequence[Edit], until: str, stamp: Stamp) -> list[Edit]:
-    """The entry that lets everything staged wait until `EXPIRY` or `MISS` ("": no longer); none where nothing is."""
-    ids: list[Json] = [edit.id for edit in standing(log).staged]
+def postponing(log: Sequence[Edit], until: str, stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
+    """The entry that lets what is staged, everything or `only` these ids, wait until `EXPIRY` or `MISS` ("": no
+    longer); none where nothing is."""
+    chosen = None if only is None else set(only)
+    ids: list[Json] = [edit.id for edit in standing(log).staged if chosen is None or edit.id in chosen]
     if not ids:
         return []
     said = payload({"ids": ids, "until": until})
     return [Edit(stamp.id, WAIT, author=stamp.author, at=stamp.at, payload=said, batch=stamp.id)]
+
+
+def unapplied(log: Iterable[Edit]) -> set[str]:
+    """The ids of the edits that were applied once, and whose application was taken back."""
+    entries = list(log)
+    there = _alive(entries)
+    ends = {entry.id: entry.id in there for entry in entries if entry.kind == APPLY}
+    named = {str(one): ends[entry.id] for entry in entries if entry.kind == APPLY for one in entry.given.get("ids", ())}
+    return {id_ for id_, stands in named.items() if not stands}
 
 
 def leaving(stamp: Stamp, command: str, place: str, without: Sequence[str], folder: str = "") -> list[Edit]:

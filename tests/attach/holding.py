@@ -10,13 +10,15 @@ from pathlib import Path
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run
+from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.offline import Provider, RunningProvider, Server, serving
 from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
+from ctxtui.services.attach.request_desk import RequestDesk
+from ctxtui.services.config.settings import Settings
 
 
 @dataclass(kw_only=True)
@@ -42,11 +44,18 @@ class HoldingRun:
 
 
 @asynccontextmanager
-async def holding(folder: Path, rules: HoldRules, database: Path | None = None) -> AsyncIterator[HoldingRun]:
+async def holding(
+    folder: Path,
+    rules: HoldRules,
+    database: Path | None = None,
+    policies: tuple[str, ...] = (),
+    given: tuple[str, ...] = (),
+) -> AsyncIterator[HoldingRun]:
     async with serving(Server(Provider())) as provider:
-        recorder = Recorder(Run(folder, "r", "s"))
+        recorder = Recorder(RecordedRun(folder, "r", "s"))
         edits = EditsGate(database or folder / "ctxtui.db", "s")
-        gate = HoldGate(edits, rules, recorder.put, lambda: [path.name for path in recorder.files])
+        desk = RequestDesk(folder, Settings(data_dir=str(folder)), recorder.flush, policies, given)
+        gate = HoldGate(edits, rules, recorder.put, lambda: [path.name for path in recorder.files], desk=desk)
         control = Control(folder, "r", gate.answer)
         relay = Relay([Upstream("x", provider.url)], recorder.put, recorder.next_name, gate=gate)
         await relay.start()

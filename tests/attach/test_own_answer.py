@@ -131,7 +131,7 @@ async def test_a_held_request_is_where_its_thread_ends_also_for_whoever_opens_th
         found = await client.messages.create(**asked, messages=said)
         said += [{"role": "assistant", "content": found.content[0].text}]  # type: ignore[union-attr]
         said += [{"role": "user", "content": "and what now?"}]
-        run.gate.rules.each = True
+        run.gate.rules = HoldRules(each=True)
         waiting = asyncio.ensure_future(client.messages.create(**asked, messages=said))
         await run.held()
         await run.written()

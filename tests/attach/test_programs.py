@@ -9,7 +9,9 @@ import pytest
 
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.attach.around import Around
-from ctxtui.services.attach.registry import PROGRAMS, program_of
+from ctxtui.services.attach.registry import FOLDER, program_of, programs
+
+PROGRAMS = programs(FOLDER)
 
 HERE = {"anthropic": "http://127.0.0.1:9", "openai": "http://127.0.0.1:9/v1"}
 
@@ -69,12 +71,42 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
     assert told["model"] == "m" and told["provider"]["openai"]["options"]["baseURL"] == HERE["openai"]
 
 
-@pytest.mark.parametrize(
-    ("command", "env"), [(["claude"], {"CLAUDE_CODE_USE_BEDROCK": "1"}), (["pi"], {})], ids=["bedrock", "pi"]
-)
-def test_what_cannot_be_led_says_so(tmp_path: Path, command: list[str], env: dict[str, str]) -> None:
+def test_what_cannot_be_led_says_so(tmp_path: Path) -> None:
+    command, env = ["claude"], {"CLAUDE_CODE_USE_BEDROCK": "1"}
     with pytest.raises(BadConfig, match="ctxtui proxy"):
         Around(command=command, program=program_of(command), folder=tmp_path, database=tmp_path, env=env, cwd="/")
+
+
+def test_pi_by_an_extension_for_each_of_its_providers(tmp_path: Path) -> None:
+    program, env = program_of(["pi"]), {"HOME": str(tmp_path)}
+    assert program.upstreams(env, "/")["anthropic"] == "https://api.anthropic.com"
+    models = tmp_path / ".pi" / "agent" / "models.json"
+    models.parent.mkdir(parents=True)
+    models.write_text(json.dumps({"providers": {"mine": {"baseUrl": "http://mine"}, "anthropic": {}}}))
+    assert program.upstreams(env, "/") == {
+        "anthropic": "https://api.anthropic.com",
+        "openai": "https://api.openai.com/v1",
+        "mine": "http://mine",
+    }
+    led = program.lead(HERE, ["-p", "x"], env, "/")
+    assert led.arguments[0] == "--extension" and Path(led.arguments[1]).is_file() and led.arguments[2:] == ["-p", "x"]
+    assert json.loads(led.env["CTXTUI_BASE_URLS"]) == HERE
+    assert program.lead(HERE, ["list"], env, "/") == (["list"], {})
+
+
+def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
+    own = tmp_path / "programs" / "house-bot.toml"
+    own.parent.mkdir()
+    own.write_text('commands = ["bot"]\n[providers.house]\nusual = "https://llm.house"\nvariables = ["HOUSE_URL"]\n')
+    program = program_of(["bot", "-x"])
+    assert program.upstreams({"HOUSE_URL": "http://other"}, "/") == {"house": "http://other"}
+    assert program.lead({"house": "http://127.0.0.1:9"}, [], {}, "/") == ([], {"HOUSE_URL": "http://127.0.0.1:9"})
+    for text in ("x =", "colour = 1", 'own = "magic"', "[providers.a]", 'commands = "bot"', "providers = 3"):
+        own.write_text(text)
+        with pytest.raises(BadConfig) as told:
+            program_of(["bot"])
+        assert str(own) in str(told.value)
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "https://", "https://u:p@x", "http://x:0/", "x"])

@@ -20,6 +20,17 @@ enabled = false
 [otel]
 exporter = "none"
 """
+OWN_PROVIDER = (
+    _CONFIG.replace('openai_base_url = "{url}/v1"', 'model_provider = "off"')
+    + """\
+[model_providers.off]
+name = "off"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+"""
+)
+"""The same by a provider of the user's own, which is asked by HTTP."""
 
 
 def _asked(lab: Lab, *args: str) -> Command:

@@ -61,14 +61,19 @@ class Namespace:
 
 def finish(running: subprocess.Popen[bytes], log: Path, seconds: float) -> None:
     """Wait until `running` has ended; fails, with what it printed, unless it ends well and in time."""
+    code = ended(running, log, seconds)
+    if code:
+        raise ClientFailed(f"ended with {code}: {running.args!r}\n{tail(log)}")
+
+
+def ended(running: subprocess.Popen[bytes], log: Path, seconds: float) -> int:
+    """What `running` ends with; fails, with what it printed, where it does not in time."""
     try:
-        code = running.wait(seconds)
+        return running.wait(seconds)
     except subprocess.TimeoutExpired:
         running.kill()
         running.wait()
         raise ClientFailed(f"not ended after {seconds} s: {running.args!r}\n{tail(log)}") from None
-    if code:
-        raise ClientFailed(f"ended with {code}: {running.args!r}\n{tail(log)}")
 
 
 def tail(log: Path) -> str:

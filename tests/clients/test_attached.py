@@ -8,6 +8,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +16,94 @@ import pytest
 
 from ctxtui.core.call import Fidelity
 from ctxtui.services.recordings.open import load
+from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import ROOT, Client
-from tests.clients.codex import CODEX
+from tests.clients.codex import CODEX, OWN_PROVIDER
+from tests.clients.inspect_ai import INSPECT_AI
 from tests.clients.lab import SECONDS, Lab, lab
-from tests.clients.namespace import finish
+from tests.clients.llm import LLM
+from tests.clients.mini_swe_agent import MINI_SWE_AGENT
+from tests.clients.namespace import ended, tail
+from tests.clients.opencode import OPENCODE
+from tests.clients.pi import PI
+from tests.clients.pydantic_ai import PYDANTIC_AI
 from tests.clients.registry import ASKED, left_out
 
-PROMPT = "read a.txt then run `ls`"
+_LLM_MODELS = """\
+- model_id: gpt-5.6
+  model_name: gpt-5.6
+  supports_tools: true
+"""
+_SDK = """\
+import sys
+import anthropic
+import openai
+
+model = "claude-sonnet-4-5"
+messages = [{"role": "user", "content": sys.argv[1]}]
+print(anthropic.Anthropic().messages.create(model=model, max_tokens=500, messages=messages).content)
+with anthropic.Anthropic().messages.stream(model=model, max_tokens=500, messages=messages) as stream:
+    print(stream.get_final_text())
+print(openai.OpenAI().responses.create(model="gpt-5.6", input=sys.argv[1]).output_text)
+print(openai.OpenAI().chat.completions.create(model="gpt-5.6", messages=messages).choices[0].message.content)
+sys.exit(3)
+"""
+SDK_SCRIPT = Client(
+    name="sdk-script",
+    env={"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": "{url}", "OPENAI_API_KEY": "any"}
+    | {"OPENAI_BASE_URL": "{url}/v1"},
+    files={"work/agent.py": _SDK},
+    ask=lambda lab, prompt: [sys.executable, "agent.py", prompt],
+    again=None,
+    recordings="no/file",
+)
+"""A program with both SDKs, which ends with 3."""
+
+ATTACHED = (
+    CLAUDE_CODE,
+    CODEX,
+    # By HTTP: a provider of the user's own is asked so.
+    replace(CODEX, env={**CODEX.env, "CODEX_BY": "http"}, files={"home/.codex/config.toml": OWN_PROVIDER}),
+    OPENCODE,
+    PI,
+    # Its own file of models may not name an address, which counts more than the variable.
+    replace(
+        LLM,
+        env={**LLM.env, "OPENAI_BASE_URL": "{url}/v1"},
+        files={**LLM.files, "home/.config/io.datasette.llm/extra-openai-models.yaml": _LLM_MODELS},
+    ),
+    AIDER,
+    MINI_SWE_AGENT,
+    INSPECT_AI,
+    PYDANTIC_AI,
+    SDK_SCRIPT,
+)
+_CODES = {SDK_SCRIPT.name: 3}
+_NAME_SESSIONS = (CLAUDE_CODE.name, CODEX.name, OPENCODE.name)
+"""Those whose headers say which session a request is of."""
 
 
-@pytest.fixture(params=[CLAUDE_CODE, CODEX], ids=lambda one: one.name)
-def attached(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
-    """A lab in which the client has worked through `ctxtui exec`."""
+def _title(one: Client) -> str:
+    return f"{one.name}-{one.env['CODEX_BY']}" if "CODEX_BY" in one.env else one.name
+
+
+@pytest.fixture(scope="module", params=ATTACHED, ids=_title)
+def attached(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lab in which the client has worked twice through `ctxtui exec`, each time in a session of its own."""
     client: Client = request.param
     if not ASKED:
         pytest.skip("real clients run in make test-clients only")
     if left_out(client.name):
         pytest.skip(f"left out by CLIENTS: {client.name}")
-    with lab(client, tmp_path / "lab") as place:
+    with lab(client, tmp_path_factory.mktemp(_title(client)) / "lab") as place:
         place.open_gates()
-        command = [sys.executable, "-m", "ctxtui", "exec", "--", *client.ask(place, PROMPT)]
         env = place.env | {"PYTHONPATH": str(ROOT), "CTXTUI_HOME": str(place.home / "ctxtui")}
-        finish(place.space.start(command, cwd=place.work, env=env, log=place.printed), place.printed, 3 * SECONDS)
+        for prompt in (client.first, client.last):
+            command = [sys.executable, "-m", "ctxtui", "exec", "--", *client.ask(place, prompt)]
+            running = place.space.start(command, cwd=place.work, env=env, log=place.printed)
+            code = ended(running, place.printed, 3 * SECONDS)
+            assert code == _CODES.get(client.name, 0), tail(place.printed)
         yield place
 
 
@@ -59,24 +125,52 @@ def bodies_on_record(lines: list[dict[str, Any]]) -> list[str]:
     return found + [hashlib.sha256(line["frame"].encode()).hexdigest() for line in lines if line.get("by") == "client"]
 
 
-def test_no_byte_is_changed_and_every_call_is_on_record_once(attached: Lab) -> None:
-    place = attached
-    recordings = sorted((place.home / "ctxtui" / "attached").glob("*.jsonl"))
-    lines = [json.loads(line) for path in recordings for line in path.read_text().splitlines()]
-    arrived = bodies_at_the_provider(place)
-    assert sorted(bodies_on_record(lines)) == sorted(hashlib.sha256(one).hexdigest() for one in arrived)
-    asked = [one for one in place.seen() if one.asks]
+def recordings_of(place: Lab) -> list[Path]:
+    """What ctxtui recorded."""
+    return sorted((place.home / "ctxtui" / "attached").glob("*.jsonl"))
+
+
+def lines_of(place: Lab) -> list[dict[str, Any]]:
+    """Every line of it."""
+    return [json.loads(line) for path in recordings_of(place) for line in path.read_text().splitlines()]
+
+
+def test_no_byte_is_changed_on_the_way(attached: Lab) -> None:
+    arrived = bodies_at_the_provider(attached)
+    assert len(arrived) >= 2
+    assert sorted(bodies_on_record(lines_of(attached))) == sorted(hashlib.sha256(one).hexdigest() for one in arrived)
+    keys = [
+        text
+        for line in lines_of(attached)
+        for name, text in line.get("asked", {}).get("headers", [])
+        if name.lower() in ("authorization", "x-api-key")
+    ]
+    assert set(keys) == {"<masked>"}
+
+
+def test_every_call_is_on_record_once(attached: Lab) -> None:
+    asked = [one for one in attached.seen() if one.asks]
     assert len(asked) >= 2
-    calls = [call for path in recordings for call in load(path).session.calls.values()]
+    calls = [call for path in recordings_of(attached) for call in load(path).session.calls.values()]
     assert sorted(call.id for call in calls if call.stop_reason != "count_tokens") == sorted(
         str(one.answer.get("id")) for one in asked
     )
     assert {call.fidelity for call in calls} == {Fidelity.WIRE}
-    # The session is called as the client calls it, and its own recording and ours are one in every sum.
-    (own,) = place.recorded()
-    assert own.stem.endswith(recordings[0].stem)
-    counted = place.ctxtui("cost", "--all", "--json")["calls"]
-    assert counted == len(asked)
-    assert "any" not in {
-        text for line in lines for name, text in line.get("asked", {}).get("headers", []) if "auth" in name
-    }
+
+
+def test_sessions_are_told_apart(attached: Lab) -> None:
+    """Two sessions of the client are two here, called as the client calls them where its headers do."""
+    found = recordings_of(attached)
+    assert len(found) == 2
+    assert {len(load(path).session.calls) > 0 for path in found} == {True}
+    if attached.client.name in (CLAUDE_CODE.name, CODEX.name):
+        own = attached.recorded()
+        assert all(any(path.stem.endswith(one.stem) for path in own) for one in found)
+    assert all(one.stem.startswith("run-") != (attached.client.name in _NAME_SESSIONS) for one in found)
+
+
+def test_what_the_client_itself_recorded_counts_once_with_ours(attached: Lab) -> None:
+    if attached.client.name not in (CLAUDE_CODE.name, CODEX.name):
+        pytest.skip("its own record names no answers")
+    asked = [one for one in attached.seen() if one.asks]
+    assert attached.ctxtui("cost", "--all", "--json")["calls"] == len(asked)

@@ -226,4 +226,5 @@ def _of_chunks(chunks: list[dict[str, Any]]) -> dict[str, Any]:
                 mine = calls.setdefault(call["index"], {"name": "", "arguments": ""})
                 for name in mine:
                     mine[name] += call.get("function", {}).get(name) or ""
-    return {"choices": [{"message": message | {"tool_calls": list(calls.values())}}], "usage": usage}
+    whole = {"choices": [{"message": message | {"tool_calls": list(calls.values())}}], "usage": usage}
+    return whole | {"id": chunks[0].get("id")}

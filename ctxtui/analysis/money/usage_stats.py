@@ -10,7 +10,7 @@ from ctxtui.analysis.money.quota_windows import QuotaWindow
 
 
 @dataclass(slots=True, kw_only=True)
-class Usage:
+class UsageSums:
     """What calls used. Tokens are whole numbers, money USD: `usd` None where no price is known, the least that it can
     be where calls are `unpriced` or the answers of `partial` ones are reported in part. `read` of the `input` of the
     calls that have a report came from the cache; `lost` is what misses cost more than reads."""
@@ -31,7 +31,7 @@ class Usage:
     uncounted: int = 0
     """Sessions of which only what their calls used is known yet: no misses, compactions and overflows."""
 
-    def add(self, other: Usage) -> None:
+    def add(self, other: UsageSums) -> None:
         """Take in the calls of `other`, too; `sessions` are counted by whoever knows them apart."""
         self.calls += other.calls
         self.input += other.input
@@ -105,8 +105,8 @@ class Comparison:
     """`what` was changed, the usage on either side, and the figures held against each other."""
 
     what: str
-    before: Usage
-    after: Usage
+    before: UsageSums
+    after: UsageSums
     metrics: tuple[Metric, ...]
 
 
@@ -115,8 +115,8 @@ class Stats:
     """The `total`, `rows` by what was asked for (dearest first, days and such newest first), windows of five hours
     with the `week` until now, the `worst` misses, `tools` dearest first; a `comparison` where one was asked for."""
 
-    total: Usage
-    rows: list[Usage] = field(default_factory=list)
+    total: UsageSums
+    rows: list[UsageSums] = field(default_factory=list)
     windows: list[QuotaWindow] = field(default_factory=list)
     week: QuotaWindow
     worst: list[WorstMiss] = field(default_factory=list)

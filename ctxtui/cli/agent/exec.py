@@ -8,10 +8,12 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ctxtui.cli.agent.hold_option import rule_options
+from ctxtui.cli.agent.hold_option import rules as rules_for
 from ctxtui.cli.agent.otlp_option import feeding, otlp_options
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
@@ -19,7 +21,6 @@ from ctxtui.cli.output import note, shown, write, write_json
 
 if TYPE_CHECKING:
     from ctxtui.services.attach.around import Around
-    from ctxtui.services.attach.hold_rules import HoldRules
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
 )
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A word that goes with what is recorded; repeatable.")
 @click.option("--hold", is_flag=True, help="Hold each request until `ctxtui hold` lets it go; side calls pass.")
-@click.option(
-    "--hold-over-tokens", "over", type=click.IntRange(min=0), metavar="N", default=0, help="Hold larger ones."
-)
-@click.option("--hold-pattern", "pattern", metavar="REGEX", default="", help="Hold those in which it is found.")
+@rule_options("hold-")
+@click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile over every thread.")
+@click.option("--set", "given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text).")
 @otlp_options
 @click.option("--print-env", is_flag=True, help="Run nothing: print what leads programs here, and serve until ctrl+c.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end, unless something was not recorded.")
@@ -49,20 +49,22 @@ def exec_(
     name: str,
     tags: tuple[str, ...],
     hold: bool,
-    over: int,
-    pattern: str,
+    policies: tuple[str, ...],
+    given: tuple[str, ...],
     otlp: str,
     otlp_content: bool,
     print_env: bool,
     quiet: bool,
     as_json: bool,
+    **rules: Any,
 ) -> int:
     """Run COMMAND and record every request that it makes to a model, byte for byte, while it runs.
 
-    COMMAND is led to a relay on this machine by its own variables or flags (Claude Code, Codex, OpenCode, llm, aider,
-    mini-swe-agent, programs with the Anthropic or OpenAI SDK); a base URL that is set already is where the relay leads.
-    What goes each way is passed on as it is, at once; keys are written nowhere. Each session is on Home while it
-    grows. The terminal is COMMAND's, and so is the exit code; 125 is a fault of ctxtui's own, 127 no such command.
+    COMMAND is led to a relay on this machine by its own variables or flags (Claude Code, Codex, OpenCode, pi, llm,
+    aider, mini-swe-agent, Inspect, programs with the Anthropic or OpenAI SDK); a base URL that is set already is where
+    the relay leads. What goes each way is passed on as it is, at once; keys are written nowhere. Each session is on
+    Home while it grows. The terminal is COMMAND's, and so is the exit code; 125 is a fault of ctxtui's own, 127 no
+    such command.
 
     \b
     Example: ctxtui exec -- claude
@@ -70,9 +72,12 @@ def exec_(
     from ctxtui.services.attach.around import Around
     from ctxtui.services.attach.registry import program_of
     from ctxtui.services.config.paths import attached_dir, database
+    from ctxtui.services.config.policy_registry import chosen_steps
 
     if not command and not print_env:
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
+    # Before the program runs: what is wrong with a policy is told now.
+    chosen_steps(policies, given)
     around = Around(
         command=command,
         program=program_of(command, name),
@@ -82,7 +87,10 @@ def exec_(
         cwd=os.getcwd(),
         given=dict(_named(one) for one in upstreams),
         tags=tags,
-        hold=_rules(hold, over, pattern),
+        hold=rules_for(rules, each=hold),
+        policies=policies,
+        policy_settings=given,
+        settings=config_of(context).settings,
         say=note,
     )
     with feeding(otlp, config_of(context).settings, otlp_content, lambda: around.recorded):
@@ -90,17 +98,6 @@ def exec_(
     if not print_env:
         _tell(around, quiet)
     return code
-
-
-def _rules(hold: bool, over: int, pattern: str) -> HoldRules:
-    import re
-
-    from ctxtui.services.attach.hold_rules import rules_of
-
-    try:
-        return rules_of(each=hold, tokens=over, pattern=pattern)
-    except re.error as error:
-        raise WrongUse(f"no regular expression: {error}", place="--hold-pattern") from None
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -112,8 +109,8 @@ def _named(text: str) -> tuple[str, str]:
 
 def _tell(around: Around, quiet: bool) -> None:
     """What was recorded, for a person; what was not, for everybody."""
-    for trouble in around.recorder.troubles:
-        note(f"not everything was recorded: {trouble}")
+    for trouble in around.troubles:
+        note(trouble)
     if quiet or not sys.stderr.isatty():
         return
     for path in around.recorder.files:

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from ctxtui.cli.agent.hold_option import rule_options, told_rules
+from ctxtui.cli.agent.hold_option import rules as rules_for
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
@@ -19,19 +21,21 @@ from ctxtui.core.errors import CtxtuiError, NotFound, Several
     required=False,
 )
 @click.argument("id_", metavar="[ID]", default="", required=False)
+@rule_options("")
 @click.option("--text", metavar="TEXT", default="", help="With answer: what the program is told in the model's place.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
-def hold(action: str, id_: str, text: str, as_json: bool) -> int:
+def hold(action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
     """List the requests that wait in a run of `ctxtui exec`, or decide about one: by the beginning of its ID, or the
     only one.
 
     `release` lets it leave as its program sent it, `apply` under the edits that are applied by then, `refuse` answers
     the program 403 and sends nothing, `answer` gives it TEXT as the answer of the model, which is not asked. `on` holds
-    every request from now on in all runs, `off` none but those that the run's own rules name. What nobody decides about
-    leaves before its program would give up, as if it had not been held.
+    requests from now on in all runs: every one, or those that --over-tokens, --over-usd, --on-miss or --pattern name;
+    `off` none but those that the run's own rules name. Dollars and misses are foretold as the inspector's next call is.
+    What nobody decides about leaves before its program would give up, as if it had not been held.
 
     \b
-    Example: ctxtui hold apply
+    Example: ctxtui hold on --over-usd 0.5
     """
     from ctxtui.services.attach.control import ask_all
     from ctxtui.services.attach.held_requests import decide
@@ -45,20 +49,36 @@ def hold(action: str, id_: str, text: str, as_json: bool) -> int:
         run = decide(folder, done, action, text)
         write_json({"id": done, "done": action, "run": run}) if as_json else write(f"{done}: {action}")
         return 0
-    runs = list(ask_all(folder, {"do": action}))
+    rules = told_rules(given, each=False)
+    if rules and action != "on":
+        raise WrongUse("rules go with `on`", way_out="`ctxtui hold on --over-usd 0.5`")
+    if rules:
+        rules_for(given, each=False)
+    runs = list(ask_all(folder, {"do": action, **({"rules": rules} if rules else {})}))
     if action in ("on", "off") and not runs:
         raise NotFound("no program runs under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
     held = [one for _, told in runs for one in told.get("held", [])]
     if as_json:
-        write_json({"held": held, "runs": {run: {"each": told.get("each")} for run, told in runs}})
+        write_json(
+            {"held": held, "runs": {run: {name: told.get(name) for name in ("each", "rules")} for run, told in runs}}
+        )
         return 0
     for one in held:
         left = f"{one['seconds_left']:.0f} s left"
-        write(shown(f"{one['id']}  {one['model']}  about {one['about_tokens']:,} tokens  {left}  {one['why']}"))
+        write(shown(f"{one['id']}  {one['model']}  {_size(one)}  {left}  {one['why']}"))
         write(shown(f"    ctxtui open {one['session']}"))
     if not held:
-        write("no request is held")
+        on = sorted({word for _, told in runs for word in told.get("rules", ())})
+        write(shown(f"no request is held; held are: {', '.join(on)}" if on else "no request is held"))
     return 0
+
+
+def _size(one: dict[str, Any]) -> str:
+    """How large it is: foretold, else about."""
+    if one.get("tokens") is None:
+        return f"about {one['about_tokens']:,} tokens"
+    usd = f", ${one['usd']:.3f}" if one.get("usd") is not None else ""
+    return f"{one['tokens']:,} tokens{usd}"
 
 
 def _meant(runs: list[tuple[str, dict[str, Any]]], id_: str) -> str:

@@ -52,8 +52,9 @@ def proxy(
     if action == "status":
         return _status(standing.standing_one(folder), as_json)
     named = dict(_named(one) for one in upstreams)
-    relay = standing.Standing(
-        folder, database(config_of(context).settings.data_dir), {**standing.usual(os.environ), **named}, port
+    settings = config_of(context).settings
+    relay = standing.StandingRelay(
+        folder, database(settings.data_dir), {**standing.usual(os.environ), **named}, port, settings
     )
 
     def ready(urls: dict[str, str]) -> None:

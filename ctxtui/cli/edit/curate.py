@@ -17,10 +17,11 @@ from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
 from ctxtui.core import canonical
 from ctxtui.core.edit_json import to_json
-from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.core.errors import NotFound
 from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
+from ctxtui.services.config.policy_registry import chosen_steps
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
@@ -90,7 +91,7 @@ def curate(
     if form in RESUMED and after is False:
         raise click.UsageError(AWAITING, context)
     settings = config_of(context).settings
-    steps = _steps(policies, given)
+    steps = chosen_steps(policies, given)
     edits = _edits(edits_file)
     loaded = opened(name, settings)
     after = bool(after or flags["applied"] or form in RESUMED)
@@ -162,39 +163,6 @@ def curated_from(
             usable_share=settings.usable_share,
             prices=prices_for(settings),
         )
-
-
-def _steps(policies: tuple[str, ...], given: tuple[str, ...]) -> list[Step]:
-    from ctxtui.curation.policies.policy import Step
-    from ctxtui.curation.policies.profile import parse_profile, single
-    from ctxtui.curation.policies.settings_text import value_of
-    from ctxtui.services.config.policy_registry import every_policy
-
-    known = every_policy()
-    found: list[Step] = []
-    for one in policies:
-        path = Path(one)
-        if one not in known and (path.suffix == ".toml" or path.is_file()):
-            if not path.is_file():
-                raise NotFound("no such profile", place=one)
-            found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, one).steps
-        else:
-            found.append(single(one, known))
-    if given and not found:
-        raise BadConfig("--set is for a policy", way_out="name one with --policy")
-    for word in given:
-        key, sign, value = word.partition("=")
-        if not sign:
-            raise BadConfig(f"{word!r} is no setting", place="--set", way_out="write --set KEY=VALUE")
-        takers = [n for n, step in enumerate(found) if key in step.policy.defaults]
-        if not takers:
-            raise BadConfig(f"no policy here has a setting {key!r}", place="--set")
-        for n in takers:
-            step = found[n]
-            settings = {**step.settings, key: value_of(value, step.policy.defaults[key])}
-            step.policy.settings(settings, "--set")
-            found[n] = Step(step.policy, settings)
-    return found
 
 
 def _applied(loaded: Loaded, thread: str, settings: Any) -> tuple[Edit, ...]:

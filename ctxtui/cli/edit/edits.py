@@ -50,7 +50,9 @@ def edits(context: click.Context, name: str, as_json: bool) -> int:
             refused = "; ".join(str(why) for why in (call.get("refused") or {}).values())
             states = ((state, call.get(state) or []) for state in ("applied", "asleep", "refused"))
             words = " · ".join(f"{len(found)} {state}" for state, found in states if found)
-            write(shown(f"{one['thread']} call {call['call']}: {words}{f': {refused}' if refused else ''}"))
+            parts = [*([f"{words}{f': {refused}' if refused else ''}"] if words else []), *(call.get("done") or ())]
+            if parts:
+                write(shown(f"{one['thread']} call {call['call']}: {'; '.join(map(str, parts))}"))
     if not threads:
         write("no edits")
     return 0

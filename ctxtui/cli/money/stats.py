@@ -27,7 +27,7 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.analysis.jackknife import Estimate
     from ctxtui.analysis.money.quota_windows import QuotaWindow
-    from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, Usage
+    from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
 
 _DEAREST: Final = 5
 """Tools and windows that are named where they were not asked for."""
@@ -193,7 +193,7 @@ def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
     }
 
 
-def _usage(row: Usage) -> dict[str, Any]:
+def _usage(row: UsageSums) -> dict[str, Any]:
     known = {**asdict(row), "read_share": row.read_share}
     known["name"] = row.name or None
     if row.at_least:

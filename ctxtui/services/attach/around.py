@@ -16,7 +16,7 @@ from typing import Final
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run, new_run
+from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
@@ -24,6 +24,8 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import Program
+from ctxtui.services.attach.request_desk import RequestDesk
+from ctxtui.services.config.settings import Settings
 
 NOT_FOUND: Final = 127
 """What a program that is not there ends with, as shells say it."""
@@ -54,6 +56,10 @@ class Around:
     recorder: Recorder = field(init=False)
     relays: list[Relay] = field(default_factory=list)
     hold: HoldRules = field(default_factory=HoldRules)
+    settings: Settings = field(default_factory=Settings)
+    policies: tuple[str, ...] = ()
+    """Policies and files of profiles that stand over every thread."""
+    policy_settings: tuple[str, ...] = ()
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
 
@@ -61,7 +67,7 @@ class Around:
         closed = self.program.closed(self.env)
         if closed and not self.given:
             raise BadConfig(closed, way_out="lead it to `ctxtui proxy` yourself, or name --as any and --upstream")
-        known = {door.name for door in self.program.doors}
+        known = self.program.upstreams(self.env, self.cwd)
         stray = next((name for name in self.given if name not in known), "")
         if stray:
             raise BadConfig(
@@ -69,6 +75,15 @@ class Around:
                 place="--upstream",
                 way_out=f"it asks {', '.join(sorted(known))}",
             )
+
+    @property
+    def troubles(self) -> list[str]:
+        """What went wrong in words: what was not recorded, what was not known of requests before they left."""
+        desk = self.gate.desk
+        return [
+            *(f"not everything was recorded: {one}" for one in self.recorder.troubles),
+            *(desk.troubles if desk is not None else ()),
+        ]
 
     @property
     def recorded(self) -> list[Path]:
@@ -87,9 +102,11 @@ class Around:
         urls = {one.name: one.url for one in upstreams}
         session = "" if self.program.doors == () else f"run-{self.run}"
         self.recorder = Recorder(
-            Run(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
+            RecordedRun(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
         )
-        self.gate = HoldGate(EditsGate(self.database, session), self.hold, self.recorder.put, self._recorded)
+        desk = RequestDesk(self.folder, self.settings, self.recorder.flush, self.policies, self.policy_settings)
+        edits = EditsGate(self.database, session)
+        self.gate = HoldGate(edits, self.hold, self.recorder.put, self._recorded, desk=desk)
         self.control = Control(self.folder, self.run, self.gate.answer)
         await self.control.start()
         sys.setswitchinterval(_SWITCHING)

@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_log import standing
+from ctxtui.core.edit_log import standing, waiting
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
@@ -95,15 +95,22 @@ def _refusal(edits: Sequence[Edit], why: str) -> Proof:
     return Proof(refused=tuple((edit.id, why) for edit in edits))
 
 
+class StoredEdits(NamedTuple):
+    """The edits of a thread that are `applied`, and whether others wait for their time."""
+
+    applied: tuple[Edit, ...] = ()
+    wait: bool = False
+
+
 @dataclass(slots=True)
 class AppliedEdits:
     """The edits that are applied to sessions, as the database has them; it is looked at again when it has changed."""
 
     database: Path
     _stamps: tuple[float, ...] = ()
-    _known: dict[tuple[str, str], tuple[Edit, ...]] = field(default_factory=dict)
+    _known: dict[tuple[str, str], StoredEdits] = field(default_factory=dict)
 
-    def of(self, session: str, thread: str) -> tuple[Edit, ...]:
+    def of(self, session: str, thread: str) -> StoredEdits:
         """Those of a thread; none where the session is not stored. Raises `CtxtuiError`."""
         stamps = self._now()
         if stamps != self._stamps:
@@ -112,14 +119,14 @@ class AppliedEdits:
         key = (session, thread)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._read(session, thread) if stamps else ()
+            found = self._known[key] = self._read(session, thread) if stamps else StoredEdits()
         return found
 
-    def known(self, session: str, thread: str) -> tuple[Edit, ...] | None:
+    def known(self, session: str, thread: str) -> StoredEdits | None:
         """The same where nothing has to be read for it; else None."""
         stamps = self._now()
         if not stamps:
-            return ()
+            return StoredEdits()
         return self._known.get((session, thread)) if stamps == self._stamps else None
 
     def any(self) -> bool:
@@ -138,14 +145,15 @@ class AppliedEdits:
             found += [status.st_mtime_ns, status.st_size]
         return tuple(found)
 
-    def _read(self, session: str, thread: str) -> tuple[Edit, ...]:
+    def _read(self, session: str, thread: str) -> StoredEdits:
         from ctxtui.store.store import Store
 
         try:
             with Store.open(self.database, readonly=True) as store:
-                return standing(store.edits(session, thread)).applied
+                log = store.edits(session, thread)
+                return StoredEdits(standing(log).applied, bool(waiting(log)))
         except NotFound:
-            return ()
+            return StoredEdits()
 
 
 class Curator:

@@ -30,7 +30,7 @@ class HeldElsewhere:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
+class AttachedProgram:
     """How it stands with a session: whether a program is attached to it now (`runs`), whether its `next` request will
     be held, `each` one, and those that are `held`, the oldest first."""
 
@@ -40,7 +40,7 @@ class Attached:
     held: tuple[HeldElsewhere, ...] = ()
 
 
-def look(recording: Path, now: float | None = None) -> Attached:
+def look(recording: Path, now: float | None = None) -> AttachedProgram:
     """How it stands with the session that is recorded in this file."""
     now = time.monotonic() if now is None else now
     runs, next_, each = False, False, False
@@ -52,7 +52,7 @@ def look(recording: Path, now: float | None = None) -> Attached:
         runs, each = True, each or bool(told.get("each"))
         next_ = next_ or any(file_name(str(one)) == recording.name for one in told.get("next", ()))
         held += [_held(one, now) for one in mine]
-    return Attached(runs=runs, next=next_, each=each, held=tuple(sorted(held, key=lambda one: one.until)))
+    return AttachedProgram(runs=runs, next=next_, each=each, held=tuple(sorted(held, key=lambda one: one.until)))
 
 
 def _held(told: dict[str, Any], now: float) -> HeldElsewhere:

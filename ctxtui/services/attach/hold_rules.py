@@ -1,10 +1,14 @@
-"""Which requests of other programs are held, by what a body alone tells."""
+"""Which requests of other programs are held: by what a body alone tells, and by what is foretold of them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.services.attach.request_desk import Foretold
 
 _CHARACTERS: Final = 4
 """Bytes of a body that are about one token: the rule decides at once, without a tokenizer."""
@@ -15,19 +19,27 @@ def about_tokens(size: int) -> int:
     return size // _CHARACTERS
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HoldRules:
-    """Which requests are held: `each`, those over about so many `tokens` (0: none), those in which `pattern` stands."""
+    """Which requests are held: `each`, those over about so many `tokens` (0: none), those that will cost more than
+    `usd` (0: none), those that will `miss` the cache, those in which `pattern` stands."""
 
     each: bool = False
     tokens: int = 0
+    usd: float = 0.0
+    miss: bool = False
     pattern: re.Pattern[bytes] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.each or self.tokens or self.pattern)
+        return bool(self.each or self.tokens or self.pattern or self.foretells)
+
+    @property
+    def foretells(self) -> bool:
+        """Whether a rule goes by what is foretold."""
+        return bool(self.usd or self.miss)
 
     def reason(self, body: bytes) -> str:
-        """Why a request with this body is held; "" where it is not."""
+        """Why a request with this body is held, whatever is foretold of it; "" where it is not."""
         about = about_tokens(len(body))
         if self.tokens and about > self.tokens:
             return f"about {about:,} tokens, over {self.tokens:,}"
@@ -35,7 +47,37 @@ class HoldRules:
             return f"{self.pattern.pattern.decode('utf-8', 'replace')} stands in it"
         return "each request is held" if self.each else ""
 
+    def foretold_reason(self, found: Foretold | None) -> str:
+        """Why a request of which this is foretold is held; "" where it is not, or where nobody can tell."""
+        if found is None:
+            return ""
+        if self.usd and found.usd is not None and found.usd > self.usd:
+            return f"it will cost about ${found.usd:.3f}, over ${self.usd:g}"
+        return f"it will miss the cache: {found.miss}" if self.miss and found.miss else ""
 
-def rules_of(*, each: bool, tokens: int, pattern: str) -> HoldRules:
-    """The rules that options name. Raises `re.error`."""
-    return HoldRules(each=each, tokens=tokens, pattern=re.compile(pattern.encode()) if pattern else None)
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The rules, one by one, as a person would say them."""
+        found = ["each request"] if self.each else []
+        found += [f"over {self.tokens:,} tokens"] if self.tokens else []
+        found += [f"over ${self.usd:g}"] if self.usd else []
+        found += ["on a foretold miss"] if self.miss else []
+        return tuple(found + ([f"with {self.pattern.pattern.decode('utf-8', 'replace')}"] if self.pattern else []))
+
+
+def rules_of(told: Mapping[str, Any]) -> HoldRules:
+    """The rules that options or another program name: ``each``, ``tokens``, ``usd``, ``miss``, ``pattern``. Raises
+    `BadConfig`."""
+    pattern = str(told.get("pattern") or "")
+    try:
+        return HoldRules(
+            each=bool(told.get("each")),
+            tokens=max(0, int(told.get("tokens") or 0)),
+            usd=max(0.0, float(told.get("usd") or 0)),
+            miss=bool(told.get("miss")),
+            pattern=re.compile(pattern.encode()) if pattern else None,
+        )
+    except re.error as error:
+        raise BadConfig(f"{pattern!r} is no regular expression: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise BadConfig(f"no rule for holding: {error}") from None

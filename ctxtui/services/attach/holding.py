@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from ctxtui.attach import news
-from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
-from ctxtui.services.attach.hold_rules import HoldRules, about_tokens
+from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of
 from ctxtui.services.attach.own_answer import SPOKEN, own_answer, own_refusal
+from ctxtui.services.attach.request_desk import Foretold, Prepared, RequestDesk
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
@@ -54,12 +55,22 @@ class HeldRequest:
     since: float
     until: float
     decided: asyncio.Future[Decision]
+    foretold: Foretold | None = None
 
     def json(self, now: float) -> dict[str, Json]:
         """As it is told."""
         told = {"id": self.x, "session": self.session, "thread": self.thread, "model": word(self.body.get("model"))}
         left = max(0.0, round(self.until - now, 1))
-        return {**told, "why": self.why, "about_tokens": about_tokens(self.size), "seconds_left": left}
+        found = self.foretold
+        return {
+            **told,
+            "why": self.why,
+            "about_tokens": about_tokens(self.size),
+            "tokens": found.tokens if found is not None else None,
+            "usd": found.usd if found is not None else None,
+            "miss": found.miss if found is not None else None,
+            "seconds_left": left,
+        }
 
 
 @dataclass(slots=True)
@@ -69,18 +80,26 @@ class HoldGate:
 
     edits: EditsGate
     rules: HoldRules
-    tell: Callable[[news.News], None]
+    tell: Callable[[news.ExchangeEvent], None]
     recorded: Callable[[], Iterable[str]] = tuple
     _: KW_ONLY
+    desk: RequestDesk | None = None
+    """Foretells requests, and has policies and edits that waited act; None: nobody does."""
     clock: Callable[[], float] = time.time
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
+    _own: HoldRules = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._own = self.rules
 
     def wants(self, head: Head, url: str) -> bool:
         """Whether the request has to be whole before it leaves."""
-        return bool(self.rules) or bool(self.next) or self.edits.wants(head, url)
+        if self.rules or self.next or (self.desk is not None and self.desk.policies):
+            return True
+        return self.edits.wants(head, url)
 
-    async def decide(self, waiting: Waiting) -> Verdict:
+    async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Hold it where a rule or the user says so, until somebody decides or its client would give up."""
         body = value(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
@@ -91,15 +110,18 @@ class HoldGate:
             return await self.edits.decide(waiting)
         sender = sender_of({name.lower(): text for name, text in waiting.head.fields})
         session = sender.session or self.edits.session_for(waiting)
+        thread = sender.thread or MAIN
+        prepared = await self._prepared(session, thread, waiting)
         why = NEXT if session in self.next else self.rules.reason(waiting.body)
+        why = why or self.rules.foretold_reason(prepared.foretold)
         if not why:
-            return await self.edits.decide(waiting)
+            return _with(await self.edits.decide(waiting), _told(prepared))
         self.next.discard(session)
         now = self.clock()
         one = HeldRequest(
             x=waiting.x,
             session=session,
-            thread=sender.thread or MAIN,
+            thread=thread,
             dialect=dialect,
             body=obj(body),
             size=len(waiting.body),
@@ -107,23 +129,33 @@ class HoldGate:
             since=now,
             until=now + _patience(waiting.head),
             decided=asyncio.get_running_loop().create_future(),
+            foretold=prepared.foretold,
         )
-        return await self._decided(waiting, one, await self._wait(one))
+        return _with(await self._decided(waiting, one, await self._wait(one)), _told(prepared))
 
-    async def _decided(self, waiting: Waiting, one: HeldRequest, decision: Decision) -> Verdict:
+    async def _prepared(self, session: str, thread: str, waiting: WaitingRequest) -> Prepared:
+        """What has to be known of it before anybody decides."""
+        desk = self.desk
+        if desk is None:
+            return Prepared()
+        if self.rules.foretells or desk.policies or await self.edits.wait(session, thread):
+            return await desk.prepare(session, thread, waiting.url, waiting.body)
+        return Prepared()
+
+    async def _decided(self, waiting: WaitingRequest, one: HeldRequest, decision: Decision) -> RequestVerdict:
         told: dict[str, Json] = {"released": decision.how}
         if decision.how == REFUSE:
-            return Verdict(answer=own_refusal(one.dialect, REFUSED), told=told)
+            return RequestVerdict(answer=own_refusal(one.dialect, REFUSED), told=told)
         if decision.how == ANSWER:
             said = own_answer(one.dialect, one.body, decision.text, about_tokens(one.size), self.clock())
-            return Verdict(answer=said, told=told)
+            return RequestVerdict(answer=said, told=told)
         # As it would have left had nobody held it, where time is up.
-        verdict = await self.edits.decide(waiting) if decision.how != RELEASE else Verdict()
-        return Verdict(body=verdict.body, told={**verdict.told, **told})
+        verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
+        return _with(verdict, told)
 
     async def _wait(self, one: HeldRequest) -> Decision:
         self.held[one.x] = one
-        self.tell(news.Held(one.x, one.since, one.until, one.why))
+        self.tell(news.RequestHeld(one.x, one.since, one.until, one.why))
         try:
             async with asyncio.timeout(one.until - one.since):
                 return await one.decided
@@ -150,23 +182,40 @@ class HoldGate:
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         """What a control connection asks: ``{"do": "list" | "on" | "off" | "next" | "not next" | one of HOWS, ...}``,
-        with the ``id`` of a request and the ``text`` of an answer, or the ``session`` whose next request is meant."""
+        with the ``id`` of a request and the ``text`` of an answer, the ``session`` whose next request is meant, or the
+        ``rules`` that are on from now on (none: each request). Raises `NotFound`, `Several`, `BadConfig`."""
         do = asked.get("do")
         if do in HOWS:
             return {"id": self.release(str(asked.get("id") or ""), str(do), str(asked.get("text") or ""))}
-        if do in ("on", "off"):
-            self.rules.each = do == "on"
+        if do == "on":
+            self.rules = rules_of(asked.get("rules") or {"each": True})
+        elif do == "off":
+            self.rules = replace(self._own, each=False)
         session = str(asked.get("session") or "")
         if do == "next" and session:
             self.next.add(session)
         elif do == "not next":
             self.next.discard(session)
         held = [one.json(self.clock()) for one in self.held.values()]
-        return {"held": held, "each": self.rules.each, "next": sorted(self.next), "files": sorted(self.recorded())}
+        told = {"held": held, "each": self.rules.each, "rules": list(self.rules.words)}
+        return {**told, "next": sorted(self.next), "files": sorted(self.recorded())}
 
     def close(self) -> None:
         """End what it started."""
         self.edits.close()
+        if self.desk is not None:
+            self.desk.close()
+
+
+def _told(prepared: Prepared) -> dict[str, Json]:
+    """What goes on record of what was done before a request left."""
+    done: list[Json] = [*prepared.done]
+    return {**({"done": done} if done else {}), **({"trouble": prepared.trouble} if prepared.trouble else {})}
+
+
+def _with(verdict: RequestVerdict, told: dict[str, Json]) -> RequestVerdict:
+    """`verdict` with more on record."""
+    return replace(verdict, told={**verdict.told, **told}) if told else verdict
 
 
 def _patience(head: Head) -> float:

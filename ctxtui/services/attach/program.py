@@ -37,39 +37,46 @@ ANTHROPIC: Final = Door(
 OPENAI: Final = Door(name="openai", usual="https://api.openai.com/v1", variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"))
 
 
-def _told(env: Env, cwd: str) -> Urls:
-    return {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnMeans:
+    """What a program has beside variables: `told` gives base URLs that its own files set, which count more than
+    variables; `lead` starts it so that it asks the given base URLs; `closed` says why it cannot be led anywhere, ""
+    where it can."""
 
-
-def _by_variables(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-    found = {name: urls[door.name] for door in (ANTHROPIC, OPENAI) if door.name in urls for name in door.variables}
-    return Started(list(arguments), found)
-
-
-def _nothing(env: Env) -> str:
-    return ""
+    told: Callable[[Env, str], Urls] | None = None
+    lead: Callable[[Urls, Sequence[str], Env, str], Started] | None = None
+    closed: Callable[[Env], str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A program by the name of its `commands`. `told` gives base URLs that its own files set, which count more than its
-    doors' variables; `lead` starts it so that it asks the given base URLs. `closed` says why it cannot be led
-    anywhere, "" where it can.
-    """
+    """A program by the name of its `commands`, as its file in the registry says it. `certificates` are the variables by
+    which it is told a file of certificates to trust, `own` what it has beside variables."""
 
     name: str
     commands: frozenset[str]
-    doors: tuple[Door, ...] = (ANTHROPIC, OPENAI)
-    told: Callable[[Env, str], Urls] = _told
-    lead: Callable[[Urls, Sequence[str], Env, str], Started] = _by_variables
-    closed: Callable[[Env], str] = _nothing
+    doors: tuple[Door, ...]
+    certificates: tuple[str, ...] = ()
+    own: OwnMeans = OwnMeans()
+
+    def closed(self, env: Env) -> str:
+        """Why it cannot be led anywhere, "" where it can."""
+        return self.own.closed(env) if self.own.closed is not None else ""
 
     def upstreams(self, env: Env, cwd: str) -> Urls:
         """The base URLs that it would ask by itself in the directory `cwd`."""
-        return {door.name: door.url(env) for door in self.doors} | dict(self.told(env, cwd))
+        told = self.own.told(env, cwd) if self.own.told is not None else {}
+        return {door.name: door.url(env) for door in self.doors} | dict(told)
+
+    def lead(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+        """How it is started so that it asks the base URLs `urls`."""
+        if self.own.lead is not None:
+            return self.own.lead(urls, arguments, env, cwd)
+        moved = {name: urls[door.name] for door in self.doors if door.name in urls for name in door.variables}
+        return Started(list(arguments), moved)
 
     def started(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-        """How it is started so that it asks the base URLs `urls`, by itself and not through a proxy."""
+        """The same, by itself and not through a proxy."""
         led = self.lead(urls, arguments, env, cwd)
         return Started(led.arguments, past_proxies(env) | led.env)
 

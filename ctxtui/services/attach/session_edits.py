@@ -64,4 +64,4 @@ def _is_messages(told: dict[str, Any]) -> bool:
 def edits(session: str, thread: str = MAIN) -> SessionOverlay:
     """The edits of a session by its id; see `ctxtui.edits`. Raises `CtxtuiError` where the database cannot be read."""
     kept = AppliedEdits(database(load().settings.data_dir))
-    return SessionOverlay(session, thread, kept.of(session, thread))
+    return SessionOverlay(session, thread, kept.of(session, thread).applied)

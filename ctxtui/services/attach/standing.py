@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run, new_run
+from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
 from ctxtui.services.attach.control import Control
@@ -25,6 +25,8 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import ANTHROPIC, OPENAI
+from ctxtui.services.attach.request_desk import RequestDesk
+from ctxtui.services.config.settings import Settings
 
 PORT: Final = 4020
 LOCAL: Final = {
@@ -43,13 +45,14 @@ def usual(env: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class Standing:
+class StandingRelay:
     """A relay on `port` to `upstreams` (name: base URL) that records into `folder`; `database` holds the edits."""
 
     folder: Path
     database: Path
     upstreams: Mapping[str, str]
     port: int = PORT
+    settings: Settings = field(default_factory=Settings)
     recorder: Recorder = field(init=False)
 
     async def serve(self, ready: Callable[[dict[str, str]], None]) -> None:
@@ -61,9 +64,10 @@ class Standing:
         stop = asyncio.Event()
         with _held(self.folder) as lock:
             run = new_run()
-            self.recorder = Recorder(Run(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
+            self.recorder = Recorder(RecordedRun(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
             sys.setswitchinterval(_SWITCHING)
-            gate = HoldGate(EditsGate(self.database, ""), HoldRules(), self.recorder.put, self._recorded)
+            desk = RequestDesk(self.folder, self.settings, self.recorder.flush)
+            gate = HoldGate(EditsGate(self.database, ""), HoldRules(), self.recorder.put, self._recorded, desk=desk)
             control = Control(self.folder, run, gate.answer)
             relay = Relay(found, self.recorder.put, self.recorder.next_name, named=True, gate=gate)
             try:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ctxtui.core.edit import Edit
-from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.curation.policies import budget
-from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.profile import Profile, parse_profile
+from ctxtui.curation.policies.policy import Policy, Step
+from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.settings_text import value_of
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 from ctxtui.services.config import plugins
 from ctxtui.services.config.plugins import Plugin
@@ -54,6 +55,36 @@ def _proposed(part: Plugin, policy: Policy, situation: PolicyContext, settings: 
     if odd is not None:
         raise CtxtuiError(f"the policy {policy.name} gave a {type(odd).__name__}, which is no edit", place=part.place)
     return edits
+
+
+def chosen_steps(policies: Sequence[str], given: Sequence[str] = ()) -> list[Step]:
+    """The steps of policies by name and of profiles by file, with the settings ``key=value`` that are `given` for
+    whichever takes them. Raises `NotFound`, `BadConfig`."""
+    known = every_policy()
+    found: list[Step] = []
+    for one in policies:
+        path = Path(one)
+        if one not in known and (path.suffix == ".toml" or path.is_file()):
+            if not path.is_file():
+                raise NotFound("no such profile", place=one)
+            found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, one).steps
+        else:
+            found.append(single(one, known))
+    if given and not found:
+        raise BadConfig("--set is for a policy", way_out="name one with --policy")
+    for word in given:
+        key, sign, value = word.partition("=")
+        if not sign:
+            raise BadConfig(f"{word!r} is no setting", place="--set", way_out="write --set KEY=VALUE")
+        takers = [n for n, step in enumerate(found) if key in step.policy.defaults]
+        if not takers:
+            raise BadConfig(f"no policy here has a setting {key!r}", place="--set")
+        for n in takers:
+            step = found[n]
+            settings = {**step.settings, key: value_of(value, step.policy.defaults[key])}
+            step.policy.settings(settings, "--set")
+            found[n] = Step(step.policy, settings)
+    return found
 
 
 def profile_at(path: str, cwd: Path) -> Profile | None:

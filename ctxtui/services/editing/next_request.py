@@ -173,18 +173,55 @@ def next_call_of(
 ) -> Next | None:
     """The next request of a thread under the applied `edits`, sent `at` (None: when its last call ended), worked out
     here; None where it has no call with a report."""
+    book = book_for(session, counter, settings)
+    return next_in(Replay(book, cached_by(book)), book, counter, settings, thread, edits, at)
+
+
+def next_in(
+    replay: Replay,
+    book: Book,
+    counter: Counter,
+    settings: Settings,
+    thread: str,
+    edits: Sequence[Edit] = (),
+    at: float | None = None,
+    *,
+    head: int | None = None,
+    model: str = "",
+) -> Next | None:
+    """As `next_call_of`, in a session whose `book` and `replay` are kept. `head` is the context of the request where it
+    is there already (None: what the thread would send next), `model` whom it asks ("": as the last one)."""
+    session = book.session
     calls = session.thread_calls(thread)
     if not calls or calls[-1].usage is None:
         return None
-    book = book_for(session, counter, settings)
-    count_all(book, counter)
-    last = calls[-1]
-    tip = session.threads[thread].tip if thread in session.threads else last.response_head
-    head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
+    last = replace(calls[-1], model=model) if model else calls[-1]
+    if head is None:
+        tip = session.threads[thread].tip if thread in session.threads else last.response_head
+        head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
+    count_for(book, counter, last.model)
     under = None
     if edits:
         context = Context.of_call(session.tree, last, head)
         under = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
-        count_all(book, counter)
-    replay = Replay(book, cached_by(book))
+        count_for(book, counter, last.model)
     return next_of(replay, book, last, head, calls, price_here(prices_for(settings)), at, under)
+
+
+def first_of(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> Coming:
+    """What `call`, which is not made yet and goes on from no other, will read, write and cost: its markers are its
+    own, what other threads left in the cache counts."""
+    count_for(book, counter, call.model)
+    found = replay.before(call)
+    charge = Charges(price_here(prices_for(settings)), call, found.prompt.total)
+    return coming(found, None, [call], 0.0, charge, life=lifetime(call))
+
+
+def count_for(book: Book, counter: Counter, model: str) -> None:
+    """Count everything that is in the session now, for `model` too, whether a call of it asked that or not."""
+    count_all(book, counter)
+    if model in book.models:
+        return
+    done, total = book.cumulated(model).done, len(book.session.tree)
+    counter.prefetch(book.card(model), [book.session.tree[node].block for node in range(done, total)])
+    book.cumulated(model).advance(None)

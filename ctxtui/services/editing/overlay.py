@@ -142,9 +142,10 @@ class ThreadEdits:
         """Apply what is staged, everything or `only` these ids; the entries that were made (none where nothing was)."""
         return self._append(applying(self._log, self._stamp(), only))
 
-    def wait(self, until: str) -> list[Edit]:
-        """Let everything staged wait until `edit_log.EXPIRY` or `edit_log.MISS`, "" for no longer; the entries made."""
-        return self._append(postponing(self._log, until, self._stamp()))
+    def wait(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
+        """Let what is staged, everything or `only` these ids, wait until `edit_log.EXPIRY` or `edit_log.MISS`, ""
+        for no longer; the entries made."""
+        return self._append(postponing(self._log, until, self._stamp(), only))
 
     def leave(self, command: str, place: str, without: Sequence[str] = (), folder: str = "") -> list[Edit]:
         """Remember that the context left; see `edit_log.leaving`."""

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.jackknife import change, ratio
 from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
-from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, Usage, WorstMiss
+from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, UsageSums, WorstMiss
 from ctxtui.services.library.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
 from ctxtui.services.library.tool_ledger import tools_ledger
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
@@ -84,16 +84,16 @@ def stats_of(
 _Own = list[tuple[SessionSummary, list[CallSpent]]]
 
 
-def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list[QuotaWindow]) -> dict[str, Usage]:
+def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list[QuotaWindow]) -> dict[str, UsageSums]:
     """What calls of a session used, by the rows of `by` that they belong to."""
     if by in _OF_A_CALL:
-        found: dict[str, Usage] = {}
+        found: dict[str, UsageSums] = {}
         starts = [window.start for window in windows]
         for call in calls:
             name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
             usage = found.get(name)
             if usage is None:
-                usage = found[name] = Usage(name=name)
+                usage = found[name] = UsageSums(name=name)
             _add(usage, call)
         for usage in found.values():
             usage.uncounted = int(one.usage_only)
@@ -102,7 +102,7 @@ def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list
     return {name: _used(one, calls)}
 
 
-def _add(to: Usage, call: CallSpent) -> None:
+def _add(to: UsageSums, call: CallSpent) -> None:
     to.calls += 1
     to.input += call.input
     to.read += call.read
@@ -120,15 +120,15 @@ def _add(to: Usage, call: CallSpent) -> None:
         to.lost = (to.lost or 0.0) + call.lost
 
 
-def _sum(name: str, parts: Iterable[Usage], sessions: int) -> Usage:
-    found = Usage(name=name, sessions=sessions)
+def _sum(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
+    found = UsageSums(name=name, sessions=sessions)
     for part in parts:
         found.add(part)
     return found
 
 
-def _rows(parts: list[dict[str, Usage]], by: str) -> list[Usage]:
-    named: dict[str, list[Usage]] = {}
+def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
+    named: dict[str, list[UsageSums]] = {}
     for part in parts:
         for name, usage in part.items():
             named.setdefault(name, []).append(usage)
@@ -205,7 +205,7 @@ def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
     return sorted(found, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
 
 
-_METRICS: Final[tuple[tuple[str, str, Callable[[Usage], float], Callable[[Usage], float]], ...]] = (
+_METRICS: Final[tuple[tuple[str, str, Callable[[UsageSums], float], Callable[[UsageSums], float]], ...]] = (
     ("cost of a session", "usd", lambda own: own.usd or 0.0, lambda own: 1.0),
     ("cost of a call", "usd", lambda own: own.usd or 0.0, lambda own: own.calls - own.unpriced),
     ("input of a call", "tokens", lambda own: own.input, lambda own: own.calls),
@@ -242,8 +242,8 @@ def _compared(own: _Own, changed: Change) -> Comparison:
     )
 
 
-def _used(one: SessionSummary, calls: list[CallSpent]) -> Usage:
-    found = Usage(uncounted=int(one.usage_only))
+def _used(one: SessionSummary, calls: list[CallSpent]) -> UsageSums:
+    found = UsageSums(uncounted=int(one.usage_only))
     for call in calls:
         _add(found, call)
     return found

@@ -22,7 +22,7 @@ else:
     edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
-class Sizes(NamedTuple):
+class SizesBefore(NamedTuple):
     """What a context came to before a key: the tokens that edits took from it (None: being counted), those of its
     blocks under them, by node, and how many `repairs` there were."""
 
@@ -69,24 +69,24 @@ class EditAnswers:
 
     # What it came to
 
-    def sizes(self, staging: Staging | None) -> Sizes:
+    def sizes(self, staging: Staging | None) -> SizesBefore:
         """What the context comes to under `staging` (None: no edits)."""
         scene = self._state.scene
         if scene is None:
-            return Sizes(None, lambda node: 0)
+            return SizesBefore(None, lambda node: 0)
 
         def size(node: int) -> int:
             fate = staging.fate(node) if staging is not None else None
             return (fate.after or 0) + fate.stays if fate is not None else transcript_notes.size(scene, node)
 
         if staging is None:
-            return Sizes(0, size)
-        return Sizes(staging.gone if staging.counted else None, size, staging.repairs)
+            return SizesBefore(0, size)
+        return SizesBefore(staging.gone if staging.counted else None, size, staging.repairs)
 
     def staged(
         self,
         made: Sequence[Edit],
-        before: Sizes,
+        before: SizesBefore,
         overlay: ThreadEdits,
         changed: Callable[[], object],
         left: int = 0,

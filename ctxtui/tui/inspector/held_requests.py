@@ -91,7 +91,7 @@ class HeldRequestsController(Controller):
 
         self.access.work(ask, "held requests")
 
-    def _take(self, found: held_requests.Attached) -> None:
+    def _take(self, found: held_requests.AttachedProgram) -> None:
         self.access.timer(_LOOK, self._look)
         before = self.facts()
         self._runs, self._next, self._held = found.runs, found.next, found.held

@@ -145,6 +145,7 @@ def _proof(scene: Scene) -> tuple[str, ...]:
     if raw != sent and running.counted(raw) and running.counted(sent):
         own, left = running.read(raw, raw), running.read(sent, sent)
         out.append(f"program has {numbers.tokens(own)}, {numbers.tokens(left)} left")
+    out += [str(one) for one in told.get("done") or ()]
     return (*out, "you answered") if told.get("released") == "answer" else tuple(out)
 
 

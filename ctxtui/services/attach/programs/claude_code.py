@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from ctxtui.services.attach.program import ANTHROPIC, Env, Program, Started, Urls
+from ctxtui.services.attach.program import ANTHROPIC, Env, OwnMeans, Started, Urls
 
 _VARIABLE: Final = "ANTHROPIC_BASE_URL"
 _OTHERS: Final = {
@@ -51,11 +51,4 @@ def _closed(env: Env) -> str:
     return f"Claude Code asks {by} here, which signs each request for its own address" if by else ""
 
 
-PROGRAM: Final = Program(
-    name="claude-code",
-    commands=frozenset({"claude"}),
-    doors=(ANTHROPIC,),
-    told=_told,
-    lead=_lead,
-    closed=_closed,
-)
+OWN: Final = OwnMeans(told=_told, lead=_lead, closed=_closed)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ctxtui.services.attach.program import OPENAI, Env, Program, Started, Urls
+from ctxtui.services.attach.program import OPENAI, Env, OwnMeans, Started, Urls
 
 
 def _config(env: Env) -> dict[str, Any]:
@@ -39,4 +39,4 @@ def _lead(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     return Started(["-c", f"{key}={json.dumps(urls[OPENAI.name])}", *arguments], {})
 
 
-PROGRAM: Final = Program(name="codex", commands=frozenset({"codex"}), doors=(OPENAI,), told=_told, lead=_lead)
+OWN: Final = OwnMeans(told=_told, lead=_lead)

@@ -7,14 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ctxtui.services.attach.program import ANTHROPIC, OPENAI, Door, Env, Program, Started, Urls
+from ctxtui.services.attach.program import ANTHROPIC, OPENAI, Env, OwnMeans, Started, Urls
 
 _CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
-_DOORS: Final = (
-    # Its SDK takes the version as a part of the address.
-    Door(name=ANTHROPIC.name, usual="https://api.anthropic.com/v1", variables=()),
-    Door(name=OPENAI.name, usual=OPENAI.usual, variables=()),
-)
+_NAMES: Final = (ANTHROPIC.name, OPENAI.name)
 
 
 def _configs(env: Env, cwd: str) -> list[Any]:
@@ -38,12 +34,12 @@ def _configs(env: Env, cwd: str) -> list[Any]:
 def _told(env: Env, cwd: str) -> Urls:
     found: dict[str, str] = {}
     for config in _configs(env, cwd):
-        for door in _DOORS:
+        for name in _NAMES:
             at: Any = config
-            for step in ("provider", door.name, "options", "baseURL"):
+            for step in ("provider", name, "options", "baseURL"):
                 at = at.get(step) if isinstance(at, dict) else None
             if isinstance(at, str) and at:
-                found[door.name] = at
+                found[name] = at
     return found
 
 
@@ -59,4 +55,4 @@ def _lead(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     return Started(list(arguments), {_CONTENT: json.dumps(config)})
 
 
-PROGRAM: Final = Program(name="opencode", commands=frozenset({"opencode"}), doors=_DOORS, told=_told, lead=_lead)
+OWN: Final = OwnMeans(told=_told, lead=_lead)
