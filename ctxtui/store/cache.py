@@ -88,11 +88,26 @@ def remember(
     )
 
 
-def remember_all(conn: sqlite3.Connection, new: Iterable[tuple[str, int, float, str, Json]], now: float) -> None:
-    """Remember many summaries at once: each with the path, size and mtime of its file, and the version."""
+def remember_less(
+    conn: sqlite3.Connection,
+    new: Iterable[tuple[str, int, float, Json]],
+    version: str,
+    more: str,
+    now: float,
+) -> None:
+    """Remember many summaries at once, each with the path, size and mtime of its file, but where one of the version
+    `more`, which says more, is remembered of the file as it is."""
     with writing(conn):
-        for path, size, mtime, version, summary in new:
-            remember(conn, path, size, mtime, version, summary, now)
+        conn.executemany(
+            "INSERT INTO file_summaries (path, size, mtime, version, summary, at) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, "
+            "version = excluded.version, summary = excluded.summary, at = excluded.at "
+            "WHERE NOT (version = ? AND size = excluded.size AND mtime = excluded.mtime)",
+            [
+                (sql_text(path), size, mtime, version, json.dumps(summary, separators=(",", ":")), now, more)
+                for path, size, mtime, summary in new
+            ],
+        )
 
 
 def glances(conn: sqlite3.Connection) -> dict[str | bytes, Glance]:

@@ -244,9 +244,10 @@ class Store:
         cache.remember(self._conn, path, size, mtime, version, summary, time.time())
 
     @told
-    def remember_all(self, new: Iterable[tuple[str, int, float, str, Json]]) -> None:
-        """Remember summaries (JSON values), each with the path, size and mtime of its file and the version."""
-        cache.remember_all(self._conn, new, time.time())
+    def remember_less(self, new: Iterable[tuple[str, int, float, Json]], version: str, more: str) -> None:
+        """Remember summaries (JSON values), each with the path, size and mtime of its file; one of the version `more`
+        of the same file stays."""
+        cache.remember_less(self._conn, new, version, more, time.time())
 
     @told
     def glances(self) -> dict[str | bytes, Glance]:

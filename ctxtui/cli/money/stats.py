@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
 
 _DEAREST: Final = 5
-"""Tools and windows that are named where they were not asked for."""
+"""Tools, misses and windows that are named where they were not asked for."""
 _OF_CONTEXTS: Final = frozenset({TOOL, SKILL})
 """Ways that take what stands in contexts."""
 
@@ -145,7 +145,7 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
             painter.line(own.draw(tool, room))
     if found.worst and by != TOOL:
         painter.line(rule("misses", _counted(found, "the worst")))
-        for miss in found.worst:
+        for miss in found.worst[:_DEAREST]:
             painter.line(
                 [
                     Span(f"{numbers.money(miss.lost):>9}", "warn"),
@@ -187,7 +187,7 @@ def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
         "rows": [tool._asdict() for tool in found.tools] if by == TOOL else [_usage(row) for row in found.rows],
         "five_hours": [{**_window(one), "open": one.holds(at)} for one in found.windows],
         "week": _window(found.week),
-        "worst_misses": [miss._asdict() for miss in found.worst],
+        "worst_misses": [miss._asdict() for miss in found.worst[:_DEAREST]],
         "tools": [tool._asdict() for tool in found.tools[:_DEAREST]],
         "comparison": _comparison(found.comparison) if found.comparison is not None else None,
     }

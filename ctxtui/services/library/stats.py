@@ -26,7 +26,7 @@ _OF_A_CALL: Final = _IN_TIME | {MODEL, SKILL}
 NO_SKILL: Final = "no skill"
 UNCOUNTED: Final = "not counted yet"
 """The skill of calls in sessions of which only the usage is known."""
-_WORST: Final = 5
+_WORST: Final = 50
 
 
 class Change(NamedTuple):

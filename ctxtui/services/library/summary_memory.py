@@ -103,10 +103,9 @@ def remembered(seen: Iterable[SessionSummary], settings: Settings, *, usage: boo
 
 def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
     """Remember what the calls of sessions used, until more is known of them."""
-    version, path = usage_version_for(settings), database(settings.data_dir)
-    rows = [(one.path, one.size, one.mtime, version, to_json(one)) for one in new if one.path and not one.error]
+    rows = [(one.path, one.size, one.mtime, to_json(one)) for one in new if one.path and not one.error]
     if not rows:
         return
     # Nothing is lost but the time to read them again.
-    with suppress(CtxtuiError), Store.open(path) as store:
-        store.remember_all(rows)
+    with suppress(CtxtuiError), Store.open(database(settings.data_dir)) as store:
+        store.remember_less(rows, usage_version_for(settings), version_for(settings))

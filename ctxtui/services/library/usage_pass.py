@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from ctxtui.services.recordings.open import load_usage
 from ctxtui.views.model.session_summary import SessionSummary
 
 
-def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Iterator[SessionSummary]:
+def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
     """Each of `unread` that is a file, with what its calls used or the error that reading it ended in. What was read is
     remembered when all are, or whoever asks has enough."""
     price = price_of(prices_for(settings))

@@ -7,12 +7,12 @@ from typing import Final, cast
 
 from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import QuotaWindow
-from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, UsageSums
+from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, UsageSums, WorstMiss
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-StatRow = UsageSums | HeavyTool
+StatRow = UsageSums | HeavyTool | WorstMiss
 
 PENDING: Final = Span("…", "faint")
 """In place of a figure that takes sessions which are not counted yet."""
@@ -52,8 +52,26 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
     )
 
 
+def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
+    """The table of the worst misses."""
+    return Table(
+        (
+            Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
+            Column("call", 7, lambda row, _: Span(f"{row.call:,}", "ink"), gap=1, sort=lambda row: row.call),
+            Column("session", 0, _session, "left", gap=2, least=20, sort=lambda row: row.title or row.key),
+        ),
+        mark=mark,
+    )
+
+
+def _session(row: WorstMiss, room: int) -> Span:
+    return Span(cells.ends(safe_text.one_line(row.title or row.key, 400), room), "ink")
+
+
 def table_of(rows: Sequence[StatRow], head: str) -> Table[StatRow]:
     """The table of such rows, all of one kind; `head` names what they are made by."""
+    if any(isinstance(row, WorstMiss) for row in rows):
+        return cast(Table[StatRow], misses_table())
     found = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
     return cast(Table[StatRow], found)
 

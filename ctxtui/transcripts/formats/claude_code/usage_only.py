@@ -90,7 +90,8 @@ _answer: Final = msgspec.json.Decoder(_Answer)
 _message: Final = msgspec.json.Decoder(_Message)
 _CALL: Final = Block("", "tool_use", b"{}")
 _RESULT: Final = Block("", "tool_result", b"{}")
-"""Of calls of tools and their results it takes which belongs to which, and nothing that they say."""
+_TEXT: Final = Block("", "text", b'{"type":"text","text":""}')
+"""Of what a model said nothing is kept; of calls of tools and their results only which belongs to which."""
 
 
 def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
@@ -114,7 +115,8 @@ def _answer_of(found: _Answer) -> ClaudeMessage:
     heads = found.content if isinstance(found.content, list) else ()
     return ClaudeMessage(
         "assistant",
-        [ContentPart(_CALL, makes=head.id or "") for head in heads if head.type == "tool_use"],
+        [ContentPart(_CALL, makes=head.id or "") for head in heads if head.type == "tool_use"]
+        or ([ContentPart(_TEXT)] if found.content else []),
         id=found.id or "",
         model=found.model or "",
         stop=found.stop_reason or "",
