@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from typing import Any, Final, get_type_hints
 
@@ -52,7 +52,8 @@ def place_of(seen: SessionSummary) -> tuple[str, int]:
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
     """What is remembered of a session."""
-    return {name: value for name, value in asdict(summary).items() if name not in _OF_THE_FILE}
+    told = {one.name: getattr(summary, one.name) for one in fields(summary) if one.name not in _OF_THE_FILE}
+    return {**told, "tools": [asdict(tool) for tool in summary.tools]}
 
 
 def as_remembered(seen: SessionSummary, kept: Json) -> SessionSummary | None:
@@ -64,10 +65,10 @@ def as_remembered(seen: SessionSummary, kept: Json) -> SessionSummary | None:
 
 
 def _told(seen: SessionSummary, kept: Any) -> SessionSummary:
-    fields = msgspec.structs.asdict(kept)
+    told = msgspec.structs.asdict(kept)
     # What the user calls it may have changed since; the title of one that only the database holds is his.
     own = seen.own_title or (seen.title if not seen.path and seen.title != seen.id else "")
-    return replace(seen, **{**fields, "title": own or fields["title"], "own_title": seen.own_title})
+    return replace(seen, **{**told, "title": own or told["title"], "own_title": seen.own_title})
 
 
 @cache
