@@ -33,6 +33,7 @@ PACKAGES: Final = (
     "click",
     "msgspec",
     "tiktoken",
+    "gigatoken",
     "sqlite-utils",
     "zstandard",
     "platformdirs",

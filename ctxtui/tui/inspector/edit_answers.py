@@ -39,6 +39,8 @@ class EditAnswers:
         self._prompt = prompt
         self._waits: Callable[[Staging], Spans | None] | None = None
         self._said: Spans = ()
+        self._nodes: tuple[Sequence[int], dict[str, int]] | None = None
+        """The first node of each block by digest, and of which path."""
         state.on.shown.subscribe(self._catch_up)
 
     # What blocks are called
@@ -53,8 +55,7 @@ class EditAnswers:
         block = study.session.tree.blocks.get(target.digest) if study is not None else None
         if study is None or block is None:
             return "a block that is not in this recording"
-        path = rows.path if rows is not None else ()
-        node = next((each for each in path if study.session.tree[each].block.digest == target.digest), None)
+        node = self._node_of(rows.path, target.digest) if rows is not None else None
         if node is not None and rows is not None:
             return one_line.name(rows.readings.preview(node), edit_answers.NAME)
         from ctxtui.analysis.short_names import first_words
@@ -62,6 +63,14 @@ class EditAnswers:
 
         got = read(block)
         return got.name or first_words(got.text) or block.kind
+
+    def _node_of(self, path: Sequence[int], digest: str) -> int | None:
+        """The first node on `path` whose block has this digest."""
+        if self._nodes is None or self._nodes[0] is not path:
+            assert self._state.study is not None
+            tree = self._state.study.session.tree
+            self._nodes = path, {tree[each].block.digest: each for each in reversed(path)}
+        return self._nodes[1].get(digest)
 
     def _is_block(self, target: Target) -> bool:
         block = self._state.study.session.tree.blocks.get(target.digest) if self._state.study is not None else None
