@@ -33,12 +33,13 @@ def results(folder: Path, runs: int) -> list[Result]:
         shutil.rmtree(place / "ctxtui", ignore_errors=True)
         if found:
             theirs.append(_timed([found, "daily", "--json", "--offline"], ours)[0])
-        took, said = _timed([*STATS, "--usage"], ours)
-        first.append(took)
+        used, said = _timed([*STATS, "--usage"], ours)
+        first.append(used)
         whole.append(_timed(STATS, ours)[0])
         again.append(_timed(STATS, ours)[0])
         sums = (json.loads(said)["total"]["calls"], json.loads(said)["total"]["input"])
-    seen = f"{size / 1e6:.0f} MB, {sums[0]:,} calls, {min(first):.1f} s (with counts {min(whole):.1f} s) and {min(again):.2f} s"
+    took = f"{min(first):.1f} s (with counts {min(whole):.1f} s) and {min(again):.2f} s"
+    seen = f"{size / 1e6:.0f} MB, {sums[0]:,} calls, {took}"
     if not found:
         return [
             not_run("usage", f"{NAME}, {which}", "ccusage 17.2", f"{missing('ccusage')}; ours {seen}", limit)
