@@ -33,9 +33,11 @@ class Redrawn:
     def __enter__(self) -> Redrawn:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._take_back()
-        sys.stdout.flush()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # Who interrupts it has seen enough, and keeps that.
+        if kind is None or not issubclass(kind, KeyboardInterrupt):
+            self._take_back()
+            sys.stdout.flush()
 
     def due(self) -> bool:
         """Whether it is time for another drawing."""

@@ -172,7 +172,7 @@ def _print_change(painter: Painter, found: Comparison, room: int) -> None:
 
 def _counted(found: Stats, words: str) -> str:
     left = found.total.uncounted
-    return f"{words} of {found.total.sessions - left:,} sessions; {left:,} are not counted yet" if left else words
+    return f"{words} of {found.total.sessions - left:,}; {left:,} sessions are not counted yet" if left else words
 
 
 def _when(start: float) -> str:

@@ -17,7 +17,7 @@ from ctxtui.services.library.usage_pass import usage_pass
 from ctxtui.services.workers.remembered_sessions import known_so_far
 from ctxtui.views.model.session_summary import SessionSummary
 
-_SLICE: Final = 1.0
+_SLICE: Final = 1.5
 """Seconds for which usage is read before what is known of it is told."""
 
 

@@ -33,7 +33,7 @@ def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
             Column("lost", 7, _lost, gap=1, sum=sum_of_lost, sort=lambda row: row.lost or 0.0),
             Column("over", 5, _count("overflows", "warn"), gap=1, from_width=100, sort=lambda row: row.overflows),
             Column("comp.", 5, _count("compactions"), gap=1, from_width=110, sort=lambda row: row.compactions),
-            Column("cost", 8, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.usd or 0.0),
+            Column("cost", 9, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.usd or 0.0),
         ),
         mark=mark,
     )
@@ -58,7 +58,7 @@ def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
         (
             Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
             Column("call", 7, lambda row, _: Span(f"{row.call:,}", "ink"), gap=1, sort=lambda row: row.call),
-            Column("session", 0, _session, "left", gap=2, least=20, sort=lambda row: row.title or row.key),
+            Column("title", 0, _session, "left", gap=2, least=20, sort=lambda row: row.title or row.key),
         ),
         mark=mark,
     )

@@ -37,6 +37,7 @@ _BEGINNING: Final = 120
 """Bytes of a block that are looked at for what it begins with."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
+_SURE: Final = 0.99
 _AGENT: Final = re.compile(r"agent-([^/\\]+?)\.jsonl$")
 _MARKS: Final = (
     {"leafUuid", "summary"},
@@ -48,13 +49,19 @@ _MARKS: Final = (
 
 def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins a Claude Code session file."""
+    # Most files say so in their first line.
+    first = _sure_of(head[: head.find(b"\n") + 1])
+    return first if first >= _SURE else _sure_of(head)
+
+
+def _sure_of(head: bytes) -> float:
     best = 0.0
     for record in file_head.records(head):
         keys = record.keys()
         if "payload" in keys and "sessionId" not in keys:
             continue
         if {"uuid", "sessionId"} <= keys and ({"parentUuid", "isSidechain"} & keys):
-            return 0.99
+            return _SURE
         if record.get("type") and any(mark <= keys for mark in _MARKS):
             best = max(best, 0.9)
         elif {"uuid", "parentUuid", "type"} <= keys or (str(record.get("type")) in _SPEAKERS and "message" in keys):
