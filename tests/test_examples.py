@@ -68,6 +68,10 @@ def quick(ctxtui: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: p
         example = importlib.import_module(f"examples.{name}.__main__")
         monkeypatch.setattr("examples.kit.ctxtui", told)
         monkeypatch.setattr(example, "offline", served)
+        # In this process only one command runs at a time.
+        monkeypatch.setattr(
+            example, "side_by_side", lambda work, names: {one: work(one) for one in names}, raising=False
+        )
         folder = str(tmp_path / f"work-{name}")
         monkeypatch.setattr(sys, "argv", [name, "--folder", folder, "--json", *arguments])
         assert example.main() == 0

@@ -8,7 +8,8 @@ from typing import Final, Protocol
 
 from ctxtui.attach import http1
 from ctxtui.attach.decoding import unpacker
-from ctxtui.attach.gate import RequestVerdict, WaitingRequest
+from ctxtui.attach.early_answer import EarlyAnswer
+from ctxtui.attach.gate import Alive, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import BodyReader, Head
 from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestSent
 from ctxtui.attach.upstream import Upstream
@@ -63,6 +64,8 @@ class Exchange:
     answer: BodyReader | None = None
     """The body of the answer, once its head is there."""
     answer_head: Head | None = None
+    early: EarlyAnswer | None = None
+    """What the client is told already, where it would have given up."""
 
     @property
     def url(self) -> str:
@@ -92,14 +95,14 @@ class Exchange:
             self.said.append(said)
         return (data, b"") if taken == len(data) else (data[:taken], data[taken:])
 
-    def whole(self) -> WaitingRequest:
-        """A gated one as the gate is asked about it."""
+    def whole(self, alive: Alive | None) -> WaitingRequest:
+        """A gated one as the gate is asked about it; `alive` says a ping to its client."""
         try:
             body = unpacker(self.head.get("content-encoding")).feed(b"".join(self.said))
         except Malformed:
             # Nothing is known of it, so nothing is changed in it.
             body = b""
-        return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body)
+        return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, alive=alive)
 
     def decided(self, verdict: RequestVerdict, at: float) -> None:
         """What leaves: its own bytes, or others in their place."""
@@ -124,6 +127,8 @@ class Exchange:
     def goes_on(self) -> bool:
         """Whether another one may follow on the same connection."""
         assert self.answer is not None and self.answer_head is not None
+        if self.early is not None:
+            return False
         # Answered before it was asked to the end: what is left of it cannot be told from what follows.
         if self.answer.length is None or not self.body.done:
             return False

@@ -6,18 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ctxtui.attach.early_answer import AsEvent
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 
 
+class Alive(Protocol):
+    """Says `ping` to a client that waits for a stream, at a time (Unix seconds): its answer begins with it, and what
+    goes wrong from then on is told as an event, spelled by `as_event`. Whether it could be said."""
+
+    def __call__(self, ping: bytes, as_event: AsEvent, at: float) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingRequest:
-    """A request that is whole and has not left: `x` names the exchange, `body` is what it says, unpacked."""
+    """A request that is whole and has not left: `x` names the exchange, `body` is what it says, unpacked; `alive` tells
+    its client that it is looked after (None: it cannot be told)."""
 
     x: str
     url: str
     head: Head
     body: bytes
+    alive: Alive | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

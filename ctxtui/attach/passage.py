@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.attach import http1
+from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, takes_chunks
 from ctxtui.attach.exchange import CUT, GONE, Ends, Exchange
 from ctxtui.attach.gate import RequestVerdict
 from ctxtui.attach.http1 import Head
@@ -116,13 +117,29 @@ class Passage:
 
     def _answer_ourselves(self, one: Exchange, answer: bytes, at: float) -> None:
         """Give an answer of ctxtui's own: the request never leaves. It is recorded as any other."""
-        self._ends.to_client(answer)
         raw, end, said = answer.partition(http1.END)
         head = http1.read_head(raw + end)
+        if one.early is None:
+            self._ends.to_client(answer)
+        else:
+            one.early.answered(http1.status_of(head), head)
+            self._ends.to_client(one.early.said(said) + one.early.done())
         self._tell(AnswerBegun(one.x, at, http1.status_of(head), head.fields))
         self._tell(AnswerBytes(one.x, at, said))
         one.end(at)
         self._end()
+
+    def _alive(self, ping: bytes, as_event: AsEvent, at: float) -> bool:
+        """Tell the client of the request that waits that it is looked after."""
+        one = self._one
+        if self._over or one is None or not one.deciding or self._socket is not None:
+            return False
+        begun = b""
+        if one.early is None:
+            one.early = EarlyAnswer(as_event)
+            begun = one.early.begin()
+        self._ends.to_client(begun + one.early.say(ping))
+        return True
 
     def undecided(self, error: Exception, at: float) -> None:
         """The gate has a fault."""
@@ -156,6 +173,10 @@ class Passage:
                     self._answer(one, data, at)
             except Malformed as error:
                 one.end(at, f"not recorded from here on: {error}")
+                if one.early is not None:
+                    # What cannot be read cannot be told as pieces of the stream that has begun.
+                    self._end(abort=True)
+                    return
                 self._pouring = True
                 self._ends.to_client(self._came + data if one.answer is None else data)
 
@@ -169,6 +190,8 @@ class Passage:
             return
         if one is not None:
             whole = one.answer is not None and one.answer.ended()
+            if whole and one.early is not None and not one.ended:
+                self._ends.to_client(one.early.done())
             one.end(at, "" if whole else CUT)
         # As the client would see it from the provider itself.
         self._end()
@@ -210,7 +233,7 @@ class Passage:
             one.waiting.append(data)
         if one.gated and one.is_whole:
             one.deciding = True
-            self._ends.ask(one.whole())
+            self._ends.ask(one.whole(self._alive if takes_chunks(one.head) else None))
         return False
 
     def _head(self) -> Head | None:
@@ -284,7 +307,10 @@ class Passage:
         except Malformed:
             self._came = came[: len(came) - len(data)]
             raise
-        self._ends.to_client(head.raw)
+        if one.early is None:
+            self._ends.to_client(head.raw)
+        elif status >= 200:
+            one.early.answered(status, head)
         if status >= 200 or status == 101:
             self._tell(AnswerBegun(one.x, at, status, head.fields))
             one.answer, one.answer_head = answer, head
@@ -301,7 +327,9 @@ class Passage:
         body = one.answer
         assert body is not None
         taken, said = body.feed(data)
-        if taken == len(data):
+        if one.early is not None:
+            self._ends.to_client(one.early.said(said) + (one.early.done() if body.done else b""))
+        elif taken == len(data):
             self._ends.to_client(data)
         else:
             self._ends.to_client(data[:taken])
@@ -336,7 +364,10 @@ class Passage:
                 # It has an answer already, which this would garble.
                 self._end()
                 return
-        self._ends.to_client(refusal(status, why))
+        told = refusal(status, why)
+        if self._one is not None and self._one.early is not None:
+            told = self._one.early.failed(status, told.partition(http1.END)[2])
+        self._ends.to_client(told)
         self._end()
 
     def _end(self, *, abort: bool = False) -> None:

@@ -50,6 +50,7 @@ async def holding(
     database: Path | None = None,
     policies: tuple[str, ...] = (),
     given: tuple[str, ...] = (),
+    url: str = "",
 ) -> AsyncIterator[HoldingRun]:
     async with serving(Server(Provider())) as provider:
         recorder = Recorder(RecordedRun(folder, "r", "s"))
@@ -57,7 +58,7 @@ async def holding(
         desk = RequestDesk(folder, Settings(data_dir=str(folder)), recorder.flush, policies, given)
         gate = HoldGate(edits, rules, recorder.put, lambda: [path.name for path in recorder.files], desk=desk)
         control = Control(folder, "r", gate.answer)
-        relay = Relay([Upstream("x", provider.url)], recorder.put, recorder.next_name, gate=gate)
+        relay = Relay([Upstream("x", url or provider.url)], recorder.put, recorder.next_name, gate=gate)
         await relay.start()
         await control.start()
         try:

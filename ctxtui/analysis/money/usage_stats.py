@@ -29,6 +29,20 @@ class UsageSums:
     overflows: int = 0
     partial: int = 0
 
+    def add(self, other: UsageSums) -> None:
+        """Take in the calls of `other`, too; `sessions` are counted by whoever knows them apart."""
+        self.calls += other.calls
+        self.input += other.input
+        self.read += other.read
+        self.output += other.output
+        self.usd = self.usd if other.usd is None else (self.usd or 0.0) + other.usd
+        self.unpriced += other.unpriced
+        self.misses += other.misses
+        self.lost = self.lost if other.lost is None else (self.lost or 0.0) + other.lost
+        self.compactions += other.compactions
+        self.overflows += other.overflows
+        self.partial += other.partial
+
     @property
     def at_least(self) -> bool:
         """Whether `usd` is only the least that it can be."""

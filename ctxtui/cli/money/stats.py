@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.all_sessions import CLUSTER_HELP, known_sessions
+from ctxtui.cli.all_sessions import CLUSTER_HELP, Age, known_sessions
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.services.library.spending import TOOL

@@ -23,6 +23,10 @@ class HeldElsewhere:
     why: str
     tokens: int
     until: float
+    can_wait: bool = False
+    """Whether its program can be kept waiting by pings: more time can be had."""
+    pinged: bool = False
+    """Whether it was: its answer has begun, and an error comes inside it."""
 
     def left(self, now: float) -> int:
         """Whole seconds until then."""
@@ -63,6 +67,8 @@ def _held(told: dict[str, Any], now: float) -> HeldElsewhere:
         why=str(told.get("why")),
         tokens=int(told.get("about_tokens") or 0),
         until=now + float(told.get("seconds_left") or 0),
+        can_wait=bool(told.get("can_wait")),
+        pinged=bool(told.get("pinged")),
     )
 
 
@@ -73,8 +79,8 @@ def hold_next(recording: Path, session: str, *, hold: bool) -> None:
 
 
 def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
-    """What becomes of the held request `id_`: one of `holding.HOWS`; the run that held it. Raises `NotFound` where it
-    is not held any more, `CtxtuiError` where that cannot be done."""
+    """What becomes of the held request `id_`: one of `holding.HOWS`, or `holding.MORE`; the run that held it. Raises
+    `NotFound` where it is not held any more, `CtxtuiError` where that cannot be done."""
     for run, told in ask_all(folder, {"do": how, "id": id_, "text": text}):
         if told.get("id") == id_:
             return run
