@@ -71,7 +71,12 @@ def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Se
     need = situation.total - target
     if not target or need <= 0:
         return
-    situation = counting_once(situation)
+    here = counting_once(situation)
+    yield from _smallest(policies, here, settings, target)
+    here.forget()
+
+
+def _smallest(policies: Sequence[Policy], situation: PolicyContext, settings: Settings, target: int) -> Iterator[Edit]:
     limit = _limit(situation, settings["keep"])
     ladder = [_ladder(situation, settings, target)]
     found = _found(situation, policies)

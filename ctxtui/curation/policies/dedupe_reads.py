@@ -49,7 +49,8 @@ def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | Non
     else by now, or another one says the same. Of equal ones the first stays; where only `chosen` ones may go, the first
     that is not among them."""
     every = situation.outline("reads", partial(_reads, situation))
-    reads = [one for one in every if _counts(situation, one.position, minimum)]
+    changes, tokens = situation.applied.changes, situation.tokens
+    reads = [one for one in every if one.position not in changes and tokens(one.position) >= minimum]
     outdated = _outdated(situation, reads)
     alike: dict[str, list[_Read]] = {}
     for one in reads:
@@ -76,10 +77,6 @@ def _reads(situation: PolicyContext, length: int, found: list[_Read] | None) -> 
 def _read(situation: PolicyContext, position: int) -> _Read:
     text = situation.context.reading(position).text
     return _Read(position, text, tool_of(situation, position), path_of(situation, position))
-
-
-def _counts(situation: PolicyContext, position: int, minimum: int) -> bool:
-    return situation.stands(position) and situation.size(position) >= minimum
 
 
 def _outdated(situation: PolicyContext, reads: Sequence[_Read]) -> set[int]:

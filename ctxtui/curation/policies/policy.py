@@ -73,9 +73,11 @@ def after(step: Step, situation: PolicyContext) -> PolicyContext:
     """`situation` with the edits of `run` under it."""
     for _ in range(MOST_ROUNDS):
         more = proposed(step, situation)
+        before = situation
+        situation = before.under(more)
+        before.forget()
         if not more:
             break
-        situation = situation.under(more)
     return situation
 
 

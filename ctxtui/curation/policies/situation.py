@@ -61,6 +61,12 @@ class PolicyContext:
             self._further[ids] = found
         return found
 
+    def forget(self) -> None:
+        """Let go of what was tried: each further situation knows this one, and is in its memory."""
+        for one in self._further.values():
+            one.forget()
+        self._further.clear()
+
     @cached_property
     def _further(self) -> dict[tuple[str, ...], PolicyContext]:
         """This one with further edits, by their ids: many are tried, and some twice."""
