@@ -21,7 +21,7 @@ from ctxtui.cli.output import note, shown, write, write_json
 
 if TYPE_CHECKING:
     from ctxtui.services.attach.around import Around
-    from ctxtui.services.attach.recorded_answers import RecordedAnswers
+    from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -117,7 +117,7 @@ def exec_(
 def _answers(context: click.Context, fork: str) -> RecordedAnswers:
     """The answers of the session that is forked. Raises `NotFound`, `BadConfig`."""
     from ctxtui.core.session import MAIN
-    from ctxtui.services.attach.recorded_answers import answers_of, parted
+    from ctxtui.services.attach.forking.recorded_answers import answers_of, parted
 
     name, number = parted(fork)
     return answers_of(opened(name, config_of(context).settings), MAIN, number)

@@ -17,7 +17,7 @@ from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, LinePlace
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.recorded_bodies import RecordedBodies, bytes_of
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
 from ctxtui.transcripts.kit.http_exchange.sender import LABELS, WARM_UP, Sender, sender_of, side_call
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.linewise import lines_reader
@@ -59,7 +59,7 @@ class AttachedTaker:
         self._tree = tree
         self._talks = Conversations(tree)
         self._open: dict[str, _Open] = {}
-        self._bodies = RecordedBodies()
+        self._bodies = BodiesByReference()
 
     def record(self, line: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         """The events of one line."""

@@ -10,7 +10,7 @@ from ctxtui.transcripts.kit.fields import count, word
 from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES
 
 
-class RecordedBodies:
+class BodiesByReference:
     """The bodies of one recording, by exchange; several processes may write one file, and each knows its own."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from ctxtui.transcripts.formats.attached import NAME
 from ctxtui.transcripts.kit.fields import count, listed, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.recorded_bodies import RecordedBodies, bytes_of
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
 
 _LEFT_OUT: Final = frozenset(
     ("content-length", "content-encoding", "transfer-encoding", "connection", "keep-alive", "date", "server")
@@ -94,7 +94,7 @@ def parted(text: str) -> tuple[str, int]:
 
 def _exchanges(path: Path, last: int) -> list[tuple[Exchange, bytes]]:
     """The exchanges that began up to the line `last` and were answered whole, in order, each with its answer."""
-    bodies, open_ = RecordedBodies(), dict[str, _Answered]()
+    bodies, open_ = BodiesByReference(), dict[str, _Answered]()
     found: list[tuple[Exchange, bytes]] = []
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
