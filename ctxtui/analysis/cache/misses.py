@@ -182,6 +182,7 @@ class MissFinder:
         self._rates = rates
         self._demands = CacheDemands(book, rules, running)
         self._auditor = CacheAuditor(book, rules)
+        self._numbers: dict[str, int] = {}
         self.found: list[Missed] = []
         self.rows: list[CacheAudited] = []
         """The calls that were foretold and held against their reports."""
@@ -199,11 +200,18 @@ class MissFinder:
         self.found.append(found)
         return found
 
+    def _number(self, call: Call) -> int:
+        """The number of `call` in its thread, from 1."""
+        order = self._book.session.order[call.thread]
+        known = self._numbers.get(call.id, 0)
+        if not 0 < known <= len(order) or order[known - 1] != call.id:
+            self._numbers.update((id_, number) for number, id_ in enumerate(order, 1))
+        return self._numbers[call.id]
+
     def _missed(self, call: Call, demand: CacheDemand, row: CacheAudited | None, tokens: int) -> Missed:
         book, base, usage = self._book, demand.before, call.usage
         assert usage is not None and base is not None and base.usage is not None
         tree = book.session.tree
-        order = book.session.order[call.thread]
         first, second, token = parting(book, self._running(call.model), base, call)
         told = Cause(row.cause, what=row.what) if row is not None else demand.cause
         cause = _cause(told.name, tree, second if second != ROOT else first)
@@ -215,8 +223,8 @@ class MissFinder:
         late = max(0.0, (demand.pause or 0.0) - demand.life) if cause == TTL else 0.0
         return Missed(
             thread=call.thread,
-            number=order.index(call.id) + 1,
-            base=order.index(base.id) + 1,
+            number=self._number(call),
+            base=self._number(base),
             at=call.started,
             between=base.started,
             tokens=tokens,
