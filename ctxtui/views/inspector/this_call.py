@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.analysis.cache.misses import TTL
+from ctxtui.analysis.cache.missed import TTL
 from ctxtui.analysis.session_events import told
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.usage import Usage
