@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ctxtui.core.block import Block, Item
 from ctxtui.core.edit import REPAIR, Edit
 from ctxtui.curation.apply.closure import Gone
+from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import Context
 
 
@@ -82,7 +83,8 @@ class Settled:
     """How it was settled what is done, from which further edits can go on: what was asked for by position (`fate`),
     what is out and why (`removed`), what was to be put in and where it stands (`placed`), what was held before anything
     was settled, the breakpoints asked for, the repairs that take something out by cause and rule with the first
-    position of each, and how many messages at the front are out."""
+    position of each, and how many messages at the front are out. `awaited` are blocks that edits are about and that
+    the context did not hold when it had `length` blocks: where one came, all is settled anew."""
 
     fate: Mapping[int, tuple[Block | None, Edit]]
     removed: Mapping[int, Gone]
@@ -91,6 +93,8 @@ class Settled:
     marks: tuple[tuple[int, Edit], ...]
     repairs: Mapping[tuple[str, str], tuple[int, Edit]]
     front: int
+    awaited: AwaitedTargets
+    length: int
 
 
 @dataclass(frozen=True)

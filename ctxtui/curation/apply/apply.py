@@ -18,6 +18,7 @@ from ctxtui.curation.apply.block_text import changeable
 from ctxtui.curation.apply.insertion import INSERTIONS, slot
 from ctxtui.curation.apply.requested import RequestedFates
 from ctxtui.curation.apply.rewrite import rewritten
+from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
@@ -45,6 +46,8 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     wanted.pinned |= {other for position in own for other in context.partners.get(position, ())}
     for edit in standing:
         ask(context, wanted, edit, own)
+    if open_ := [target for edit in standing for target in edit.targets if not context.has(target)]:
+        wanted.awaited = AwaitedTargets(open_)
     done = resolve.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
     return replace(done, settled=None) if len(standing) < len(entries) else done
 

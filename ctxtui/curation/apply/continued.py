@@ -35,7 +35,10 @@ def continued(known: Applied, more: Sequence[Edit], rules: ProviderRules | None 
     rules = rules or rules_for(context.dialect)
     if before is None or known.refused or known.length != len(context):
         return None
-    if binds(context, rules) or not _may_follow(more):
+    if binds(context, rules) or not _may_follow(more) or before.awaited.came(context, before.length):
+        return None
+    # What further edits wait for is rare: then all are applied, which finds out what that is.
+    if not all(context.has(target) for edit in more for target in edit.targets):
         return None
     wanted = RequestedFates(fate=dict(before.fate))
     for edit in more:
@@ -91,6 +94,8 @@ def continued(known: Applied, more: Sequence[Edit], rules: ProviderRules | None 
             marks=(),
             repairs=together,
             front=front,
+            awaited=before.awaited,
+            length=len(context),
         ),
     )
 

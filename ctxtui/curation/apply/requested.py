@@ -8,6 +8,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Asleep, HeldEdit, Insertion
+from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import Context
 
 FORCED = "tool_choice names this tool"
@@ -24,6 +25,7 @@ class RequestedFates:
     pinned: set[int] = field(default_factory=set)
     asleep: list[Asleep] = field(default_factory=list)
     held: list[HeldEdit] = field(default_factory=list)
+    awaited: AwaitedTargets = NONE_AWAITED
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
         """Ask for `block` at `position`."""

@@ -205,6 +205,8 @@ def _applied(
             marks=tuple(wanted.marks),
             repairs=repairs,
             front=front,
+            awaited=wanted.awaited,
+            length=len(context),
         )
         if onward
         else None,

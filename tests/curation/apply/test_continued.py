@@ -121,3 +121,21 @@ def same_as_new(now: PolicyContext) -> None:
     assert now.applied.changes == new.applied.changes
     assert now.applied.inserts == new.applied.inserts
     assert now.asked.ids == {edit.id for edit in now.log}
+
+
+def test_a_block_that_an_edit_waited_for_is_no_further_edit() -> None:
+    """One of two targets comes with a later turn: then everything is applied anew."""
+    words = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
+    later = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "three"}]
+    whole, _ = context_of(
+        {"model": "claude-opus-4-5", "max_tokens": 1, "messages": [*words, *later, *words]}, "anthropic"
+    )
+    texts = [p for p, item in enumerate(whole.items) if item.block.kind == "text"]
+    early = Context(whole.tree, whole.nodes[texts[1]], whole.dialect, whole.params)
+    both = make("truncate", whole.targets([texts[0], texts[2]]), {"head": 0, "tail": 0}, author="a", id="both")
+    known = apply(early, [both])
+    grown = early.grown(whole.head)
+    more = [make("drop", grown.targets([texts[3]]), author="a", id="more")]
+    lagging = replace(known, length=len(grown))
+    assert continued(lagging, more) is None
+    assert apply_further(lagging, [both], more, None) == apply(grown, [both, *more])
