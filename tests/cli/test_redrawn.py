@@ -18,9 +18,8 @@ class Screen(io.StringIO):
         return True
 
 
-@pytest.fixture
-def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """A terminal of ten lines."""
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """A terminal of ten lines, from now on."""
     found = Screen()
     monkeypatch.setattr(sys, "stdout", found)
     monkeypatch.setenv("TERM", "xterm")
@@ -34,7 +33,8 @@ def lines(count: int) -> None:
         write(f"line {number}")
 
 
-def test_each_drawing_takes_the_place_of_the_one_before(screen: Screen) -> None:
+def test_each_drawing_takes_the_place_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
     with Redrawn() as drawn:
         drawn.draw(lambda: lines(2))
         assert screen.getvalue() == "line 0\nline 1\n" and not drawn.due()
@@ -44,14 +44,16 @@ def test_each_drawing_takes_the_place_of_the_one_before(screen: Screen) -> None:
     )
 
 
-def test_who_interrupts_keeps_what_stands_there(screen: Screen) -> None:
+def test_who_interrupts_keeps_what_stands_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
     with pytest.raises(KeyboardInterrupt), Redrawn() as drawn:
         drawn.draw(lambda: lines(2))
         raise KeyboardInterrupt
     assert screen.getvalue() == "line 0\nline 1\n"
 
 
-def test_only_a_terminal_that_can_is_drawn_over(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_terminal_that_can_is_drawn_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal(monkeypatch)
     assert redrawn()
     monkeypatch.setenv("TERM", "dumb")
     assert not redrawn()
