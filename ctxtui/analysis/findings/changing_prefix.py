@@ -40,6 +40,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             names=tuple(filter(None, (_changed(max(found, key=lambda one: one.number)),))),
             ahead=usd / len(given.calls) if usd is not None else None,
             setting="dates, lists and status belong into the last message, not in front of all others",
+            by_hand="the client writes its front anew for each call: where the text stands is set in the program",
         )
 
 
