@@ -6,7 +6,6 @@ way it would; of the answer each piece is handed on as it comes, and told.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -14,16 +13,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
+from ctxtui.attach.model_paths import asks_at
 from ctxtui.attach.news import Answered, Asked, Begun, Ended, News, Said
 
 _LIBRARIES: Final = ("httpx2", "httpx")
 LEFT: Final = "the program read no further"
-_ASKS: Final = re.compile(
-    r"/(?:messages|messages/count_tokens|chat/completions|completions|responses|responses/input_tokens|responses/compact"
-    r"|invoke|invoke-with-response-stream|converse|converse-stream)$|:(?:rawPredict|streamRawPredict|generateContent"
-    r"|streamGenerateContent)$|/api/(?:chat|generate)$"
-)
-"""Paths at which a model is asked; everything else that a program asks with httpx is none of our business."""
 
 
 class Heard:
@@ -96,7 +90,7 @@ Hear = Callable[[Any], Heard | None]
 
 def asks_a_model(request: Any) -> bool:
     """Whether a request of httpx asks a model to read something."""
-    return request.method == "POST" and bool(_ASKS.search(request.url.path))
+    return request.method == "POST" and asks_at(request.url.path)
 
 
 class Hook:

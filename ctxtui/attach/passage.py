@@ -12,7 +12,7 @@ from ctxtui.attach import http1
 from ctxtui.attach.exchange import CUT, GONE, Ends, Exchange
 from ctxtui.attach.gate import Verdict
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.news import Answered, Asked, Said
+from ctxtui.attach.news import Answered, Asked, News, Said
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.route import Route
 from ctxtui.attach.socket_passage import SocketPassage
@@ -29,7 +29,8 @@ class Passage:
     def __init__(self, route: Route, ends: Ends) -> None:
         self._route = route
         self._ends = ends
-        self._tell = route.tell
+        self._wants = route.wants
+        """Whether a gate is to be asked about the request that goes by."""
         self._held = b""
         """What the client said and nobody has read yet."""
         self._came = b""
@@ -119,8 +120,8 @@ class Passage:
         self._ends.to_client(answer)
         raw, end, said = answer.partition(http1.END)
         head = http1.read_head(raw + end)
-        self._tell(Answered(one.x, at, http1.status_of(head), head.fields))
-        self._tell(Said(one.x, at, said))
+        one.tell(Answered(one.x, at, http1.status_of(head), head.fields))
+        one.tell(Said(one.x, at, said))
         one.end(at)
         self._end()
 
@@ -238,9 +239,10 @@ class Passage:
         except Malformed as error:
             self._refuse(404, str(error), at)
             return
+        ours = self._route.concerns(head, target)
         one = Exchange(
             x=self._route.name(),
-            tell=self._tell,
+            tell=self._route.tell if ours else _to_nobody,
             upstream=upstream,
             head=head,
             method=asked.method,
@@ -251,14 +253,15 @@ class Passage:
         self._one = one
         one.begin(at)
         if one.body.done:
-            self._tell(Asked(one.x, b"", last=True))
+            one.tell(Asked(one.x, b"", last=True))
+        self._wants = self._route.wants if ours else None
         one.gated = self._wanted(one, at)
         if not one.gated:
             one.waiting.append(one.head_bytes())
             self._ends.open(upstream)
 
     def _wanted(self, one: Exchange, at: float) -> bool:
-        wants = self._route.wants
+        wants = self._wants
         if wants is None or one.body.done or one.head.get("expect"):
             return False
         try:
@@ -286,7 +289,7 @@ class Passage:
             raise
         self._ends.to_client(head.raw)
         if status >= 200 or status == 101:
-            self._tell(Answered(one.x, at, status, head.fields))
+            one.tell(Answered(one.x, at, status, head.fields))
             one.answer, one.answer_head = answer, head
         if status == 101:
             self._switched(one, head, rest, at)
@@ -307,7 +310,7 @@ class Passage:
             self._ends.to_client(data[:taken])
             self._came = data[taken:]
         if said:
-            self._tell(Said(one.x, at, said))
+            one.tell(Said(one.x, at, said))
         if body.done:
             one.end(at)
             if not one.goes_on:
@@ -321,7 +324,7 @@ class Passage:
 
     def _switched(self, one: Exchange, head: Head, rest: bytes, at: float) -> None:
         """Another protocol from here on."""
-        self._socket = SocketPassage(one, head, self._ends, self._route.wants)
+        self._socket = SocketPassage(one, head, self._ends, self._wants)
         if rest:
             self._socket.provider_data(rest, at)
         if self._held:
@@ -342,3 +345,7 @@ class Passage:
     def _end(self, *, abort: bool = False) -> None:
         self._over = True
         self._ends.end(abort)
+
+
+def _to_nobody(news: News) -> None:
+    """What is none of our business is told to nobody."""
