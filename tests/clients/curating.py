@@ -98,7 +98,7 @@ class Curating:
             kind = KINDS[len(self.done) % len(KINDS)]
             given: dict[str, Any] = {
                 REPLACE: {"text": STAND_IN.format(number)},
-                TRUNCATE: {"head": 10, "tail": 10},
+                TRUNCATE: {"head": 90, "tail": 10},
             }.get(kind, {})
             overlay.stage(kind, [target], given)
             overlay.apply()

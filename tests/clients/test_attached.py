@@ -235,7 +235,8 @@ def test_a_client_without_a_base_url_goes_through_a_proxy_of_this_run(client: Cl
         recorded = bodies_on_record(lines_of(place))
         assert recorded
         assert set(recorded) <= {hashlib.sha256(one).hexdigest() for one in bodies_at_the_provider(place)}
-        calls = [call for path in recordings_of(place) for call in load(path).session.calls.values()]
+        # As its provider's own client it may be refused and ask again, which is recorded as well.
+        calls = [call for path in recordings_of(place) for call in load(path).session.calls.values() if not call.error]
         assert sorted(call.id for call in calls if call.stop_reason != "count_tokens") == sorted(
             str(one.answer.get("id")) for one in asked
         )

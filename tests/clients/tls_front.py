@@ -7,6 +7,7 @@ to CA), and passes what is said on to the offline provider on the port TO. What 
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import sys
 from pathlib import Path
@@ -16,11 +17,14 @@ from ctxtui.attach.local_ca import LocalAuthority
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
+_HOST = re.compile(rb"(?i)(\r\nhost: )[a-z.]+(?=\r\n)")
+
+
 async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass on what comes, to its end."""
+    """Pass on what comes, to its end; the offline provider is asked under its own name."""
     try:
         while data := await reader.read(1 << 16):
-            writer.write(data)
+            writer.write(_HOST.sub(rb"\1localhost", data))
             await writer.drain()
     except (OSError, ssl.SSLError):
         pass

@@ -81,8 +81,8 @@ def _with_its_markers(recorded: Request, applied: Applied) -> Request:
 
 
 def _tool_choice(request: Request, applied: Applied, *, own: bool) -> Request:
-    """A choice among tools is refused where there is none. In a body with its `own` skeleton it stays where no edit took
-    them: a client may bring tools that are no member `tools` (Codex's `additional_tools`)."""
+    """A choice among tools is refused where there is none. In a body with its `own` skeleton it stays where no edit
+    took them: a client may bring tools that are no member `tools` (Codex's `additional_tools`)."""
     if any(item.place.section == "tools" for item in request.items) or "tool_choice" not in request.params:
         return request
     if own and not any(item.place.section == "tools" for item in applied.context.items):
