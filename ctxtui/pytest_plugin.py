@@ -19,7 +19,7 @@ import pytest
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.limits import Figures
-    from ctxtui.services.attach.in_process import Recording
+    from ctxtui.services.attach.in_process import InProcessRecording
 
 
 class ContextCheck(Protocol):
@@ -44,7 +44,7 @@ class ContextCheck(Protocol):
 
 
 @pytest.fixture
-def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recording]:
+def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessRecording]:
     """Records what the test asks models, into its own folder; `path` is the recording (see `ctxtui.record`)."""
     import ctxtui
 

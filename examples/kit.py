@@ -11,12 +11,14 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+Made = TypeVar("Made")
 COMMAND = (sys.executable, "-m", "ctxtui")
 
 
@@ -112,8 +114,13 @@ def work_folder(given: argparse.Namespace, name: str) -> Path:
 
 def allow_servers(names: Iterable[str], folder: Path) -> None:
     """Let the MCP servers of the example's own ``ctxtui.toml`` start: whoever starts the example asks for them."""
-    for name in names:
-        ctxtui("mcp", "allow", name, cwd=folder)
+    ctxtui("mcp", "allow", *names, cwd=folder)
+
+
+def side_by_side(work: Callable[[str], Made], names: Sequence[str]) -> dict[str, Made]:
+    """What `work` makes of each name, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(names, pool.map(work, names), strict=True))
 
 
 def tell(words: str) -> None:

@@ -61,6 +61,9 @@ def run(name: str, folder: Path, options: Sequence[str] = ()) -> Found:
     told = [sys.executable, "-m", f"examples.{name}", "--json", "--folder", str(folder / name), *options]
     env = {key: value for key, value in os.environ.items() if not key.startswith("CTXTUI_")}
     env |= {"CTXTUI_HOME": str(folder / "ctxtui")}
+    if env.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Dozens of processes: none compiles what another has compiled, and nothing is written beside the sources.
+        env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
     done = subprocess.run(told, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, env=env)
     if done.returncode:
         raise SystemExit(f"seeds: examples.{name} ended with {done.returncode}")

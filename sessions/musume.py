@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from examples.musume.screens import metadata, screen, spelled
 from sessions import musume_texts as texts
 from sessions.dice import Dice, exactly
 from sessions.picture import screenshot
 from sessions.prompt_cache import PromptCache, characters
-from sessions.recording import Exchange, Json, Recording, moment, tokens
+from sessions.recording import CHARS_PER_TOKEN, Exchange, Json, Recording, moment, tokens
 
 MODEL: Final = "claude-haiku-4-5-20251001"
 SYSTEM: Final = 9200
 TOOLS: Final = 6000
-METADATA: Final = 200
-VISION: Final = (18000, 18000, 15600, 19200, 12800, 17200, 18800, 16400, 14000, 18000, 13200)
-"""Characters of each turn's vision JSON: 3,200 to 4,900 tokens."""
-MEMORY: Final = {"player.yaml": 2600, "run.yaml": 3800, "ui_knowledge.md": 8400, "todo.md": 900}
-"""Characters of each memory file."""
+TURNS: Final = range(4, 15)
+"""Turn ids: the agent was started again in the middle of a career, its files and its count of turns remain."""
+LEARNT: Final = "ui_knowledge.md"
+MEMORY: Final = {"player.yaml": 2600, "run.yaml": 3800, LEARNT: 8000, "todo.md": 900}
+"""Characters of the memory files; `LEARNT` is made as long as the measured turn wants it."""
 TODO: Final = "todo.md"
 HISTORY: Final = 20
 """Messages kept; older ones are dropped whole."""
-MEASURED: Final = (2, 24479, 595)
-"""The turn that the authors measured: its number, input and output tokens."""
+MEASURED: Final = (6, 24479, 595)
+"""The turn that the authors measured: its number, input and output tokens. It has two screenshots."""
 
 
 def _text(words: str) -> Json:
@@ -30,27 +31,26 @@ def _text(words: str) -> Json:
 
 
 class _Game:
-    """The conversation as the agent's harness keeps it."""
+    """The conversation as the agent's harness keeps it, with `learnt` characters in the file `LEARNT`, and `more` than
+    usual in the first thought."""
 
-    def __init__(self) -> None:
+    def __init__(self, learnt: int, more: int) -> None:
+        self.more = more
         self.dice = Dice("musume")
         self.messages: list[Json] = []
         self.pictures = [screenshot(boxes) for boxes in texts.screens()]
         self.results: list[Json] = []
-        self.files = {name: texts.memory_file(name, 1, size) for name, size in MEMORY.items()}
+        sizes = {**MEMORY, LEARNT: learnt}
+        self.files = {name: texts.memory_file(name, 1, size) for name, size in sizes.items()}
 
-    def user(self, turn: int, vision: int) -> tuple[Json, list[str]]:
+    def user(self, turn: int, seen: Json) -> Json:
         """The turn's message: results, metadata, screen, screenshots, memory files at the end."""
-        note = f"turn {turn}, year 1, {('early', 'late')[turn % 2]} month {1 + turn // 2}, 2026-02-21 20:{turn:02}"
-        words, names = texts.vision(turn, 24, vision, self.dice)
-        picture = {"type": "base64", "media_type": "image/png", "data": self.pictures[turn % 2]}
-        images = [{"type": "image", "source": picture} for _ in range(2 if turn == MEASURED[0] else 1)]
+        two = turn == MEASURED[0] or seen["menu_state"]["selected_tab"] == "Menu"
+        shown = self.pictures[: 2 if two else 1]
+        images = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": d}} for d in shown]
         memory = [_text(texts.shown(name, content)) for name, content in self.files.items()]
-        note += ". " + "One input tool is expected; memory files may be written as well. " * 3
-        return {
-            "role": "user",
-            "content": [*self.results, _text(note[:METADATA]), _text(words), *images, *memory],
-        }, names
+        told = [_text(metadata(turn)), _text(spelled(seen))]
+        return {"role": "user", "content": [*self.results, *told, *images, *memory]}
 
     def history(self) -> list[Json]:
         """Messages of earlier turns without their pictures, the last `HISTORY` of them; the first has no results."""
@@ -62,9 +62,9 @@ class _Game:
             bare[0]["content"] = [b for b in bare[0]["content"] if b["type"] != "tool_result"]
         return bare
 
-    def answer(self, turn: int, names: list[str], output: int) -> list[Json]:
+    def answer(self, turn: int, seen: Json, output: int) -> list[Json]:
         """Thinking and tool calls of exactly `output` tokens."""
-        name = self.dice.pick(names)
+        name = self.dice.pick([button["name"] for button in seen["buttons"]])
         press = {
             "type": "tool_use",
             "id": f"toolu_01{self.dice.hex(22)}",
@@ -76,7 +76,9 @@ class _Game:
             self.files[TODO] = texts.memory_file(TODO, 1 + turn // 2, MEMORY[TODO])
             note = {"path": TODO, "content": self.files[TODO]}
             calls.insert(0, {**press, "id": f"toolu_01{self.dice.hex(22)}", "name": "writeMemoryFile", "input": note})
-        size = max(1000, output * 4 - sum(map(characters, calls)))
+        size = max(1000, output * CHARS_PER_TOKEN - sum(map(characters, calls)))
+        if turn == TURNS[0]:
+            size += self.more
         thought = texts.thinking(name, size, self.dice)
         sign = f"Er{self.dice.hex(62)}"
         self.results = [
@@ -100,27 +102,32 @@ def _message(dice: Dice, content: list[Json], usage: Json) -> Json:
 
 
 def record() -> Recording:
-    """The sample: eleven turns, no cache marker anywhere."""
+    """The sample: eleven turns, no cache marker anywhere; the measured turn has its tokens exactly."""
+    before = TURNS.index(MEASURED[0])
+    found = _played(MEMORY[LEARNT])
+    short = MEASURED[1] - found.exchanges[before].response["usage"]["input_tokens"]
+    # Every turn up to the measured one shows the file.
+    return _played(*divmod(MEMORY[LEARNT] * (before + 1) + short * CHARS_PER_TOKEN, before + 1))
+
+
+def _played(learnt: int, more: int = 0) -> Recording:
+    """The turns, with `learnt` characters in the file `LEARNT`, and `more` than usual in the first thought."""
     recording = Recording("2-lluma-musume", "LLuMa Musume: vision turns with memory files", "anthropic", "anthropic")
-    game, cache, at = _Game(), PromptCache(), moment("2026-02-21 20:01:00")
+    game, cache, at = _Game(learnt, more), PromptCache(), moment("2025-11-01 18:14:22")
     system = exactly(texts.SYSTEM, SYSTEM, texts.advice(Dice("musume system")))
-    fixed = {"model": MODEL, "max_tokens": 4096, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+    fixed: dict[str, Any] = {"model": MODEL, "max_tokens": 4096, "thinking": {"type": "enabled", "budget_tokens": 1024}}
     fixed |= {"system": system, "tools": texts.tools(TOOLS)}
-    for turn, vision in enumerate(VISION, 1):
-        earlier, revision = game.history(), game.dice.drawn
-        message, names = game.user(turn, vision)
+    for turn in TURNS:
+        seen = screen(turn)
+        earlier, message = game.history(), game.user(turn, seen)
         request = {**fixed, "messages": [*earlier, message]}
-        if turn == MEASURED[0]:
-            missing = MEASURED[1] - cache.usage(request, at, at, 0)["input_tokens"]
-            game.dice.drawn = revision
-            message, names = game.user(turn, vision + 4 * missing)
-            request["messages"] = [*earlier, message]
         output = MEASURED[2] if turn == MEASURED[0] else game.dice.between(490, 590)
-        content = game.answer(turn, names, output)
+        content = game.answer(turn, seen, output)
         first = round(at + game.dice.real(0.8, 1.6), 3)
         end = round(first + output / 110, 3)
         usage = cache.usage(request, at, first, tokens(sum(map(characters, content))))
         recording.exchanges.append(Exchange(request, _message(game.dice, content, usage), at, first, end))
         game.messages += [message, {"role": "assistant", "content": content}]
-        at = round(end + game.dice.real(4.0, 9.0), 3)
+        # A turn a minute, as their ids and times say.
+        at = round(moment("2025-11-01 18:10:22") + 60 * (turn + 1) + game.dice.real(0.0, 0.9), 3)
     return recording

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import cycle
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from sessions.dice import Dice, exactly
-from sessions.pedroceli_code import NOTES, signatures, source
+from sessions.pedroceli_code import NOTES, source, summarized
 from sessions.recording import CHARS_PER_TOKEN, Exchange, Json, Recording, moment, tokens
 
 MODEL: Final = "qwen2.5-coder:32b"
@@ -20,13 +19,27 @@ KEPT: Final = 3
 """Rounds kept in full; older ones become facts."""
 ROUND: Final = 1000
 """Tokens of one round: the call, its result."""
-ROUNDS: Final = 7
 
-_PACKAGES: Final = (
-    ("queue", ["Job", "Lease"]), ("worker", ["Worker", "Claim"]), ("journal", ["Record", "Cursor"]),
-    ("retry", ["Attempt", "Delay"]), ("schedule", ["Plan", "Slot"]), ("quota", ["Share", "Limit"]),
-)  # fmt: skip
-_OTHERS: Final = (("digest", "Digest"), ("shard", "Shard"), ("event", "Event"), ("batch", "Batch"))
+_FILES: Final = {
+    "task file": {
+        "pkg/api/handler.go": ("Request", "Reply"),
+        "pkg/db/queries.go": ("Row", "Query"),
+        "pkg/api/middleware.go": ("Limit", "Client"),
+        "pkg/api/limits.go": ("Share", "Quota"),
+        "pkg/bot/bot.go": ("Message", "Channel"),
+        "pkg/bot/schedule.go": ("Plan", "Slot"),
+    },
+    "dependency": {"pkg/redis/counter.go": ("Counter",), "pkg/db/pool.go": ("Pool",)},
+    "summary": {
+        "pkg/audit/audit.go": ("Entry", "Detail"),
+        "pkg/command/command.go": ("Command", "Pattern"),
+        "pkg/job/job.go": ("Job", "Lease"),
+        "pkg/plugin/plugin.go": ("Plugin", "Version", "Hook"),
+        "pkg/session/session.go": ("Session", "Agent", "Token"),
+        "pkg/webhook/webhook.go": ("Webhook", "Target", "Attempt"),
+    },
+}
+"""The repository as the task wants it: path -> types of the file, by why it was loaded."""
 _SYSTEM: Final = """\
 You are a careful Go engineer. You work on one task in one repository, in small steps: look, change, test, commit.
 Every step is one tool call. The window of your model is small, so only the files that matter are shown below: files
@@ -36,19 +49,61 @@ replaced by facts: files modified, tests passed and failed, errors, fixes, commi
 Rules: never edit a file you have not read; run the tests after every change; commit when they pass.
 """
 _TASK: Final = """\
-Task: a job is given to two workers when its lease expires while the journal is being written. Find out why in
-internal/queue and internal/worker, add a test that fails, mend it, and commit. Do not change the journal's format.
+Task: add rate limiting to the bot, in pkg/api/handler.go, pkg/db/queries.go and pkg/api/middleware.go. Limits come from
+pkg/api/limits.go, the bot asks through pkg/bot/bot.go as planned in pkg/bot/schedule.go. Test it and commit what works.
 """
+
+
+class Step(NamedTuple):
+    """One round: the tool, what it is given, and the facts of it by heading (``Error``: what went wrong)."""
+
+    tool: str
+    given: dict[str, str]
+    facts: dict[str, str]
+
+
 _STEPS: Final = (
-    ("read_file", {"path": "internal/queue/queue.go", "lines": "40-120"}, "read internal/queue/queue.go"),
-    ("write_test", {"path": "internal/queue/lease_test.go"}, "modified internal/queue/lease_test.go"),
-    ("run_tests", {"package": "./internal/queue"}, "tests: 41 passed, 1 failed: TestLeaseExpiresDuringWrite"),
-    ("edit_file", {"path": "internal/queue/queue.go", "lines": "88-97"}, "modified internal/queue/queue.go"),
-    ("run_tests", {"package": "./internal/queue"}, "error: deadlock in PutLease, lock taken twice"),
-    ("edit_file", {"path": "internal/queue/queue.go", "lines": "84-99"}, "fix: lease renewed under the same lock"),
-    ("run_tests", {"package": "./..."}, "tests: 212 passed, 0 failed"),
-    ("commit", {"message": "queue: renew the lease before the journal is written"}, "commit 4be19c2"),
+    Step("edit_file", {"path": "pkg/api/handler.go", "lines": "40-58"}, {"Modified": "pkg/api/handler.go"}),
+    Step("edit_file", {"path": "pkg/db/queries.go", "lines": "88-97"}, {"Modified": "pkg/db/queries.go"}),
+    Step("edit_file", {"path": "pkg/api/handler.go", "lines": "12-16"}, {"Modified": "pkg/api/handler.go"}),
+    Step("run_tests", {"package": "./..."}, {"Tests": "12 passed, 0 failed"}),
+    Step("commit", {"message": "Add rate limiting middleware"}, {"Committed": '"Add rate limiting middleware"'}),
+    Step("edit_file", {"path": "pkg/api/middleware.go", "lines": "20-41"}, {"Modified": "pkg/api/middleware.go"}),
+    Step(
+        "run_tests",
+        {"package": "./pkg/api"},
+        {"Tests": "1 failed (TestRateLimit)", "Error": "Redis connection timeout"},
+    ),
+    Step(
+        "edit_file",
+        {"path": "pkg/api/middleware.go", "lines": "30-47"},
+        {"Modified": "pkg/api/middleware.go", "Fixed": "Added connection retry logic"},
+    ),
+    Step("run_tests", {"package": "./..."}, {"Tests": "14 passed, 0 failed"}),
+    Step("commit", {"message": "Retry when Redis is slow"}, {"Committed": '"Retry when Redis is slow"'}),
+    Step("search", {"path": "docs", "message": "rate limit"}, {}),
+    Step("edit_file", {"path": "docs/limits.md", "lines": "1-9"}, {"Modified": "docs/limits.md"}),
 )
+_HEADINGS: Final = ("Modified", "Tests", "Committed", "Error", "Fixed")
+
+
+def facts(steps: Sequence[Step]) -> str:
+    """What remains of older rounds, as the document prints it: a range of steps up to each commit."""
+    ranges: list[list[int]] = [[]]
+    for number, step in enumerate(steps, 1):
+        ranges[-1].append(number)
+        if step.tool == "commit":
+            ranges.append([])
+    told = "\n".join(_range(held, [steps[number - 1] for number in held]) for held in ranges if held)
+    return f"=== Previous Work Summary ===\n{told}\n=== Recent Context ==="
+
+
+def _range(numbers: Sequence[int], steps: Sequence[Step]) -> str:
+    lines = [f"Steps {numbers[0]}-{numbers[-1]}:\n"]
+    for heading in _HEADINGS:
+        said = dict.fromkeys(step.facts[heading] for step in steps if heading in step.facts)
+        lines += [f"  - {heading}: {', '.join(said)}\n"] if said else []
+    return "".join(lines)
 
 
 def _remarks(dice: Dice) -> Iterator[str]:
@@ -76,42 +131,37 @@ def _size(value: Json) -> int:
 
 
 def _files() -> list[Json]:
-    """The repository, a part for each file; each kind takes its tokens exactly."""
-    plan = {"task file": _PACKAGES, "dependency": [(p, [n]) for p, n in _OTHERS[:2]]}
+    """The repository, a part for each file; task files and dependencies take their tokens exactly."""
     parts: list[str] = []
-    for kind, packages in plan.items():
+    for kind, files in _FILES.items():
         left = FILES[kind] * CHARS_PER_TOKEN
-        for i, (package, names) in enumerate(packages):
-            share = left // (len(packages) - i)
-            head = f"=== internal/{package}/{package}.go ({kind}) ===\n"
-            parts.append(head + source(package, names, share - len(head)))
-            left -= share
-    left = FILES["summary"] * CHARS_PER_TOKEN
-    count = 6
-    for i, (package, name) in enumerate([*_OTHERS, ("notify", "Notice"), ("audit", "Entry")]):
-        share = left // (count - i)
-        head = f"=== internal/{package}/{package}.go (summary) ===\n{signatures(source(package, [name], 5000))}"
-        parts.append(exactly(head[:share], share, (f"// {n}\n" for n in cycle(NOTES))))
-        left -= share
+        for i, (path, names) in enumerate(files.items()):
+            share = left // (len(files) - i)
+            head, package = f"=== {path} ({kind}) ===\n", path.split("/")[1]
+            whole = source(package, list(names), share - len(head) if kind != "summary" else 8000)
+            parts.append(head + (summarized(whole) if kind == "summary" else whole))
+            left -= len(parts[-1])
     return [{"type": "text", "text": part} for part in parts]
 
 
 def _round(number: int, dice: Dice) -> list[Json]:
     """The call of one round and its result, together `ROUND` tokens."""
-    name, given, fact = _STEPS[number]
-    call = {"id": f"call_{dice.hex(8)}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
-    said = {"role": "assistant", "content": f"Step {number + 1}: {name}.", "tool_calls": [call]}
-    left = ROUND * CHARS_PER_TOKEN - _letters(said)
-    output = exactly("", left - len(fact) - 1, _test_log(dice)) if name == "run_tests" else None
-    shown = output or source("queue", ["Job", "Lease", "Worker"], left - len(fact) - 1)
-    return [said, {"role": "tool", "tool_call_id": call["id"], "content": f"{fact}\n{shown}"}]
+    step = _STEPS[number]
+    function = {"name": step.tool, "arguments": json.dumps(step.given)}
+    call = {"id": f"call_{dice.hex(8)}", "type": "function", "function": function}
+    said = {"role": "assistant", "content": f"Step {number + 1}: {step.tool}.", "tool_calls": [call]}
+    told = "; ".join(step.facts.values()) or "3 files"
+    left = ROUND * CHARS_PER_TOKEN - _letters(said) - len(told) - 1
+    shown = exactly("", left, _test_log(dice)) if step.tool == "run_tests" else source("api", ["Limit", "Client"], left)
+    return [said, {"role": "tool", "tool_call_id": call["id"], "content": f"{told}\n{shown}"}]
 
 
 def _test_log(dice: Dice) -> Iterator[str]:
     while True:
-        package, names = dice.pick(_PACKAGES)
+        path, names = dice.pick([*_FILES["task file"].items()])
         test = f"Test{dice.pick(names)}{dice.pick(('Expires', 'IsRenewed', 'IsGivenOnce', 'SurvivesRestart'))}"
-        yield f"=== RUN   {test}\n--- PASS: {test} ({dice.real(0.01, 1.9, 2):.2f}s)\nok  \tinternal/{package}\n"
+        package = f"github.com/pedro/bot/{path.rpartition('/')[0]}"
+        yield f"=== RUN   {test}\n--- PASS: {test} ({dice.real(0.01, 1.9, 2):.2f}s)\nok  \t{package}\n"
 
 
 def _letters(message: Json) -> int:
@@ -122,7 +172,7 @@ def _letters(message: Json) -> int:
 
 
 def record() -> Recording:
-    """The sample: seven rounds on one task."""
+    """The sample: twelve rounds on one task."""
     recording = Recording("4-pedroceli", "Pedroceli: a Go repository in a 32k window", "openai_chat", "ollama")
     dice, at, tools = Dice("pedroceli"), moment("2026-04-18 07:45:10"), _tools()
     system = exactly(_SYSTEM, SYSTEM * CHARS_PER_TOKEN, _remarks(Dice("pedroceli system")))
@@ -130,10 +180,10 @@ def record() -> Recording:
     shown = [{"type": "text", "text": task}, *_files()]
     opening = [{"role": "system", "content": system}, {"role": "user", "content": shown}]
     rounds: list[list[Json]] = []
-    for number in range(ROUNDS):
-        old = [f"step {i + 1}: {_STEPS[i][2]}" for i in range(max(0, number - KEPT))]
-        facts = [{"role": "user", "content": "Facts from earlier steps:\n" + "\n".join(old)}] if old else []
-        messages = [*opening, *facts, *(m for r in rounds[-KEPT:] for m in r)]
+    for number in range(len(_STEPS)):
+        old = _STEPS[: max(0, number - KEPT)]
+        summary = [{"role": "user", "content": facts(old)}] if old else []
+        messages = [*opening, *summary, *(m for r in rounds[-KEPT:] for m in r)]
         request = {"model": MODEL, "max_tokens": 8192, "tools": tools, "messages": messages}
         said = _round(number, dice)
         rounds.append(said)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -193,7 +192,9 @@ def source(package: str, names: list[str], size: int) -> str:
     return text + last[: size - len(text) - 2] + ".\n"
 
 
-def signatures(text: str) -> str:
-    """What is left of a file that does not fit: package, types, signatures."""
-    lines = re.findall(r"^(?:package \w+|type .*|func .*)$", text, flags=re.M)
-    return "\n".join(line.rstrip(" {") for line in lines) + "\n"
+DECLARED: Final = ("package ", "import ", "type ", "func ", "const ", "var ")
+
+
+def summarized(text: str) -> str:
+    """What is left of a file that does not fit, by the document's rule: lines that begin with a declaration."""
+    return "".join(f"{line}\n" for line in text.splitlines() if line.strip().startswith(DECLARED))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -22,6 +23,9 @@ from tests.warm import COLD, WarmChild
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
+# Ten thousand tests are collected without looking for garbage, and are no garbage later.
+gc.disable()
+
 # The package brings a plugin for pytest, so pytest would rewrite the asserts of all its modules as they are imported,
 # in whatever thread that is; two threads that parse at once break CPython 3.11 (gh-106905). They need no rewriting.
 for _hook in sys.meta_path:
@@ -41,6 +45,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not THOROUGH and item.get_closest_marker("slow"):
             item.add_marker(skip)
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays: the collector looks at what the tests make, not at this."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

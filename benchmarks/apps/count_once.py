@@ -12,17 +12,23 @@ from pathlib import Path
 from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
+from ctxtui.services.config.package_data import vocabulary
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.counting import Counter, _encoding, count_all
+from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.recordings.open import load
 from ctxtui.store.fulltext import Unit
 from ctxtui.store.store import Store
 from ctxtui.tokens.features import Features
+from ctxtui.tokens.vocab import ENCODINGS, build_encoding
 
 how, path, place = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 gc.set_threshold(20_000, 20, 100)  # as the program has it
-encoding = _encoding("o200k_base")
+if how == "bare":
+    data = vocabulary(ENCODINGS["o200k_base"].vocabulary)
+    encoding = build_encoding("o200k_base", data)
+else:
+    LocalCounts()._counter("o200k_base")("vocabulary")
 
 
 def counted(session: Session, counter: Counter) -> None:

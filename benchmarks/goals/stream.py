@@ -85,7 +85,7 @@ def results(folder: Path, runs: int) -> list[Result]:
     env = {**home(folder / "home"), "ANTHROPIC_API_KEY": "none"}
     command = [*CTXTUI, "chat", "--provider", "anthropic", "--base-url", source.url, "--model", "claude-opus-5-5"]
     with Terminal(command, env=env) as run:
-        run.until_text(b"claude-opus-5-5 of")
+        run.until_text(b" of 750k")  # the gauge: what the model may take
         run.settle(1.5)
         used = run.cpu()
         run.type(b"tell me\r")

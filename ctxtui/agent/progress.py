@@ -114,7 +114,7 @@ class LeaveAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class RetryWaits:
     """A retry comes in `seconds`."""
 
     seconds: float
@@ -138,5 +138,5 @@ class Rested:
 
 Moment = (
     UserSaid | ResultsCame | Drafted | RequestHeld | RequestSent | CallBegan | PieceReceived | CallEnded |
-    CallFailed | ToolWaits | ToolBegan | ToolEnded | LeaveAsked | Waiting | Noted | Rested
+    CallFailed | ToolWaits | ToolBegan | ToolEnded | LeaveAsked | RetryWaits | Noted | Rested
 )  # fmt: skip

@@ -130,7 +130,7 @@ class Runner:
             case events.Send(attempt):
                 self._start(self._send(attempt))
             case events.Wait(seconds, attempt, most, reason):
-                self._around.tell(progress.Waiting(seconds, attempt, most, reason))
+                self._around.tell(progress.RetryWaits(seconds, attempt, most, reason))
                 self._start(self._wait(seconds))
             case events.StopListening() | events.StopWaiting():
                 self._stop()
@@ -306,14 +306,14 @@ def _passing(error: str) -> bool:
     return any(word in error.lower() for word in _PASSING)
 
 
-class TextLine(Protocol):
+class BodySender(Protocol):
     """Sends a body and gives the bytes of the answer (`providers.sdk_client.SdkLine`)."""
 
     def send(self, body: bytes) -> AsyncIterator[bytes]:
         """The bytes of the answer to `body` as they come. Raises `ProviderError`."""
 
 
-async def answered(line: TextLine, dialect: str, body: bytes) -> Response:
+async def answered(line: BodySender, dialect: str, body: bytes) -> Response:
     """The whole answer to `body`, a request in `dialect`. Raises `ProviderError`, also where the answer broke off."""
     reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
     async for data in line.send(body):

@@ -13,17 +13,19 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
+from ctxtui.curation.price.request_count import KnownStretches, Measure, RequestCount, body_sums
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
 
-def request_count(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
+def request_count(
+    book: Book, call: Call, applied: Applied, measure: Measure | None = None, known: KnownStretches | None = None
+) -> RequestCount:
     """The request that leaves under `applied` after `call` (or in its place), in tokens of its model: under the weights
     by which everything of the session is counted, and with what the client is taken to add as in `call`. `measure`
-    counts blocks that no context has yet (None: as the book does). Raises `IndexError` while the context is not
-    counted."""
+    counts blocks that no context has yet (None: as the book does), `known` remembers what stretches come to. Raises
+    `IndexError` while the context is not counted."""
     model = call.model or book.session.model
     counts, weights, strips = book.cumulated(model), book.weights(model), book.card(model).strips_thinking
     made = call.skeleton is None
@@ -31,7 +33,7 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     # Anthropic's requests that are built anew have no two messages of one side in a row (`wire.translate.anthropic`).
     joins = made and applied.context.dialect == ANTHROPIC
     measured = measure or book.measure(model)
-    found = body_sums(applied, counts, weights, measured, strips=strips, left_out=unwritten, joins=joins)
+    found = body_sums(applied, counts, weights, measured, strips=strips, left_out=unwritten, joins=joins, known=known)
     return RequestCount(sum(found), lacking(book, call), _back(book, model, applied, unwritten))
 
 

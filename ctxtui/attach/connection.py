@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from ctxtui.attach.gate import Gate, Waiting
+from ctxtui.attach.gate import Gate, WaitingRequest
 from ctxtui.attach.outgoing import CONNECT, connect
 from ctxtui.attach.passage import Passage
 from ctxtui.attach.route import Route
@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
         self._drop()
         self._wait(self._open(upstream))
 
-    def ask(self, waiting: Waiting) -> None:
+    def ask(self, waiting: WaitingRequest) -> None:
         """Ask the gate about a request."""
         assert self._gate is not None
         self._wait(self._ask(self._gate, waiting))
@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
             self._passage.connected(self._clock())
         self.hold_back(False)
 
-    async def _ask(self, gate: Gate, waiting: Waiting) -> None:
+    async def _ask(self, gate: Gate, waiting: WaitingRequest) -> None:
         try:
             verdict = await gate.decide(waiting)
         except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request

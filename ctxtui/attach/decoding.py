@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from ctxtui.core.errors import Malformed
 
 
-class Unpacker(Protocol):
+class BodyUnpacker(Protocol):
     """Takes a packed body in pieces."""
 
     def feed(self, data: bytes) -> bytes:
@@ -87,7 +87,7 @@ class _Zstd:
 _KNOWN: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
 
 
-def unpacker(encoding: str) -> Unpacker:
+def unpacker(encoding: str) -> BodyUnpacker:
     """What unpacks a body of this ``Content-Encoding``. Raises `Malformed` for one that is not known."""
     names = [one for one in (part.strip().lower() for part in encoding.split(",")) if one not in ("", "identity")]
     if not names:

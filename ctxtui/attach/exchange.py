@@ -8,9 +8,10 @@ from typing import Final, Protocol
 
 from ctxtui.attach import http1
 from ctxtui.attach.decoding import unpacker
-from ctxtui.attach.gate import Verdict, Waiting
-from ctxtui.attach.http1 import Body, Head
-from ctxtui.attach.news import Asked, Begun, Ended, News, Sent
+from ctxtui.attach.early_answer import EarlyAnswer
+from ctxtui.attach.gate import Alive, RequestVerdict, WaitingRequest
+from ctxtui.attach.http1 import BodyReader, Head
+from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestSent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -31,7 +32,7 @@ class Ends(Protocol):
     def open(self, upstream: Upstream) -> None:
         """Connect to a provider, or keep the connection to it; `connected` or `not_connected` answers."""
 
-    def ask(self, waiting: Waiting) -> None:
+    def ask(self, waiting: WaitingRequest) -> None:
         """Ask the gate about a request; `decided` answers, or `undecided`."""
 
     def end(self, abort: bool = False) -> None:
@@ -43,14 +44,14 @@ class Exchange:
     """A request, from its head on. `x` names it, `target` is told to the provider, `tell` hears of it."""
 
     x: str
-    tell: Callable[[News], None]
+    tell: Callable[[ExchangeEvent], None]
     upstream: Upstream
     head: Head
     method: str
     target: str
     named: bool
     """Whether the target is another one than the client's."""
-    body: Body
+    body: BodyReader
     gated: bool = False
     """Whether it has to be whole before it leaves."""
     deciding: bool = False
@@ -60,9 +61,11 @@ class Exchange:
     said: list[bytes] = field(default_factory=list)
     """What a gated body says, unpacked from its chunks."""
     ended: bool = False
-    answer: Body | None = None
+    answer: BodyReader | None = None
     """The body of the answer, once its head is there."""
     answer_head: Head | None = None
+    early: EarlyAnswer | None = None
+    """What the client is told already, where it would have given up."""
 
     @property
     def url(self) -> str:
@@ -76,35 +79,35 @@ class Exchange:
 
     def begin(self, at: float) -> None:
         """Tell of its head."""
-        self.tell(Begun(x=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
+        self.tell(RequestBegun(x=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
 
     def end(self, at: float, error: str = "") -> None:
         """Tell that it is over, once."""
         if not self.ended:
             self.ended = True
-            self.tell(Ended(self.x, at, error))
+            self.tell(ExchangeEnded(self.x, at, error))
 
     def taken(self, data: bytes) -> tuple[bytes, bytes]:
         """Take what belongs to its body: that, and the rest. Raises `Malformed`."""
         taken, said = self.body.feed(data)
-        self.tell(Asked(self.x, said, last=self.body.done))
+        self.tell(RequestBytes(self.x, said, last=self.body.done))
         if self.gated:
             self.said.append(said)
         return (data, b"") if taken == len(data) else (data[:taken], data[taken:])
 
-    def whole(self) -> Waiting:
-        """A gated one as the gate is asked about it."""
+    def whole(self, alive: Alive | None) -> WaitingRequest:
+        """A gated one as the gate is asked about it; `alive` says a ping to its client."""
         try:
             body = unpacker(self.head.get("content-encoding")).feed(b"".join(self.said))
         except Malformed:
             # Nothing is known of it, so nothing is changed in it.
             body = b""
-        return Waiting(x=self.x, url=self.url, head=self.head, body=body)
+        return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, alive=alive)
 
-    def decided(self, verdict: Verdict, at: float) -> None:
+    def decided(self, verdict: RequestVerdict, at: float) -> None:
         """What leaves: its own bytes, or others in their place."""
         if verdict.told or verdict.body is not None:
-            self.tell(Sent(self.x, at, verdict.body, verdict.told))
+            self.tell(RequestSent(self.x, at, verdict.body, verdict.told))
         if verdict.body is not None:
             self.waiting = [http1.with_length(self.head_bytes(), len(verdict.body)), verdict.body]
         else:
@@ -112,7 +115,7 @@ class Exchange:
 
     def undecided(self, error: Exception, at: float) -> None:
         """The gate has a fault: the request's own bytes leave."""
-        self.tell(Sent(self.x, at, None, passed(error)))
+        self.tell(RequestSent(self.x, at, None, passed(error)))
         self.waiting.insert(0, self.head_bytes())
 
     def head_bytes(self) -> bytes:
@@ -124,6 +127,8 @@ class Exchange:
     def goes_on(self) -> bool:
         """Whether another one may follow on the same connection."""
         assert self.answer is not None and self.answer_head is not None
+        if self.early is not None:
+            return False
         # Answered before it was asked to the end: what is left of it cannot be told from what follows.
         if self.answer.length is None or not self.body.done:
             return False

@@ -20,7 +20,7 @@ from ctxtui.attach.connection import Connection
 from ctxtui.attach.gate import Gate
 from ctxtui.attach.http1 import Head
 from ctxtui.attach.local_ca import LocalAuthority
-from ctxtui.attach.news import News
+from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.outgoing import CONNECT, connect_raw
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.relay import HOST
@@ -39,7 +39,7 @@ class ForwardProxy:
     through which proxy it goes out itself."""
 
     upstreams: Sequence[Upstream]
-    tell: Callable[[News], None]
+    tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
     _: KW_ONLY
     authority: LocalAuthority

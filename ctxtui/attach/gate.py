@@ -6,22 +6,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ctxtui.attach.early_answer import AsEvent
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 
 
+class Alive(Protocol):
+    """Says `ping` to a client that waits for a stream, at a time (Unix seconds): its answer begins with it, and what
+    goes wrong from then on is told as an event, spelled by `as_event`. Whether it could be said."""
+
+    def __call__(self, ping: bytes, as_event: AsEvent, at: float) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """A request that is whole and has not left: `x` names the exchange, `body` is what it says, unpacked."""
+class WaitingRequest:
+    """A request that is whole and has not left: `x` names the exchange, `body` is what it says, unpacked; `alive` tells
+    its client that it is looked after (None: it cannot be told)."""
 
     x: str
     url: str
     head: Head
     body: bytes
+    alive: Alive | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class RequestVerdict:
     """What becomes of it: it leaves as it is, with another `body`, or is answered with the bytes `answer` and never
     leaves. `told` goes on record: which edits were applied, which sleep, which were refused and why, who released it.
     """
@@ -37,5 +47,5 @@ class Gate(Protocol):
     def wants(self, head: Head, url: str) -> bool:
         """Whether the request with this head has to be whole before it leaves. At once: every request waits for it."""
 
-    async def decide(self, waiting: Waiting) -> Verdict:
+    async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """What becomes of the request."""

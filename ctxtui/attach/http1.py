@@ -40,7 +40,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestLine:
     """The start of a request: its `method`, and its `target` as written."""
 
     method: str
@@ -63,12 +63,12 @@ def read_head(raw: bytes) -> Head:
     return Head(raw, lines[0], tuple(fields))
 
 
-def asked(head: Head) -> Asked:
+def asked(head: Head) -> RequestLine:
     """What a request's first line says. Raises `Malformed`."""
     parts = head.start.split(" ")
     if len(parts) != 3 or not parts[2].startswith("HTTP/1.") or not parts[0].isalpha():
         raise Malformed(f"no request of HTTP/1.1: {head.start[:80]!r}")
-    return Asked(parts[0], parts[1])
+    return RequestLine(parts[0], parts[1])
 
 
 def status_of(head: Head) -> int:
@@ -116,7 +116,7 @@ def keeps_open(head: Head) -> bool:
 
 
 @dataclass(slots=True)
-class Body:
+class BodyReader:
     """A body as it comes: `length` bytes, in chunks (`chunked`), or to the connection's end (`length` None).
 
     `feed` takes what came and says how many of its bytes are the body's, and what the body says: chunks' sizes and
@@ -199,21 +199,21 @@ def _length(head: Head) -> int | None:
     return int(value)
 
 
-def request_body(head: Head) -> Body:
+def request_body(head: Head) -> BodyReader:
     """The body that follows a request's head. Raises `Malformed`, also where it may be read two ways."""
     chunked, length = head.holds("transfer-encoding", "chunked"), _length(head)
     if chunked and length is not None:
         raise Malformed("a body with two lengths")
     if head.all("transfer-encoding") and not chunked:
         raise Malformed("a body whose end nothing tells")
-    return Body(0, chunked=True) if chunked else Body(length or 0)
+    return BodyReader(0, chunked=True) if chunked else BodyReader(length or 0)
 
 
-def answer_body(head: Head, method: str) -> Body:
+def answer_body(head: Head, method: str) -> BodyReader:
     """The body that follows the head of an answer to a request of `method`. Raises `Malformed`."""
     status = status_of(head)
     if method == "HEAD" or status < 200 or status in (204, 304):
-        return Body(0)
+        return BodyReader(0)
     if head.all("transfer-encoding"):
-        return Body(0, chunked=True) if head.holds("transfer-encoding", "chunked") else Body(None)
-    return Body(_length(head))
+        return BodyReader(0, chunked=True) if head.holds("transfer-encoding", "chunked") else BodyReader(None)
+    return BodyReader(_length(head))

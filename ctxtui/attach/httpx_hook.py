@@ -14,16 +14,16 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from ctxtui.attach.model_paths import asks_at
-from ctxtui.attach.news import Answered, Asked, Begun, Ended, News, Said
+from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
 
 _LIBRARIES: Final = ("httpx2", "httpx")
 LEFT: Final = "the program read no further"
 
 
-class Heard:
+class WatchedExchange:
     """One exchange that is told to `tell` under the name `x`. Nothing here raises: `fault` hears what went wrong."""
 
-    def __init__(self, tell: Callable[[News], None], x: str, fault: Callable[[Exception], None]) -> None:
+    def __init__(self, tell: Callable[[ExchangeEvent], None], x: str, fault: Callable[[Exception], None]) -> None:
         self._tell = tell
         self._x = x
         self._fault = fault
@@ -34,7 +34,7 @@ class Heard:
         try:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw]
             self._tell(
-                Begun(
+                RequestBegun(
                     x=self._x,
                     at=time.time(),
                     method=request.method,
@@ -44,7 +44,7 @@ class Heard:
                     thread=thread,
                 )
             )
-            self._tell(Asked(self._x, bytes(getattr(request, "_content", b"")), last=True))
+            self._tell(RequestBytes(self._x, bytes(getattr(request, "_content", b"")), last=True))
         except Exception as error:  # noqa: BLE001 - the program's call goes on, whatever becomes of its record
             self._fault(error)
 
@@ -52,14 +52,14 @@ class Heard:
         """The head of the answer."""
         try:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw]
-            self._tell(Answered(self._x, time.time(), response.status_code, fields))
+            self._tell(AnswerBegun(self._x, time.time(), response.status_code, fields))
         except Exception as error:  # noqa: BLE001 - as above
             self._fault(error)
 
     def piece(self, data: bytes) -> None:
         """A piece of the answer, as it went over the wire."""
         try:
-            self._tell(Said(self._x, time.time(), data))
+            self._tell(AnswerBytes(self._x, time.time(), data))
         except Exception as error:  # noqa: BLE001 - as above
             self._fault(error)
 
@@ -68,7 +68,7 @@ class Heard:
         if not self._over:
             self._over = True
             try:
-                self._tell(Ended(self._x, time.time(), error))
+                self._tell(ExchangeEnded(self._x, time.time(), error))
             except Exception as fault:  # noqa: BLE001 - as above
                 self._fault(fault)
 
@@ -84,7 +84,7 @@ class Heard:
             raise
 
 
-Hear = Callable[[Any], Heard | None]
+Hear = Callable[[Any], WatchedExchange | None]
 """Begins to hear a request; None where nobody wants to."""
 
 
@@ -158,7 +158,7 @@ class Hook:
         return send
 
 
-def _follow(response: Any, heard: Heard, told: Any) -> None:
+def _follow(response: Any, heard: WatchedExchange, told: Any) -> None:
     """Hear the answer from its head on."""
     heard.answered(response)
     if response.is_stream_consumed:
@@ -172,8 +172,8 @@ def _follow(response: Any, heard: Heard, told: Any) -> None:
 def _told(library: Any) -> Any:
     """The class of streams that tell what goes through them."""
 
-    class Told(library.SyncByteStream):  # type: ignore[misc]
-        def __init__(self, inner: Any, heard: Heard) -> None:
+    class ToldStream(library.SyncByteStream):  # type: ignore[misc]
+        def __init__(self, inner: Any, heard: WatchedExchange) -> None:
             self._inner = inner
             self._heard = heard
 
@@ -190,14 +190,14 @@ def _told(library: Any) -> Any:
             finally:
                 self._heard.end(LEFT)
 
-    return Told
+    return ToldStream
 
 
 def _told_later(library: Any) -> Any:
     """As `_told`, for the streams of an event loop."""
 
-    class Told(library.AsyncByteStream):  # type: ignore[misc]
-        def __init__(self, inner: Any, heard: Heard) -> None:
+    class ToldAsyncStream(library.AsyncByteStream):  # type: ignore[misc]
+        def __init__(self, inner: Any, heard: WatchedExchange) -> None:
             self._inner = inner
             self._heard = heard
 
@@ -214,7 +214,7 @@ def _told_later(library: Any) -> Any:
             finally:
                 self._heard.end(LEFT)
 
-    return Told
+    return ToldAsyncStream
 
 
 def _words(error: BaseException) -> str:

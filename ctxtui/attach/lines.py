@@ -34,7 +34,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-class Bodies:
+class RecordedBodies:
     """The bodies of one recording: each is written as what is new in it."""
 
     def __init__(self) -> None:

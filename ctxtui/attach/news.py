@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class RequestBegun:
     """A request's head: `x` names the exchange within the run. `session`, `thread` where the program itself names
     them."""
 
@@ -24,7 +24,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestBytes:
     """More of a request's body as it went; `last` says that it is whole."""
 
     x: str
@@ -33,7 +33,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerBegun:
     """The head of an answer."""
 
     x: str
@@ -43,7 +43,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AnswerBytes:
     """More of an answer's body as it went."""
 
     x: str
@@ -52,7 +52,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class SocketMessage:
     """A message over a WebSocket, by the client or the server."""
 
     x: str
@@ -62,7 +62,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ExchangeEnded:
     """An exchange is over; `error` says why before its time."""
 
     x: str
@@ -71,7 +71,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class RequestSent:
     """What was decided about a request: the `body` that left in place of its own (None: its own), and what is `told`
     of it."""
 
@@ -82,7 +82,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RequestHeld:
     """A request waits, `until` then at most (Unix seconds), and why."""
 
     x: str
@@ -91,4 +91,6 @@ class Held:
     why: str
 
 
-News = Begun | Asked | Sent | Held | Answered | Said | Frame | Ended
+ExchangeEvent = (
+    RequestBegun | RequestBytes | RequestSent | RequestHeld | AnswerBegun | AnswerBytes | SocketMessage | ExchangeEnded
+)

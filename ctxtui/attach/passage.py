@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.attach import http1
+from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, takes_chunks
 from ctxtui.attach.exchange import CUT, GONE, Ends, Exchange
-from ctxtui.attach.gate import Verdict
+from ctxtui.attach.gate import RequestVerdict
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.news import Answered, Asked, News, Said
+from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent, RequestBytes
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.route import Route
 from ctxtui.attach.socket_passage import SocketPassage
@@ -100,7 +101,7 @@ class Passage:
         if self._one is not None and not self._over:
             self._refuse(502, f"{self._one.upstream.origin} cannot be reached: {why}", at)
 
-    def decided(self, verdict: Verdict, at: float) -> None:
+    def decided(self, verdict: RequestVerdict, at: float) -> None:
         """What the gate says of the request that it was asked about."""
         one = self._one
         if self._over or one is None:
@@ -117,13 +118,29 @@ class Passage:
 
     def _answer_ourselves(self, one: Exchange, answer: bytes, at: float) -> None:
         """Give an answer of ctxtui's own: the request never leaves. It is recorded as any other."""
-        self._ends.to_client(answer)
         raw, end, said = answer.partition(http1.END)
         head = http1.read_head(raw + end)
-        one.tell(Answered(one.x, at, http1.status_of(head), head.fields))
-        one.tell(Said(one.x, at, said))
+        if one.early is None:
+            self._ends.to_client(answer)
+        else:
+            one.early.answered(http1.status_of(head), head)
+            self._ends.to_client(one.early.said(said) + one.early.done())
+        one.tell(AnswerBegun(one.x, at, http1.status_of(head), head.fields))
+        one.tell(AnswerBytes(one.x, at, said))
         one.end(at)
         self._end()
+
+    def _alive(self, ping: bytes, as_event: AsEvent, at: float) -> bool:
+        """Tell the client of the request that waits that it is looked after."""
+        one = self._one
+        if self._over or one is None or not one.deciding or self._socket is not None:
+            return False
+        begun = b""
+        if one.early is None:
+            one.early = EarlyAnswer(as_event)
+            begun = one.early.begin()
+        self._ends.to_client(begun + one.early.say(ping))
+        return True
 
     def undecided(self, error: Exception, at: float) -> None:
         """The gate has a fault."""
@@ -157,6 +174,10 @@ class Passage:
                     self._answer(one, data, at)
             except Malformed as error:
                 one.end(at, f"not recorded from here on: {error}")
+                if one.early is not None:
+                    # What cannot be read cannot be told as pieces of the stream that has begun.
+                    self._end(abort=True)
+                    return
                 self._pouring = True
                 self._ends.to_client(self._came + data if one.answer is None else data)
 
@@ -170,6 +191,8 @@ class Passage:
             return
         if one is not None:
             whole = one.answer is not None and one.answer.ended()
+            if whole and one.early is not None and not one.ended:
+                self._ends.to_client(one.early.done())
             one.end(at, "" if whole else CUT)
         # As the client would see it from the provider itself.
         self._end()
@@ -211,7 +234,7 @@ class Passage:
             one.waiting.append(data)
         if one.gated and one.is_whole:
             one.deciding = True
-            self._ends.ask(one.whole())
+            self._ends.ask(one.whole(self._alive if takes_chunks(one.head) else None))
         return False
 
     def _head(self) -> Head | None:
@@ -253,7 +276,7 @@ class Passage:
         self._one = one
         one.begin(at)
         if one.body.done:
-            one.tell(Asked(one.x, b"", last=True))
+            one.tell(RequestBytes(one.x, b"", last=True))
         self._wants = self._route.wants if ours else None
         one.gated = self._wanted(one, at)
         if not one.gated:
@@ -287,9 +310,12 @@ class Passage:
         except Malformed:
             self._came = came[: len(came) - len(data)]
             raise
-        self._ends.to_client(head.raw)
+        if one.early is None:
+            self._ends.to_client(head.raw)
+        elif status >= 200:
+            one.early.answered(status, head)
         if status >= 200 or status == 101:
-            one.tell(Answered(one.x, at, status, head.fields))
+            one.tell(AnswerBegun(one.x, at, status, head.fields))
             one.answer, one.answer_head = answer, head
         if status == 101:
             self._switched(one, head, rest, at)
@@ -304,13 +330,15 @@ class Passage:
         body = one.answer
         assert body is not None
         taken, said = body.feed(data)
-        if taken == len(data):
+        if one.early is not None:
+            self._ends.to_client(one.early.said(said) + (one.early.done() if body.done else b""))
+        elif taken == len(data):
             self._ends.to_client(data)
         else:
             self._ends.to_client(data[:taken])
             self._came = data[taken:]
         if said:
-            one.tell(Said(one.x, at, said))
+            one.tell(AnswerBytes(one.x, at, said))
         if body.done:
             one.end(at)
             if not one.goes_on:
@@ -339,7 +367,10 @@ class Passage:
                 # It has an answer already, which this would garble.
                 self._end()
                 return
-        self._ends.to_client(refusal(status, why))
+        told = refusal(status, why)
+        if self._one is not None and self._one.early is not None:
+            told = self._one.early.failed(status, told.partition(http1.END)[2])
+        self._ends.to_client(told)
         self._end()
 
     def _end(self, *, abort: bool = False) -> None:
@@ -347,5 +378,5 @@ class Passage:
         self._ends.end(abort)
 
 
-def _to_nobody(news: News) -> None:
+def _to_nobody(news: ExchangeEvent) -> None:
     """What is none of our business is told to nobody."""

@@ -15,11 +15,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ctxtui.attach.decoding import Unpacker, unpacker
-from ctxtui.attach.lines import Bodies, digest, line, text_of
+from ctxtui.attach.decoding import BodyUnpacker, unpacker
+from ctxtui.attach.lines import RecordedBodies, digest, line, text_of
 from ctxtui.attach.masks import mask_for, shown, shown_url
-from ctxtui.attach.news import Answered, Asked, Begun, Ended, Frame, Held, News, Said, Sent
-from ctxtui.attach.run import Run, new_run, session_of
+from ctxtui.attach.news import (
+    AnswerBegun,
+    AnswerBytes,
+    ExchangeEnded,
+    ExchangeEvent,
+    RequestBegun,
+    RequestBytes,
+    RequestHeld,
+    RequestSent,
+    SocketMessage,
+)
+from ctxtui.attach.run import RecordedRun, new_run, session_of
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -38,12 +48,12 @@ _GATHER: Final = 0.03
 
 @dataclass(slots=True, kw_only=True)
 class _Recorded:
-    begun: Begun
+    begun: RequestBegun
     mask: KeyMask
     headers: Mapping[str, str]
     pieces: list[bytes] = field(default_factory=list)
     tape: Tape | None = None
-    unpacker: Unpacker | None = None
+    unpacker: BodyUnpacker | None = None
     packed: bool = False
     """Whether its answer cannot be unpacked: it is kept as it came."""
     held: bytes = b""
@@ -54,14 +64,14 @@ class _Recorded:
 class Recorder:
     """Records a run. `put` may be called from any thread."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RecordedRun) -> None:
         self._run = run
-        self._queue: deque[News] = deque()
+        self._queue: deque[ExchangeEvent] = deque()
         self._wake = threading.Event()
         self._hurry = threading.Event()
         """Set by who waits for what is written."""
         self._stop = False
-        self._in_hand: News | None = None
+        self._in_hand: ExchangeEvent | None = None
         """What is being written."""
         self._reviving = threading.Lock()
         self._waiting = 0
@@ -95,12 +105,12 @@ class Recorder:
         self._open.clear()
         for tape in self._tapes.values():
             # The parent goes on from them.
-            tape.bodies, tape.sent = Bodies(), Bodies()
+            tape.bodies, tape.sent = RecordedBodies(), RecordedBodies()
         self._begin()
 
-    def put(self, news: News) -> None:
+    def put(self, news: ExchangeEvent) -> None:
         """Something happened. Never raises, never waits."""
-        if isinstance(news, Asked | Said):
+        if isinstance(news, RequestBytes | AnswerBytes):
             if self._waiting > MOST_WAITING:
                 self._dropped.add(news.x)
                 return
@@ -117,7 +127,9 @@ class Recorder:
             if self._thread.is_alive() or self._stop:
                 return
             news, self._in_hand = self._in_hand, None
-            self._waiting = sum(len(one.data) for one in list(self._queue) if isinstance(one, Asked | Said))
+            self._waiting = sum(
+                len(one.data) for one in list(self._queue) if isinstance(one, RequestBytes | AnswerBytes)
+            )
             if news is not None:
                 self._fault(news, RuntimeError("its thread ended"))
             self._wake.set()
@@ -173,28 +185,28 @@ class Recorder:
                     self._fault(news, error)
                 # Only now: who waits for an empty queue waits for what is written.
                 self._queue.popleft()
-                if isinstance(news, Asked | Said):
+                if isinstance(news, RequestBytes | AnswerBytes):
                     self._waiting -= len(news.data)
             if self._stop:
                 break
         for tape in self._tapes.values():
             tape.close()
 
-    def _fault(self, news: News, error: Exception) -> None:
+    def _fault(self, news: ExchangeEvent, error: Exception) -> None:
         self._open.pop(news.x, None)
         self.faults += 1
         if self.faults <= _MOST_TOLD:
             self._faults.append(f"a fault in ctxtui's recorder: {type(error).__name__}: {error}")
 
-    def _take(self, news: News) -> None:
-        if isinstance(news, Begun):
+    def _take(self, news: ExchangeEvent) -> None:
+        if isinstance(news, RequestBegun):
             headers = {name.lower(): text for name, text in news.fields}
             self._open[news.x] = _Recorded(begun=news, mask=mask_for(news.fields), headers=headers)
             return
         one = self._open.get(news.x)
         if one is None:
             return
-        if isinstance(news, Asked):
+        if isinstance(news, RequestBytes):
             one.pieces.append(news.data)
             if news.last:
                 self._asked(one)
@@ -202,15 +214,15 @@ class Recorder:
         if one.tape is None:
             # Answered before it was asked to the end.
             self._asked(one)
-        if isinstance(news, Answered):
+        if isinstance(news, AnswerBegun):
             self._answered(one, news)
-        elif isinstance(news, Said):
+        elif isinstance(news, AnswerBytes):
             self._said(one, news)
-        elif isinstance(news, Sent):
+        elif isinstance(news, RequestSent):
             self._sent(one, news)
-        elif isinstance(news, Held):
+        elif isinstance(news, RequestHeld):
             self._write(one, line(x=news.x, at=news.at, held=news.why, until=news.until))
-        elif isinstance(news, Frame):
+        elif isinstance(news, SocketMessage):
             told = one.mask.text(news.text)
             self._write(one, line(x=news.x, at=news.at, frame=told, by="client" if news.by_client else "server"))
         else:
@@ -233,14 +245,14 @@ class Recorder:
             asked["thread"] = begun.thread
         self._write(one, line(x=begun.x, at=begun.at, asked={**asked, "body": body}))
 
-    def _sent(self, one: _Recorded, news: Sent) -> None:
+    def _sent(self, one: _Recorded, news: RequestSent) -> None:
         told = dict(news.told)
         if news.body is not None and one.tape is not None:
             body = one.mask.masked(news.body)
             told["body"] = one.tape.sent.told(news.x, body, news.body, "")
         self._write(one, line(x=news.x, at=news.at, sent=told))
 
-    def _answered(self, one: _Recorded, news: Answered) -> None:
+    def _answered(self, one: _Recorded, news: AnswerBegun) -> None:
         encoding = next((text for name, text in news.fields if name.lower() == "content-encoding"), "")
         try:
             one.unpacker = unpacker(encoding)
@@ -248,7 +260,7 @@ class Recorder:
             one.packed = True
         self._write(one, line(x=news.x, at=news.at, answered={"status": news.status, "headers": shown(news.fields)}))
 
-    def _said(self, one: _Recorded, news: Said) -> None:
+    def _said(self, one: _Recorded, news: AnswerBytes) -> None:
         one.size += len(news.data)
         one.wire.append(news.data)
         data = news.data
@@ -263,7 +275,7 @@ class Recorder:
         if told:
             self._write(one, _data(news.x, news.at, told))
 
-    def _ended(self, one: _Recorded, news: Ended) -> None:
+    def _ended(self, one: _Recorded, news: ExchangeEnded) -> None:
         if one.held:
             self._write(one, _data(news.x, news.at, one.mask.masked(one.held)))
         size = {"size": one.size, "sha256": digest(b"".join(one.wire))} if one.size else {}

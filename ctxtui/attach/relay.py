@@ -15,7 +15,7 @@ from typing import Final
 
 from ctxtui.attach.connection import Connection
 from ctxtui.attach.gate import Gate
-from ctxtui.attach.news import News
+from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
@@ -29,7 +29,7 @@ class Relay:
     `name` of its own. With `named` the first step of a path names the provider, else there is one."""
 
     upstreams: Sequence[Upstream]
-    tell: Callable[[News], None]
+    tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
     _: KW_ONLY
     named: bool = False

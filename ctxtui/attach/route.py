@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from ctxtui.attach.http1 import Head
 from ctxtui.attach.model_paths import asks_at
-from ctxtui.attach.news import News
+from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
 
@@ -23,7 +23,7 @@ class Route:
     model is told and asked about (a client that is given a base URL says nothing else there)."""
 
     upstreams: Sequence[Upstream]
-    tell: Callable[[News], None]
+    tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
     _: KW_ONLY
     named: bool = False

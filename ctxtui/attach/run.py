@@ -14,7 +14,7 @@ from ctxtui.transcripts.kit.http_exchange.pair import value
 
 
 @dataclass(slots=True)
-class Run:
+class RecordedRun:
     """What every recording of a run begins with: `run` names it, `session` is that of requests whose client tells none
     ("": told by what their conversation begins with), `program` the command that runs."""
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from ctxtui.attach.exchange import Ends, Exchange, passed
 from ctxtui.attach.frames import WireFrame, agreed, readers, text_frame
-from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.news import Frame, Sent
+from ctxtui.attach.news import RequestSent, SocketMessage
 from ctxtui.attach.refusal import events_of
 from ctxtui.attach.route import Wants
 from ctxtui.attach.socket_context import SocketContext, Whole
@@ -67,7 +67,7 @@ class SocketPassage:
             return
         try:
             for text in self._told.feed(data):
-                self._one.tell(Frame(self._one.x, at, False, text))
+                self._one.tell(SocketMessage(self._one.x, at, False, text))
                 self._context.told(text)
         except Malformed:
             # Passed on all the same.
@@ -78,14 +78,14 @@ class SocketPassage:
         """The provider says nothing more."""
         self._end(at)
 
-    def decided(self, verdict: Verdict, at: float) -> None:
+    def decided(self, verdict: RequestVerdict, at: float) -> None:
         """What becomes of the request that was asked about."""
         whole = self._whole
         if whole is None:
             return
         self._whole = None
         if verdict.told or verdict.body is not None:
-            self._one.tell(Sent(self._one.x, at, verdict.body, verdict.told))
+            self._one.tell(RequestSent(self._one.x, at, verdict.body, verdict.told))
         if verdict.answer is not None:
             self._context.dropped(whole.lane)
             self._to_say += [text.encode() for text in events_of(verdict.answer)]
@@ -101,7 +101,7 @@ class SocketPassage:
     def undecided(self, error: Exception, at: float) -> None:
         """The gate has a fault: the client's own request leaves."""
         if self._whole is not None:
-            self._one.tell(Sent(self._one.x, at, None, passed(error)))
+            self._one.tell(RequestSent(self._one.x, at, None, passed(error)))
             whole, self._whole = self._whole, None
             self._own(whole)
             self._go_on(at)
@@ -164,7 +164,7 @@ class SocketPassage:
         text = self._asked.message(frame)
         if text is None:
             return
-        self._one.tell(Frame(self._one.x, at, True, text))
+        self._one.tell(SocketMessage(self._one.x, at, True, text))
         whole = self._context.asked(text)
         if self._kept is None:
             return
@@ -173,7 +173,7 @@ class SocketPassage:
             self._put_own()
             return
         self._whole = whole
-        self._ends.ask(Waiting(x=self._one.x, url=self._one.url, head=self._one.head, body=whole.body))
+        self._ends.ask(WaitingRequest(x=self._one.x, url=self._one.url, head=self._one.head, body=whole.body))
 
     def _asks(self) -> bool:
         return self._wants is not None
@@ -208,6 +208,6 @@ class SocketPassage:
         """What ctxtui answers itself, between the provider's frames."""
         if self._to_say and not self._told.rest:
             for text in self._to_say:
-                self._one.tell(Frame(self._one.x, at, False, text.decode()))
+                self._one.tell(SocketMessage(self._one.x, at, False, text.decode()))
                 self._ends.to_client(text_frame(text))
             self._to_say.clear()

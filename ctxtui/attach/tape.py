@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from ctxtui.attach.lines import Bodies, line
+from ctxtui.attach.lines import RecordedBodies, line
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -26,8 +26,8 @@ class Tape:
 
     def __init__(self, path: Path, head: Callable[[], bytes]) -> None:
         self.path = path
-        self.bodies = Bodies()
-        self.sent = Bodies()
+        self.bodies = RecordedBodies()
+        self.sent = RecordedBodies()
         """Those that left in place of the program's own."""
         self.lost = 0
         self.why = ""
@@ -49,7 +49,7 @@ class Tape:
             self._unsaid += lines
             self.why = error.strerror or str(error)
             # Later bodies must not be told by one that was lost.
-            self.bodies, self.sent = Bodies(), Bodies()
+            self.bodies, self.sent = RecordedBodies(), RecordedBodies()
             return False
         return True
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ctxtui.services.doctor import OK, WARNING, Finding
+from ctxtui.services.doctor import OK, WARNING, DoctorFinding
 
 _PROBE: Final = "§"
 """An East Asian ambiguous glyph of ours: some terminals draw it two cells wide."""
@@ -20,10 +20,10 @@ _WAIT: Final = 0.4
 _LEAST: Final = (60, 16)
 
 
-def checks(env: Mapping[str, str]) -> Iterator[Finding]:
+def checks(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """Findings about the terminal that this process runs in."""
     if not sys.stdout.isatty():
-        yield Finding(
+        yield DoctorFinding(
             "terminal", WARNING, "standard output is no terminal", "run `ctxtui doctor` in the terminal itself"
         )
         return
@@ -31,34 +31,34 @@ def checks(env: Mapping[str, str]) -> Iterator[Finding]:
     small = columns < _LEAST[0] or rows < _LEAST[1]
     about = ", ".join(filter(None, (env.get("TERM", ""), env.get("TERM_PROGRAM", ""), "tmux" if "TMUX" in env else "")))
     way_out = "80 x 24 shows everything" if small else ""
-    yield Finding("terminal", WARNING if small else OK, f"{columns} x {rows}, {about}", way_out)
+    yield DoctorFinding("terminal", WARNING if small else OK, f"{columns} x {rows}, {about}", way_out)
     yield _colours(env)
     encoding = sys.stdout.encoding or "unknown"
     plain = not encoding.lower().replace("-", "").startswith("utf")
-    yield Finding("encoding", WARNING if plain else OK, encoding, "glyphs are drawn in ASCII" if plain else "")
+    yield DoctorFinding("encoding", WARNING if plain else OK, encoding, "glyphs are drawn in ASCII" if plain else "")
     yield _ambiguous()
 
 
-def _colours(env: Mapping[str, str]) -> Finding:
+def _colours(env: Mapping[str, str]) -> DoctorFinding:
     if env.get("NO_COLOR"):
-        return Finding("colours", OK, "none: NO_COLOR is set")
+        return DoctorFinding("colours", OK, "none: NO_COLOR is set")
     if env.get("COLORTERM") in ("truecolor", "24bit"):
-        return Finding("colours", OK, "16 million")
+        return DoctorFinding("colours", OK, "16 million")
     if "256" in env.get("TERM", ""):
-        return Finding("colours", OK, "256", "if the terminal has more: COLORTERM=truecolor")
-    return Finding("colours", OK, "16")
+        return DoctorFinding("colours", OK, "256", "if the terminal has more: COLORTERM=truecolor")
+    return DoctorFinding("colours", OK, "16")
 
 
-def _ambiguous() -> Finding:
+def _ambiguous() -> DoctorFinding:
     drawn = drawn_width()
     if drawn is None:
-        return Finding(
+        return DoctorFinding(
             "width of glyphs", WARNING, "the terminal does not tell", "misplaced columns: --set glyphs=ascii"
         )
     if drawn == 1:
-        return Finding("width of glyphs", OK, "ambiguous ones are one cell wide")
+        return DoctorFinding("width of glyphs", OK, "ambiguous ones are one cell wide")
     way_out = "set the terminal to narrow, or glyphs = ascii"
-    return Finding("width of glyphs", WARNING, f"ambiguous ones are {drawn} cells wide", way_out)
+    return DoctorFinding("width of glyphs", WARNING, f"ambiguous ones are {drawn} cells wide", way_out)
 
 
 def drawn_width() -> int | None:

@@ -42,7 +42,7 @@ class ToolOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ScriptTask:
     """`task` is what the person said last, `heard` the results since then, `made` the number of calls since then;
     `earlier` are all texts before, (where from, text); `begun` is the text that the answer must continue."""
 
@@ -54,7 +54,7 @@ class Task:
     begun: str = ""
 
 
-def listen(request: Request) -> Task:
+def listen(request: Request) -> ScriptTask:
     """The conversation in `request`."""
     items = request.items
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
@@ -76,7 +76,7 @@ def listen(request: Request) -> Task:
                 earlier.append((turn.role, clean(part.reading.text)))
     made = sum(part.what == CALL for turn in talk[at + 1 :] for part in turn.parts)
     begun = _words(talk[-1]) if talk and talk[-1].role == "assistant" else ""
-    return Task(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier), begun)
+    return ScriptTask(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier), begun)
 
 
 def clean(text: str) -> str:

@@ -75,9 +75,12 @@ def data_event(value: Json) -> bytes:
     return b"data: " + compact(value) + b"\n\n"
 
 
+_minified: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def compact(value: Json) -> bytes:
     """`value` as minified JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    return _minified(value).encode("utf-8", "backslashreplace")
 
 
 def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:

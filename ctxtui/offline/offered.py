@@ -25,7 +25,7 @@ _SCRIPT: Final = re.compile(r"const r = await tools\.(\w+)\((.*)\);$", re.M)
 
 
 @dataclass(frozen=True, slots=True)
-class OfferedTool(Definition):
+class ToolOffer(Definition):
     """A tool with how it is called: within which `namespace`, with `free` text instead of an object, or through the
     JavaScript that the tool `code` takes ("": itself). `image`: it returns a picture. `named_only` tools are called
     where they are named and not because they fit."""
@@ -50,14 +50,14 @@ def home_of(made: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]
     """The namespace of the tool that is called, and whether it takes free text; by what was given where no such tool
     is offered."""
     for tool in tools:
-        if tool.name == made.name and isinstance(tool, OfferedTool) and made.namespace in ("", tool.namespace):
+        if tool.name == made.name and isinstance(tool, ToolOffer) and made.namespace in ("", tool.namespace):
             return tool.namespace, tool.free
     return made.namespace, isinstance(made.arguments, str)
 
 
 def call(tool: Definition, given: Json) -> AnsweredCall:
     """The call of `tool` with the arguments `given`."""
-    return tool.call(given) if isinstance(tool, OfferedTool) else AnsweredCall(tool.name, given)
+    return tool.call(given) if isinstance(tool, ToolOffer) else AnsweredCall(tool.name, given)
 
 
 def called_within(name: str, arguments: str) -> tuple[str, str]:
@@ -77,7 +77,7 @@ def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition
         elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
             yield from _custom(name, str(here.get("description") or ""), namespace)
         elif (found := read(value)) is not None:
-            yield OfferedTool(found.name, found.description, found.schema, found.strict, namespace)
+            yield ToolOffer(found.name, found.description, found.schema, found.strict, namespace)
         elif isinstance(name, str):
             own = next((o for begin, o in _OWN_SCHEMAS.items() if kind.startswith(begin)), None)
             if own is not None:
@@ -87,7 +87,7 @@ def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition
 def _custom(name: str, description: str, namespace: str) -> Iterator[Definition]:
     inside = list(_declared(description, name, namespace))
     yield from inside
-    yield OfferedTool(name, description, {}, namespace=namespace, free=True, named_only=bool(inside))
+    yield ToolOffer(name, description, {}, namespace=namespace, free=True, named_only=bool(inside))
 
 
 _BLOCK: Final = re.compile(r"^```ts\n(.*?)^```", re.S | re.M)
@@ -99,7 +99,7 @@ _MOST: Final = 500
 """Declarations that are read of one description."""
 
 
-def _declared(description: str, code: str, namespace: str) -> Iterator[OfferedTool]:
+def _declared(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
     """The tools that scripts for tool `code` can call, out of the TypeScript in its `description` (facts §13.2)."""
     at = 0
     for n, block in enumerate(_BLOCK.finditer(description)):
@@ -111,7 +111,7 @@ def _declared(description: str, code: str, namespace: str) -> Iterator[OfferedTo
         inner, _, gives = block[1][head.end() :].partition("}): Promise<")
         image = "image_url: string" in gives and "output: string" not in gives
         schema = {} if free else _schema(inner)
-        yield OfferedTool(head[1], _words(told), schema, None, namespace, free, code, image)
+        yield ToolOffer(head[1], _words(told), schema, None, namespace, free, code, image)
 
 
 def _words(told: str) -> str:

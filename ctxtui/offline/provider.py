@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.diagnostics import Diagnoses
 from ctxtui.offline.anthropic.message_threads import MessageThreads
-from ctxtui.offline.conversation import Task
+from ctxtui.offline.conversation import ScriptTask
 from ctxtui.offline.exchange import KeptResponse
 from ctxtui.offline.limits import RateLimits
 from ctxtui.offline.model.reply import Manner, answer
@@ -94,7 +94,7 @@ class Provider:
             for item in gone.response["output"]:
                 self.items.pop(item["id"], None)
 
-    def say(self, request: Request, talk: Task, manner: Manner) -> ModelAnswer:
+    def say(self, request: Request, talk: ScriptTask, manner: Manner) -> ModelAnswer:
         """The answer to `talk`: that of a recording or a script that is played, where it has one."""
         played = self.playback.answer(request) if self.playback is not None else None
         return played or answer(talk, manner)

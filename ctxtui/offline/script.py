@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, Thought, Words
-from ctxtui.offline.conversation import Task, listen
+from ctxtui.offline.conversation import ScriptTask, listen
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.wire.request import Request
 
@@ -94,7 +94,7 @@ def _call(value: Json) -> AnsweredCall:
     return AnsweredCall(name, here.get("input", {}))
 
 
-def _spelled(answer: ModelAnswer, talk: Task) -> ModelAnswer:
+def _spelled(answer: ModelAnswer, talk: ScriptTask) -> ModelAnswer:
     """`answer` with tools called as `talk` offers them: a name that is not offered stands for the one tool that ends
     in it (``read_graph`` for ``mcp__memory__read_graph``), so that a script serves every client."""
     offered = [tool.name for tool in talk.tools]

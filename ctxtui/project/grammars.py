@@ -11,7 +11,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class CodeGrammar:
     """A language of tree-sitter: the `package` of its grammar and the `function` there that gives it.
 
     Kinds of nodes: `whole` are kept as they stand (imports, types, constants), `functions` up to their body,
@@ -27,8 +27,8 @@ class Grammar:
     wrappers: frozenset[str] = frozenset()
 
 
-def _script(package: str, function: str = "language") -> Grammar:
-    return Grammar(
+def _script(package: str, function: str = "language") -> CodeGrammar:
+    return CodeGrammar(
         package, function=function, whole=_WHOLE, functions=_FUNCTIONS, containers=_CLASSES, wrappers=_EXPORTS
     )
 
@@ -42,7 +42,7 @@ _FUNCTIONS: Final = _words("function_declaration generator_function_declaration 
 _CLASSES: Final = _words("class_declaration abstract_class_declaration interface_declaration module internal_module")
 _EXPORTS: Final = _words("export_statement ambient_declaration expression_statement")
 
-PYTHON: Final = Grammar(
+PYTHON: Final = CodeGrammar(
     "tree_sitter_python",
     whole=_words("import_statement import_from_statement future_import_statement assignment type_alias_statement"),
     functions=_words("function_definition"),
@@ -52,12 +52,12 @@ PYTHON: Final = Grammar(
 JAVASCRIPT: Final = _script("tree_sitter_javascript")
 TYPESCRIPT: Final = _script("tree_sitter_typescript", "language_typescript")
 TSX: Final = _script("tree_sitter_typescript", "language_tsx")
-GO: Final = Grammar(
+GO: Final = CodeGrammar(
     "tree_sitter_go",
     whole=_words("package_clause import_declaration const_declaration var_declaration type_declaration"),
     functions=_words("function_declaration method_declaration"),
 )
-RUST: Final = Grammar(
+RUST: Final = CodeGrammar(
     "tree_sitter_rust",
     whole=_words(
         "use_declaration struct_item enum_item union_item type_item const_item static_item function_signature_item "
@@ -66,13 +66,13 @@ RUST: Final = Grammar(
     functions=_words("function_item macro_definition"),
     containers=_words("impl_item trait_item mod_item"),
 )
-JAVA: Final = Grammar(
+JAVA: Final = CodeGrammar(
     "tree_sitter_java",
     whole=_words("package_declaration import_declaration field_declaration constant_declaration enum_declaration"),
     functions=_words("method_declaration constructor_declaration"),
     containers=_words("class_declaration interface_declaration record_declaration"),
 )
-C: Final = Grammar(
+C: Final = CodeGrammar(
     "tree_sitter_c",
     whole=_words(
         "preproc_include preproc_def preproc_function_def declaration type_definition struct_specifier "
@@ -82,7 +82,7 @@ C: Final = Grammar(
     wrappers=_words("preproc_ifdef preproc_if preproc_else linkage_specification declaration_list"),
 )
 
-GRAMMARS: Final[dict[str, Grammar]] = {
+GRAMMARS: Final[dict[str, CodeGrammar]] = {
     ".py": PYTHON,
     ".pyi": PYTHON,
     ".js": JAVASCRIPT,

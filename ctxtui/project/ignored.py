@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 FILE: Final = ".gitignore"
 
 
-class Ignored:
+class IgnoredPaths:
     """What is left out below a folder. `add` the text of each ``.gitignore`` before what is beside it is asked for."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.project.grammars import GRAMMARS, PYTHON, Grammar
+from ctxtui.project.grammars import GRAMMARS, PYTHON, CodeGrammar
 from ctxtui.project.outline import cut, outline
 
 if TYPE_CHECKING:
@@ -38,19 +38,19 @@ def signatures(path: str, text: str) -> str:
 
 
 @cache
-def _parser(grammar: Grammar) -> Parser:
+def _parser(grammar: CodeGrammar) -> Parser:
     # Imported here: few runs look into files, and by name, since grammars have no types.
     from tree_sitter import Language, Parser
 
     return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
 
 
-def _of(parent: Node, source: bytes, grammar: Grammar, depth: int) -> Iterator[str]:
+def _of(parent: Node, source: bytes, grammar: CodeGrammar, depth: int) -> Iterator[str]:
     for node in parent.named_children:
         yield from _one(node, node.start_byte, source, grammar, depth)
 
 
-def _one(node: Node, start: int, source: bytes, grammar: Grammar, depth: int) -> Iterator[str]:
+def _one(node: Node, start: int, source: bytes, grammar: CodeGrammar, depth: int) -> Iterator[str]:
     """The lines of one node; `start` is where it begins with what is wrapped round it (an export, decorators)."""
     body = node.child_by_field_name("body")
     if node.type in grammar.functions:
@@ -69,7 +69,7 @@ def _one(node: Node, start: int, source: bytes, grammar: Grammar, depth: int) ->
         yield _shortened(node, start, source)
 
 
-def _is_detail(node: Node, source: bytes, grammar: Grammar, depth: int) -> bool:
+def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> bool:
     """Whether an assignment in Python is neither a constant nor a typed member."""
     if grammar is not PYTHON or node.type != "assignment":
         return False

@@ -33,6 +33,7 @@ PACKAGES: Final = (
     "click",
     "msgspec",
     "tiktoken",
+    "gigatoken",
     "sqlite-utils",
     "zstandard",
     "platformdirs",
@@ -45,7 +46,7 @@ PACKAGES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One finding: `state` is ``ok``, ``warning`` or ``failed``; `way_out` says what to do about it."""
 
     name: str
@@ -70,9 +71,9 @@ class ClientFound:
     newest: float | None = None
 
 
-def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[Finding]:
+def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
     """Every check that needs no terminal; each is done when it is asked for. `clients` is the setting."""
-    yield Finding("ctxtui", OK, __version__)
+    yield DoctorFinding("ctxtui", OK, __version__)
     yield _python()
     yield _packages()
     yield from _vocabularies()
@@ -81,12 +82,12 @@ def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[st
     yield from _plugins(env)
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     words = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {sys.executable}"
-    return Finding("python", OK, words)
+    return DoctorFinding("python", OK, words)
 
 
-def _packages() -> Finding:
+def _packages() -> DoctorFinding:
     from importlib.metadata import PackageNotFoundError, version
 
     found, missing = [], []
@@ -96,25 +97,27 @@ def _packages() -> Finding:
         except PackageNotFoundError:
             missing.append(name)
     if missing:
-        return Finding("packages", FAILED, f"missing: {', '.join(missing)}", "install ctxtui again")
-    return Finding("packages", OK, ", ".join(found))
+        return DoctorFinding("packages", FAILED, f"missing: {', '.join(missing)}", "install ctxtui again")
+    return DoctorFinding("packages", OK, ", ".join(found))
 
 
-def _vocabularies() -> Iterator[Finding]:
+def _vocabularies() -> Iterator[DoctorFinding]:
     from ctxtui.tokens.vocab import SHA256
 
     for name, wanted in SHA256.items():
         try:
             got = hashlib.sha256(lzma.decompress(vocabulary(name))).hexdigest()
         except (OSError, lzma.LZMAError, EOFError) as error:
-            yield Finding(f"vocabulary {name}", FAILED, f"cannot be read: {error}", "install ctxtui again")
+            yield DoctorFinding(f"vocabulary {name}", FAILED, f"cannot be read: {error}", "install ctxtui again")
             continue
         right = got == wanted
         words = f"sha256 {got[:16]}…"
-        yield Finding(f"vocabulary {name}", OK if right else FAILED, words, "" if right else "install ctxtui again")
+        yield DoctorFinding(
+            f"vocabulary {name}", OK if right else FAILED, words, "" if right else "install ctxtui again"
+        )
 
 
-def _database(path: Path) -> Finding:
+def _database(path: Path) -> DoctorFinding:
     if path.exists():
         words = f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
@@ -123,8 +126,10 @@ def _database(path: Path) -> Finding:
         above = next(folder for folder in path.parents if folder.exists())
         writable = os.access(above, os.W_OK | os.X_OK)
     if writable:
-        return Finding("database", OK, words)
-    return Finding("database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a place of yours")
+        return DoctorFinding("database", OK, words)
+    return DoctorFinding(
+        "database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a place of yours"
+    )
 
 
 def clients_found(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> list[ClientFound]:
@@ -160,7 +165,7 @@ def _told(
     return told
 
 
-def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[Finding]:
+def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
     start = time.perf_counter()
     found = find(cwd, env, sample_paths(), clients)
     took = (time.perf_counter() - start) * 1000
@@ -170,13 +175,13 @@ def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) ->
             newest = next(each for each in found if each.source == one.client.source)
             yield from _whole(newest, env)
     samples = sum(f.group == SAMPLES for f in found)
-    yield Finding(
+    yield DoctorFinding(
         "samples", OK if samples else WARNING, f"{samples} shipped", "" if samples else "install ctxtui again"
     )
-    yield Finding("finding them", OK, f"took {took:.0f} ms for {len(found):,} sessions")
+    yield DoctorFinding("finding them", OK, f"took {took:.0f} ms for {len(found):,} sessions")
 
 
-def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[Finding]:
+def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """What to tell a client whose newest session is of a version that does not record its requests."""
     # Imported here: readers are needed for this alone.
     from ctxtui.services.library.glances import glance
@@ -186,7 +191,7 @@ def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[Finding]:
     if not variable or env.get(variable):
         return
     folder = user_home(env) / BESIDE
-    yield Finding(
+    yield DoctorFinding(
         f"{newest.source} requests",
         WARNING,
         f"{version} does not record its requests",
@@ -194,25 +199,25 @@ def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[Finding]:
     )
 
 
-def _client(one: ClientFound, now: float) -> Finding:
+def _client(one: ClientFound, now: float) -> DoctorFinding:
     name = one.client.source
     if not one.on:
-        return Finding(name, OK, f"switched off: clients.{one.client.name} = false")
+        return DoctorFinding(name, OK, f"switched off: clients.{one.client.name} = false")
     if one.closed:
         place = one.closed[0]
-        return Finding(name, WARNING, f"{place} may not be read", f"see `ls -ld {place}`")
+        return DoctorFinding(name, WARNING, f"{place} may not be read", f"see `ls -ld {place}`")
     there = [str(place) for place in one.places if place not in one.missing]
     if one.projects:
         there.append(f"{one.projects:,} folders with code: this one, those above it, projects of other clients")
     if not there:
-        return Finding(name, OK, f"no folder {' or '.join(map(str, one.places))}")
+        return DoctorFinding(name, OK, f"no folder {' or '.join(map(str, one.places))}")
     words = f"{one.sessions:,} {'session' if one.sessions == 1 else 'sessions'} in {' and '.join(there)}"
     if one.newest is not None:
         words += f", newest {age(now - one.newest)}" + (" ago" if now - one.newest >= _MINUTE else "")
-    return Finding(name, OK, words + (f", {one.here:,} of this directory" if one.here else ""))
+    return DoctorFinding(name, OK, words + (f", {one.here:,} of this directory" if one.here else ""))
 
 
-def _plugins(env: Mapping[str, str]) -> Iterator[Finding]:
+def _plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     from ctxtui.services.config.format_registry import format_of
     from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, troubles
     from ctxtui.services.config.policy_registry import policy_of
@@ -228,7 +233,9 @@ def _plugins(env: Mapping[str, str]) -> Iterator[Finding]:
                 policy_of(part)
         bad = dict(troubles())
         good = ", ".join(f"{part.name} from {part.place}" for part in found if part.place not in bad)
-        yield Finding(f"plug-ins: {group}", OK, good or "none")
+        yield DoctorFinding(f"plug-ins: {group}", OK, good or "none")
         for part in found:
             if part.place in bad:
-                yield Finding(f"plug-ins: {group}", WARNING, f"{part.place}: {bad[part.place]}", "mend it or remove it")
+                yield DoctorFinding(
+                    f"plug-ins: {group}", WARNING, f"{part.place}: {bad[part.place]}", "mend it or remove it"
+                )

@@ -70,6 +70,14 @@ def remembered(conn: sqlite3.Connection, path: str, size: int, mtime: float, ver
     return None if row is None else json.loads(row[0])
 
 
+def summaries(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes, int, float, str]]:
+    """All summaries that `version` of their code made: `sql_text` of a file's path, its size and mtime, the summary as
+    JSON text."""
+    return conn.execute(
+        "SELECT path, size, mtime, summary FROM file_summaries WHERE version = ?", (version,)
+    ).fetchall()
+
+
 def remember(
     conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str, summary: Json, now: float
 ) -> None:

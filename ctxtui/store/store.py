@@ -234,6 +234,11 @@ class Store:
         return cache.remembered(self._conn, path, size, mtime, version)
 
     @told
+    def summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
+        """All summaries that this `version` of their code made: `sql_text` of the path, size, mtime, JSON text."""
+        return cache.summaries(self._conn, version)
+
+    @told
     def remember(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
         """Remember the summary (a JSON value) of a file with this size and mtime."""
         cache.remember(self._conn, path, size, mtime, version, summary, time.time())

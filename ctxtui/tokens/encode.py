@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from tiktoken import Encoding
+from ctxtui.tokens.fast_encoding import Tokenizer
 
 PIECE: Final = 256 * 1024
 """Characters given to the tokenizer at once. A run of more than 1,000,000 white-space characters overflows its
@@ -30,13 +29,15 @@ class TokenizerFailure(RuntimeError):
     """The tokenizer gave up on a text (a panic of its compiled part)."""
 
 
-def count_text(encoding: Encoding, text: str) -> int:
+def count_text(encoding: Tokenizer, text: str) -> int:
     """Tokens of `text` as ordinary text: a special token's spelling counts as the characters it is made of.
 
     Equal to `len(encoding.encode_ordinary(text))` for every text of at most `PIECE` characters and, where it can be
     cut at a safe place, for longer ones; otherwise within one token or two per cut. A lone surrogate counts as U+FFFD.
     Raises `TokenizerFailure`.
     """
+    if len(text) <= PIECE:
+        return _count_piece(encoding, text)
     return sum(_count_piece(encoding, piece) for piece in pieces(text))
 
 
@@ -60,7 +61,7 @@ def _cut(text: str, start: int, limit: int) -> int:
     return limit
 
 
-def _count_piece(encoding: Encoding, piece: str) -> int:
+def _count_piece(encoding: Tokenizer, piece: str) -> int:
     try:
         return len(encoding.encode_ordinary(piece))
     except BaseException as error:

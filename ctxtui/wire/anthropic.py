@@ -90,13 +90,14 @@ class StreamReader:
         if not isinstance(value, dict):
             return None
         match value.get("type"):
+            # First what nearly all events are.
+            case "content_block_delta":
+                return self._delta(_index(value), _object(value.get("delta")))
             case "message_start" if isinstance(value.get("message"), dict):
                 self._message |= value["message"]
                 merge(self._usage, _object(value["message"].get("usage")))
             case "content_block_start":
                 self._blocks[_index(value)] = dict(_object(value.get("content_block")))
-            case "content_block_delta":
-                return self._delta(_index(value), _object(value.get("delta")))
             case "message_delta":
                 self._message |= {k: v for k, v in _object(value.get("delta")).items() if v is not None}
                 beside = {k: v for k, v in value.items() if k not in ("type", "delta", "usage")}
@@ -110,8 +111,15 @@ class StreamReader:
         return None
 
     def _delta(self, index: int, delta: dict[str, Json]) -> Delta:
-        block = self._blocks.setdefault(index, {"type": "text", "text": ""})
-        words = next((delta[key] for key in _WORDS if isinstance(delta.get(key), str)), "")
+        block = self._blocks.get(index)
+        if block is None:
+            block = self._blocks[index] = {"type": "text", "text": ""}
+        words = ""
+        for key in _WORDS:
+            found = delta.get(key)
+            if isinstance(found, str):
+                words = found
+                break
         if delta.get("type") == "input_json_delta":
             self._json[index] = self._json.get(index, "") + words
         elif delta.get("type") == "citations_delta":

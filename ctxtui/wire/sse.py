@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
@@ -40,38 +40,49 @@ class EventParser:
     def feed(self, data: bytes) -> list[ServerEvent]:
         """The events that `data` completes."""
         self._rest += data
-        return [event for line in self._lines() if (event := self._line(line)) is not None]
+        found: list[ServerEvent] = []
+        for line in self._lines():
+            # What nearly all lines are; anything else is for `_line`.
+            if line.startswith("data:") and not self._first:
+                self._data.append(line[6:] if line.startswith(" ", 5) else line[5:])
+            elif (event := self._line(line)) is not None:
+                found.append(event)
+        return found
 
     def close(self) -> list[ServerEvent]:
         """The stream has ended: what is left of it, as far as it makes an event."""
-        line = bytes(self._rest).removesuffix(b"\r")
+        line = bytes(self._rest).removesuffix(b"\r").decode("utf-8", "replace")
         self._rest.clear()
         self._scanned = 0
         found = [self._line(line)] if line else []
         return [event for event in (*found, self._dispatch()) if event is not None]
 
-    def _lines(self) -> Iterator[bytes]:
-        start = 0
+    def _lines(self) -> list[str]:
+        """The lines that have ended, taken out of what is left. No character spans a line end, also not one that is
+        broken off, so that they are decoded in one go."""
         rest = self._rest
-        while True:
-            end = _line_end(rest, max(start, self._scanned))
-            # A carriage return at the very end may be half of a line end: the next bytes tell.
-            if end < 0 or (rest[end] == 13 and end + 1 == len(rest)):
-                break
-            yield bytes(rest[start:end])
-            start = end + (2 if rest[end : end + 2] == b"\r\n" else 1)
-        self._scanned = max(0, len(rest) - start - 1)
-        del rest[:start]
+        # A carriage return at the very end may be half of a line end: the next bytes tell.
+        whole = len(rest) - rest.endswith(b"\r")
+        end = 1 + max(rest.rfind(b"\n", self._scanned, whole), rest.rfind(b"\r", self._scanned, whole))
+        if not end:
+            self._scanned = whole
+            return []
+        text = rest[:end].decode("utf-8", "replace")
+        del rest[:end]
+        self._scanned = whole - end
+        lines = text.split("\n") if "\r" not in text else _LINE_END.split(text)
+        lines.pop()
+        return lines
 
-    def _line(self, line: bytes) -> ServerEvent | None:
+    def _line(self, line: str) -> ServerEvent | None:
         if self._first:
-            line = line.removeprefix(b"\xef\xbb\xbf")
+            line = line.removeprefix("\ufeff")
             self._first = False
         if not line:
             return self._dispatch()
-        if line.startswith(b"{") and line.rstrip().endswith(b"}"):
-            return ServerEvent("", line.decode("utf-8", "replace"))
-        name, _, value = line.decode("utf-8", "replace").partition(":")
+        if line.startswith("{") and line.rstrip(_SPACES).endswith("}"):
+            return ServerEvent("", line)
+        name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if name == "data":
             self._data.append(value)
@@ -88,11 +99,8 @@ class EventParser:
         return made
 
 
-def _line_end(data: bytearray, start: int) -> int:
-    """The first carriage return or line feed from `start` on; -1 if there is none."""
-    feed = data.find(b"\n", start)
-    back = data.find(b"\r", start, feed if feed >= 0 else len(data))
-    return back if back >= 0 else feed
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_SPACES: Final = " \t\n\r\x0b\x0c"
 
 
 def parse(data: bytes) -> list[ServerEvent]:

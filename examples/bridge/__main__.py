@@ -19,6 +19,7 @@ from examples.kit import (
     model_options,
     offline,
     printed,
+    side_by_side,
     started,
     tell,
     work_folder,
@@ -50,7 +51,7 @@ def main() -> int:
 def play(given: argparse.Namespace) -> None:
     """Make the runs and print what came of them. Raises `Failed`."""
     folder = work_folder(given, "bridge")
-    runs = {name: run(given, folder / name, name) for name in given.under}
+    runs = side_by_side(lambda name: run(given, folder / name, name), given.under)
     model = given.model or "offline"
     sizes = {name: asked("mcp", "size", name, "--model", model, cwd=folder / given.under[0]) for name in given.servers}
     sessions = {name: one["metadata"]["session"] for name, one in runs.items()}

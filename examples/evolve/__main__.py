@@ -16,7 +16,7 @@ from examples.evolve.caching import Sent, compared, watching
 from examples.evolve.figures import RootCall, Searched, figures
 from examples.evolve.packing import Evaluator
 from examples.evolve.search import Flow, Search
-from examples.kit import arguments, asked, is_offline, offline, printed, started, tell, work_folder
+from examples.kit import arguments, asked, is_offline, offline, printed, side_by_side, started, tell, work_folder
 
 HERE = Path(__file__).resolve().parent
 MAIN = "main"
@@ -67,11 +67,13 @@ def search(given: argparse.Namespace) -> None:
     """Make the searches and print what came of them. Raises `Failed`."""
     folder, limits = work_folder(given, "evolve"), _limits(given)
     evaluator = Evaluator(unconfined=given.unconfined)
-    made: dict[str, Searched] = {}
-    sent: dict[str, list[Sent]] = {}
-    for name in given.under:
+    sent: dict[str, list[Sent]] = {name: [] for name in given.under}
+
+    def one(name: str) -> Searched:
         tell(f"{name}: {limits.generations} generations of {limits.children} children")
-        made[name] = _one(given, folder / name, name, limits, evaluator, sent.setdefault(name, []))
+        return _one(given, folder / name, name, limits, evaluator, sent[name])
+
+    made = side_by_side(one, given.under)
     # As many generations as the authors had measured.
     watched = {name: _first(sent[name], made[name]) for name in ("old", "new") if sent.get(name)}
     rows = [*figures(made, limits.generations), *compared(folder, watched)]
@@ -132,14 +134,16 @@ async def _searched(
         session = run.session
     alone = {id_ for id_, thread in session.threads.items() if thread.label.startswith("generation ")}
     root = [call for call in session.calls.values() if call.thread in (alone or {MAIN})]
+    rooted = {call.id for call in root}
+    cost = asked("cost", session.about.id, cwd=log)
     return Searched(
         name=name,
         session=session.about.id,
         evolution=one.evolution,
         root=tuple(map(_figures, root)),
-        children=tuple(_figures(call) for call in session.calls.values() if call not in root),
-        cost_usd=asked("cost", session.about.id, cwd=log)["total_usd"],
-        root_usd=_root_usd(session.about.id, log, alone),
+        children=tuple(_figures(call) for call in session.calls.values() if call.id not in rooted),
+        cost_usd=cost["total_usd"],
+        root_usd=_root_usd(session.about.id, log, alone) if alone else cost["totals"]["main"]["cost_usd"],
         feedbacks=tuple(map(len, one.feedbacks)),
         selections=tuple(one.selections),
         selected_at=tuple(one.selected_at),
@@ -159,9 +163,9 @@ def _figures(call: Any) -> RootCall:
 
 
 def _root_usd(id_: str, folder: Path, alone: Collection[str]) -> float:
-    """USD of the root's calls by list price."""
+    """USD by list price of the root's calls, where each stands in a thread by itself."""
     threads = asked("show", id_, "--threads", cwd=folder)["threads"]
-    return sum(one["cost_usd"] or 0.0 for one in threads if one["id"] in (alone or {MAIN}))
+    return sum(one["cost_usd"] or 0.0 for one in threads if one["id"] in alone)
 
 
 def _limits(given: argparse.Namespace) -> Limits:

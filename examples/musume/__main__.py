@@ -9,7 +9,18 @@ from typing import Any
 
 from anthropic import Anthropic
 
-from examples.kit import Failed, arguments, asked, is_offline, offline, printed, started, tell, work_folder
+from examples.kit import (
+    Failed,
+    arguments,
+    asked,
+    is_offline,
+    offline,
+    printed,
+    side_by_side,
+    started,
+    tell,
+    work_folder,
+)
 from examples.musume.agent import Agent, Manner
 from examples.musume.figures import Played, Sizes, figures
 from examples.musume.game import BUDGET, Game, Memory
@@ -46,7 +57,7 @@ def main() -> int:
 def play(given: argparse.Namespace) -> None:
     """Make the runs and print what came of them. Raises `Failed`."""
     folder = work_folder(given, "musume")
-    runs = {name: run(given, folder, name) for name in given.under}
+    runs = side_by_side(lambda name: run(given, folder, name), given.under)
     sessions = {name: str(folder / name / "turns.jsonl") for name in runs}
     printed(figures(runs, sizes(folder, given.model or MODEL)), sessions, folder, given.json)
 

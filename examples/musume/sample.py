@@ -10,8 +10,8 @@ from examples.musume.agent import curated
 from examples.musume.prompts import MEMORY, SYSTEM, TOOLS
 from examples.musume.screens import metadata, screen, spelled
 
-TURN = 4
-"""A turn with the menu of the document on the screen."""
+TURN = 5
+"""The turn with the menu of the document on the screen."""
 
 
 def written(folder: Path, cures: Path) -> dict[str, Path]:

@@ -12,42 +12,48 @@ from typing import Any
 START = datetime(2025, 11, 1, 18, 10, 22, tzinfo=UTC)
 """When the first turn begins; the others follow a minute apart."""
 SIZE = (784, 1512)
+MENUS = ("Info button", "Back button", "Story menu button", "Home menu button", "Race menu button", "Scout menu button")
+"""The corner and the row at the bottom, which are there on every screen."""
 SCREENS = {
-    "Menu": (
-        "Archive", "Profile", "Titles", "Trophy Room", "Friends", "Options", "Comics", "Secrets", "Jukebox", "Gallery",
-        "Mission", "Notices", "Presents", "Support", "Serial Code", "Info button", "Back button", "Story menu button",
-        "Home menu button", "Race menu button", "Scout menu button",
-    ),
+    "Menu": ("Archive", "Profile", "Titles", "Trophy Room", "Friends", "Options", "Comics", "Secrets", *MENUS),
     "Training": (
         "Speed", "Stamina", "Power", "Guts", "Wit", "Rest", "Infirmary", "Recreation", "Skills", "Races",
-        "Support Card 1", "Support Card 2", "Support Card 3", "Support Card 4", "Log", "Quick", "Skip", "Details",
-        "Info button", "Back button", "Home menu button",
+        "Support Card 1", "Support Card 2", "Log", "Quick", "Details", *MENUS,
     ),
     "Race": (
-        "Debut Race", "Spring Stakes", "Derby", "Autumn Cup", "Year-end Grand Prix", "Strategy", "Front", "Pace",
-        "Late", "End", "View Rivals", "View Course", "Retry", "Watch", "Results", "Confirm Race", "Filter", "Sort",
-        "Info button", "Back button", "Home menu button",
+        "Debut Race", "Spring Stakes", "Derby", "Autumn Cup", "Year-end Grand Prix", "Strategy", "View Rivals",
+        "View Course", "Retry", "Watch", "Results", "Confirm Race", "Filter", "Sort", *MENUS,
+    ),
+    "Skills": (
+        "Corner Recovery", "Straight Line", "Gate Focus", "Late Surge", "Front Runner", "Pace Keeper", "Calm Breath",
+        "Steep Hill", "Inner Post", "Outer Post", "Spring Runner", "Autumn Runner", "Rainy Days", "Firm Ground",
+        "Second Wind", "Long Stride", "Quick Feet", "Learn", "Reset", "Sort", *MENUS,
     ),
 }  # fmt: skip
-"""What is on each screen: the menu of the document, and two others of the game."""
+"""What is on each screen: first the menu that the document prints, then others of the game."""
+TABS = {"Menu": ("Jukebox", "Menu")}
+"""The tabs of a screen's menu; those of the others are `USUAL`."""
+USUAL = ("Training", "Race", "Skills")
+SECTIONS = {"Menu": "Umamusume", "Training": "Facilities", "Race": "Calendar", "Skills": "Learnable"}
 HINTS = ("NEW", "RECOMMENDED", "LIMITED")
+FIRST = 5
+"""The turn of the document's menu."""
 
 
 def screen(turn: int) -> dict[str, Any]:
     """What is recognised in a turn, with everything that the input handler needs."""
-    tab = [*SCREENS][(turn - 1) % len(SCREENS)]
-    names = SCREENS[tab]
-    tabs = [{"name": one, "is_selected": one == tab, "availability": "available"} for one in ("Jukebox", *SCREENS)]
+    tab = [*SCREENS][(turn - FIRST) % len(SCREENS)]
+    tabs = [{"name": one, "is_selected": one == tab, "availability": "available"} for one in TABS.get(tab, USUAL)]
     bar = {
-        "track_bounds": [760, 300, 12, 900],
-        "thumb_bounds": [760, 300 + 40 * turn % 500, 12, 280],
-        "can_scroll_up": turn % 2 == 0,
+        "track_bounds": [1890, 300, 12, 640],
+        "thumb_bounds": [1890, 300 + 40 * turn % 440, 12, 198],
+        "can_scroll_up": turn % 3 == 0,
         "can_scroll_down": True,
         "thumb_ratio": 0.31,
     }
     return {
-        "buttons": [_button(name, tab, row, turn) for row, name in enumerate(names)],
-        "scrollbar": bar if turn % 3 == 0 else None,
+        "buttons": [_button(name, tab, row, turn) for row, name in enumerate(SCREENS[tab])],
+        "scrollbar": None if tab == "Menu" else bar,
         "menu_state": {
             "is_usable": True,
             "selected_tab": tab,
@@ -58,10 +64,16 @@ def screen(turn: int) -> dict[str, Any]:
 
 
 def _button(name: str, tab: str, row: int, turn: int) -> dict[str, Any]:
-    metadata = {"section": tab} | ({"hint": HINTS[(row + turn) % 3]} if (row + turn) % 4 == 0 else {})
-    label = " | ".join([name, *(f"{key}={value}" for key, value in sorted(metadata.items()))])
-    bounds = [40 + 240 * (row % 3), 180 + 60 * row, 193, 49]
-    region = "menus" if name.endswith("button") else "primary"
+    if name in MENUS:
+        return _spelled_out(name, [40 + 300 * MENUS.index(name), 980, 193, 64], {}, "menus")
+    # The first one of the document's menu is NEW.
+    hint = {"hint": HINTS[row // 3 % 3]} if (row + turn) % 3 == 2 else {}
+    bounds = [907 + 240 * (row % 4), 418 + 61 * (row // 4), 193, 49]
+    return _spelled_out(name, bounds, hint | {"section": SECTIONS[tab]}, "menus" if tab == "Menu" else "primary")
+
+
+def _spelled_out(name: str, bounds: list[int], metadata: dict[str, str], region: str) -> dict[str, Any]:
+    label = " | ".join([name, *(f"{key}={value}" for key, value in metadata.items())])
     return {"name": name, "full_label": label, "bounds": bounds, "metadata": metadata, "region": region}
 
 

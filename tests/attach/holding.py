@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run
+from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.offline import Provider, RunningProvider, Server, serving
 from ctxtui.services.attach.control import Control
@@ -50,14 +50,15 @@ async def holding(
     database: Path | None = None,
     policies: tuple[str, ...] = (),
     given: tuple[str, ...] = (),
+    url: str = "",
 ) -> AsyncIterator[HoldingRun]:
     async with serving(Server(Provider())) as provider:
-        recorder = Recorder(Run(folder, "r", "s"))
+        recorder = Recorder(RecordedRun(folder, "r", "s"))
         edits = EditsGate(database or folder / "ctxtui.db", "s")
         desk = RequestDesk(folder, Settings(data_dir=str(folder)), recorder.flush, policies, given)
         gate = HoldGate(edits, rules, recorder.put, lambda: [path.name for path in recorder.files], desk=desk)
         control = Control(folder, "r", gate.answer)
-        relay = Relay([Upstream("x", provider.url)], recorder.put, recorder.next_name, gate=gate)
+        relay = Relay([Upstream("x", url or provider.url)], recorder.put, recorder.next_name, gate=gate)
         await relay.start()
         await control.start()
         try:

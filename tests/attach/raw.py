@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run
+from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -62,7 +62,7 @@ async def raw_provider(handle: Answer | None = None) -> AsyncIterator[RawProvide
 @asynccontextmanager
 async def relayed(port: int, folder: Path, session: str = "s", **more: object) -> AsyncIterator[tuple[Relay, Recorder]]:
     """A relay to the provider on `port`, and what it records."""
-    recorder = Recorder(Run(folder, "r", session))
+    recorder = Recorder(RecordedRun(folder, "r", session))
     relay = Relay([Upstream("anthropic", f"http://127.0.0.1:{port}")], recorder.put, recorder.next_name, **more)  # type: ignore[arg-type]
     await relay.start()
     try:

@@ -16,10 +16,10 @@ import aiohttp
 import pytest
 
 import ctxtui
-from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run
+from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit import Edit, Target
@@ -131,7 +131,7 @@ def stored(folder: Path, session: str) -> SessionEdits:
 @asynccontextmanager
 async def attached(tmp_path: Path, url: str) -> AsyncIterator[tuple[Relay, Recorder]]:
     gate = EditsGate(tmp_path / "ctxtui.db", "s")
-    recorder = Recorder(Run(tmp_path, "r", "s"))
+    recorder = Recorder(RecordedRun(tmp_path, "r", "s"))
     relay = Relay([Upstream("anthropic", url)], recorder.put, recorder.next_name, gate=gate)
     await relay.start()
     try:
@@ -212,7 +212,7 @@ async def test_a_gate_that_breaks_lets_requests_pass_as_they_are(tmp_path: Path)
         def wants(self, head: object, url: str) -> bool:
             return True
 
-        async def decide(self, waiting: Waiting) -> Verdict:
+        async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
             raise RuntimeError("broken")
 
     async with raw_provider() as provider, relayed(provider.port, tmp_path, gate=Broken()) as (relay, recorder):
@@ -247,7 +247,7 @@ async def test_what_a_socket_s_later_requests_only_name_is_edited_too(
 
     async with serving(Server(Provider())) as provider:
         gate = EditsGate(tmp_path / "ctxtui.db", "s")
-        recorder = Recorder(Run(tmp_path, "r", "s"))
+        recorder = Recorder(RecordedRun(tmp_path, "r", "s"))
         relay = Relay([Upstream("openai", provider.openai_url)], recorder.put, recorder.next_name, gate=gate)
         await relay.start()
         url = f"{relay.base_url(relay.upstreams[0])}/responses"

@@ -13,7 +13,7 @@ import pytest
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run
+from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.services.attach.control import Control, ask_all
 from ctxtui.services.attach.edits_gate import EditsGate
@@ -35,7 +35,7 @@ def request(text: str = "hoi", more: bytes = b"", **members: object) -> bytes:
 @asynccontextmanager
 async def held(folder: Path, rules: HoldRules) -> AsyncIterator[tuple[RawProvider, Relay, HoldGate, Recorder]]:
     async with raw_provider() as provider:
-        recorder = Recorder(Run(folder, "r", "s"))
+        recorder = Recorder(RecordedRun(folder, "r", "s"))
         gate = HoldGate(EditsGate(folder / "ctxtui.db", "s"), rules, recorder.put)
         relay = Relay([Upstream("x", f"http://127.0.0.1:{provider.port}")], recorder.put, recorder.next_name, gate=gate)
         await relay.start()

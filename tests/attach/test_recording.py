@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.attach.like import common_head, common_tail, likest
-from ctxtui.attach.lines import Bodies
-from ctxtui.attach.news import Answered, Asked, Begun, Ended, Said
+from ctxtui.attach.lines import RecordedBodies
+from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.run import Run
+from ctxtui.attach.run import RecordedRun
 from ctxtui.core.call import Fidelity
 from ctxtui.core.session import MAIN
 from ctxtui.services.recordings.open import load
@@ -46,17 +46,17 @@ def exchange(
     put: Callable[[object], None], x: str, asked: bytes, answer: bytes, headers: dict[str, str] | None = None
 ) -> None:
     fields = [("content-type", "application/json"), *(headers or {}).items()]
-    put(Begun(x=x, at=100.0, method="POST", url=URL, fields=fields))
-    put(Asked(x, asked[:30]))
-    put(Asked(x, asked[30:], last=True))
-    put(Answered(x, 101.0, 200, [("content-type", "text/event-stream")]))
+    put(RequestBegun(x=x, at=100.0, method="POST", url=URL, fields=fields))
+    put(RequestBytes(x, asked[:30]))
+    put(RequestBytes(x, asked[30:], last=True))
+    put(AnswerBegun(x, 101.0, 200, [("content-type", "text/event-stream")]))
     for n in range(0, len(answer), 37):
-        put(Said(x, 101.5 + n / 1000, answer[n : n + 37]))
-    put(Ended(x, 103.0))
+        put(AnswerBytes(x, 101.5 + n / 1000, answer[n : n + 37]))
+    put(ExchangeEnded(x, 103.0))
 
 
 def test_calls_are_read_as_they_went(tmp_path: Path) -> None:
-    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     bodies = [body("hoi"), body("hoi", "grüezi", "und?"), body("hoi", "grüezi", "und?", "ja", "dann ade")]
     for n, one in enumerate(bodies):
         exchange(recorder.put, f"r.{n}", one, (STREAM % f"msg_{n}").encode())
@@ -80,7 +80,7 @@ def test_calls_are_read_as_they_went(tmp_path: Path) -> None:
 
 
 def test_the_request_is_written_again_byte_for_byte(tmp_path: Path) -> None:
-    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     odd = b'{ "model":"claude-sonnet-4-5","max_tokens":1e2,  "messages":[{"content":"h\\u00f6i","role":"user"}]}'
     exchange(recorder.put, "r.1", odd, (STREAM % "msg").encode())
     recorder.close()
@@ -91,7 +91,7 @@ def test_the_request_is_written_again_byte_for_byte(tmp_path: Path) -> None:
 
 
 def test_sessions_and_threads_are_told_apart_by_the_clients_headers(tmp_path: Path) -> None:
-    recorder = Recorder(Run(tmp_path, "r", "run-r"))
+    recorder = Recorder(RecordedRun(tmp_path, "r", "run-r"))
     sent = {"X-Claude-Code-Session-Id": "sess-1", "User-Agent": "claude-cli/2.1.330 (external, cli)"}
     tools = [{"name": "t", "input_schema": {"type": "object"}}]
     exchange(recorder.put, "r.1", body("hoi", tools=tools), (STREAM % "msg_1").encode(), sent)
@@ -116,7 +116,7 @@ def test_sessions_and_threads_are_told_apart_by_the_clients_headers(tmp_path: Pa
 
 
 def test_without_a_session_of_its_own_a_conversation_is_one_by_its_beginning(tmp_path: Path) -> None:
-    recorder = Recorder(Run(tmp_path, "r"))
+    recorder = Recorder(RecordedRun(tmp_path, "r"))
     part = {"type": "text", "text": "hoi", "cache_control": {"type": "ephemeral"}}
     marked = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [part]}]}).encode()
     plain = marked.replace(b', "cache_control": {"type": "ephemeral"}', b"")
@@ -127,7 +127,7 @@ def test_without_a_session_of_its_own_a_conversation_is_one_by_its_beginning(tmp
 
 
 def test_a_long_session_takes_what_is_new_in_it(tmp_path: Path) -> None:
-    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     said: list[str] = []
     whole = 0
     for n in range(40):
@@ -143,7 +143,7 @@ def test_a_long_session_takes_what_is_new_in_it(tmp_path: Path) -> None:
 
 @given(st.lists(st.text("abü{", min_size=1, max_size=30).map(str.encode), min_size=1, max_size=12))
 def test_bodies_told_by_others_are_read_as_they_were(given_: list[bytes]) -> None:
-    bodies = Bodies()
+    bodies = RecordedBodies()
     lines = [b'{"ctxtui_attached":1,"session":"s"}']
     for n, one in enumerate(given_):
         data = b'{"model":"m","max_tokens":1,"messages":[{"role":"user","content":%b}]}'
@@ -171,7 +171,7 @@ def test_what_two_bodies_share(head: bytes, one: bytes, other: bytes) -> None:
 
 
 def test_a_disk_that_refuses_is_told_and_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     real, full = os.write, threading.Event()
 
     def write(file: int, data: bytes) -> int:
@@ -196,7 +196,7 @@ def test_a_disk_that_refuses_is_told_and_nobody_waits(tmp_path: Path, monkeypatc
 
 
 def test_a_fault_in_the_recorder_reaches_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = Recorder(Run(tmp_path, "r", "talk"))
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     with monkeypatch.context() as patched:
         patched.setattr("ctxtui.attach.recorder.sender_of", lambda headers: 1 / 0)
         exchange(recorder.put, "r.1", body("hoi"), b"")
@@ -210,7 +210,7 @@ def test_a_fault_in_the_recorder_reaches_nobody(tmp_path: Path, monkeypatch: pyt
 def test_a_run_goes_on_where_a_killed_one_left_a_cut_line(tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
     path.write_bytes(b'{"ctxtui_attached":1,"session":"talk"}\n{"x":"a.1","at":1,"as')
-    recorder = Recorder(Run(tmp_path, "b", "talk"))
+    recorder = Recorder(RecordedRun(tmp_path, "b", "talk"))
     exchange(recorder.put, "b.1", body("hoi"), (STREAM % "msg").encode())
     recorder.close()
     session = load(path).session

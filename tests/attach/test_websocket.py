@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ctxtui.attach.frames import FrameReader
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run
+from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.offline.http.hosting import serving
 from ctxtui.services.recordings.open import load
@@ -25,7 +25,7 @@ CREATE = {"type": "response.create", "model": "gpt-5.6", "store": False, "stream
 @pytest.mark.parametrize("packed", [0, 15])
 async def test_frames_are_passed_on_and_recorded(tmp_path: Path, packed: int) -> None:
     async with serving() as running:
-        recorder = Recorder(Run(tmp_path, "r", "s"))
+        recorder = Recorder(RecordedRun(tmp_path, "r", "s"))
         relay = Relay([Upstream("openai", running.openai_url)], recorder.put, recorder.next_name)
         await relay.start()
         headers = {"authorization": "Bearer sk-secret-0123456789", "openai-beta": "responses_websockets=2026-02-06"}

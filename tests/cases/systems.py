@@ -6,20 +6,73 @@ from __future__ import annotations
 import json
 from typing import Any
 
+SCREENS = ("printed", "minified", "turned", "nested", "camel", "elements", "small", "lines", "numbered")
+"""How a screen may be spelled: as the document prints it, and otherwise."""
 
-def screen(buttons: int, wide: int = 20) -> str:
-    """A vision agent's screen as JSON with so many buttons."""
-    listed = [
-        {
-            "name": f"button {n}",
-            "full_label": "x " * wide,
-            "bounds": {"left": n, "top": 2 * n},
-            "metadata": {"hint": "NEW"},
-        }
-        for n in range(buttons)
-    ]
-    scrollbar = {"up": False, "down": True}
-    return json.dumps({"screen": "career", "buttons": listed, "scrollbar": scrollbar, "menu": {"tab": "races"}})
+
+def screen(buttons: int, spelling: str = "minified") -> str:
+    """A vision agent's screen with so many buttons: in the fields that its document prints, or in others."""
+    seen: dict[str, Any] = {
+        "buttons": [_button(n) for n in range(buttons)],
+        "scrollbar": {
+            "track_bounds": [1890, 300, 12, 640],
+            "thumb_bounds": [1890, 300, 12, 198],
+            "can_scroll_up": False,
+            "can_scroll_down": True,
+            "thumb_ratio": 0.31,
+        },
+        "menu_state": {
+            "is_usable": True,
+            "selected_tab": "Menu",
+            "tabs": [
+                {"name": one, "is_selected": one == "Menu", "availability": "available"} for one in ("Jukebox", "Menu")
+            ],
+            "available_tabs": ["Jukebox", "Menu"],
+        },
+    }
+    names = ", ".join(one["name"] for one in seen["buttons"])
+    match spelling:
+        case "printed":
+            return json.dumps(seen, indent=2)
+        case "turned":
+            listed = [dict(reversed(one.items())) for one in seen["buttons"]]
+            told = {**dict(reversed(seen.items())), "buttons": listed}
+            return f"```json\n{json.dumps(told, indent=1)}\n```\nGo on."
+        case "nested":
+            return json.dumps({"turn_id": "turn_000005", "vision": seen})
+        case "camel":
+            return json.dumps(_camel(seen))
+        case "elements":
+            listed = [{"bbox": one["bounds"], "text": one["name"], "type": "button"} for one in seen["buttons"]]
+            bar = {"up": False, "down": True}
+            return f"What is seen:\n{json.dumps({'elements': listed, 'scroll': bar, 'menu': {'tab': 'Menu'}})}"
+        case "small":
+            small = [{"name": one["name"], "meta": "hint=NEW"} for one in seen["buttons"]]
+            return json.dumps({"buttons": small, "scrollbar": {"up": False, "down": True}, "menu": {"tab": "Menu"}})
+        case "lines" | "numbered":
+            marks = ["-"] * buttons if spelling == "lines" else [f"{n}." for n in range(1, buttons + 1)]
+            rows = "".join(f"{mark} {name}\n" for mark, name in zip(marks, names.split(", "), strict=True))
+            below = "Scrollbar: up=false, down=true\nMenu: tab=Menu, available=[Jukebox, Menu]"
+            return f"It is turn 5.\n\n## Buttons ({buttons}):\n{rows}{below}\n\nWhat do you press?"
+    return json.dumps(seen)
+
+
+def _button(n: int) -> dict[str, Any]:
+    metadata = {"hint": "NEW", "section": "Umamusume"} if n % 2 == 0 else {}
+    label = " | ".join([f"button {n}", *(f"{key}={value}" for key, value in metadata.items())])
+    bounds = [907, 418 + 61 * n, 193, 49]
+    return {"name": f"button {n}", "full_label": label, "bounds": bounds, "metadata": metadata, "region": "menus"}
+
+
+def _camel(value: Any) -> Any:
+    """`value` with its members named as JavaScript names them."""
+    if isinstance(value, list):
+        return [_camel(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    heads, tails = zip(*(key.partition("_")[::2] for key in value), strict=True) if value else ((), ())
+    named = [head + tail.title().replace("_", "") for head, tail in zip(heads, tails, strict=True)]
+    return {name: _camel(one) for name, one in zip(named, value.values(), strict=True)}
 
 
 def memory_text(name: str = "player.yaml", lines: int = 12) -> str:
@@ -118,17 +171,56 @@ def schema(name: str, properties: int = 3) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "description": f"{name} it.", "parameters": parameters}}
 
 
-def prompt(task_files: int = 2, dependencies: int = 1, summaries: int = 2) -> list[str]:
+PROMPTS = ("headings", "rules", "markdown", "comments", "tags")
+"""How a file in a prompt may be headed."""
+
+
+def prompt(task_files: int = 2, dependencies: int = 1, summaries: int = 2, spelling: str = "headings") -> list[str]:
     """A small-window coder's first message, file by file."""
     kinds = ["task file"] * task_files + ["dependency"] * dependencies + ["summary"] * summaries
-    return [
-        f"=== internal/p{n}/p{n}.go ({kind}) ===\npackage p{n}\n\nfunc F{n}() {{}}\n" for n, kind in enumerate(kinds)
-    ]
+    return [_file(spelling, f"internal/p{n}/p{n}.go", n, kind) for n, kind in enumerate(kinds)]
+
+
+def _file(spelling: str, path: str, n: int, kind: str) -> str:
+    text = f"package p{n}\n\n// F{n} does it (dependency).\nfunc F{n}() {{}}\n"
+    match spelling:
+        case "rules":
+            return f"--- {path} ({kind}) ---\n{text}"
+        case "markdown":
+            named = {"task file": "mentioned", "dependency": "related", "summary": "signatures"}[kind]
+            return f"### `{path}` ({named})\n\n```go\n{text}```\n\n"
+        case "comments":
+            return f"// {path} [{kind}]\n{text}\n"
+        case "tags":
+            return f'<file path="{path}" why="{kind}">\n{text}</file>\n'
+    return f"=== {path} ({kind}) ===\n{text}"
 
 
 def facts(steps: int = 3) -> str:
     """Rounds of a small-window coder that gave way to one line each."""
     return "Facts from earlier steps:\n" + "\n".join(f"step {n + 1}: modified p{n}.go" for n in range(steps))
+
+
+WORK = """Steps 1-5:
+  - Modified: pkg/api/handler.go, pkg/db/queries.go
+  - Tests: 12 passed, 0 failed
+  - Committed: "Add rate limiting middleware"
+
+Steps 6-8:
+  - Modified: pkg/api/middleware.go
+  - Tests: 1 failed (TestRateLimit)
+  - Error: Redis connection timeout
+  - Fixed: Added connection retry logic
+"""
+"""Old rounds as the document prints them."""
+HISTORIES = {
+    "printed": f"=== Previous Work Summary ===\n{WORK}\n=== Recent Context ===\n",
+    "in the prompt": f"Go on.\n\n=== Previous Work Summary ===\n{WORK}\n=== Recent Context ===\nStep 9: run_tests",
+    "markdown": f"## Previous Work Summary\n\n{WORK}\n## Recent Context\n\nStep 9: run_tests",
+    "tags": f"<previous_work>\n{WORK}</previous_work>\nGo on.",
+    "lines": facts(),
+}
+"""How old rounds may be told."""
 
 
 def reminder(files: int = 2, lines: int = 6) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limited
-from ctxtui.offline.conversation import Task, ToolOutcome, clean
+from ctxtui.offline.conversation import ScriptTask, ToolOutcome, clean
 from ctxtui.offline.model.reply import Manner, answer
 from ctxtui.offline.model.request_parser import Intent, wishes
 from ctxtui.offline.model.schema_example import instance
@@ -147,8 +147,8 @@ def test_a_tool_that_must_be_told_more_comes_last() -> None:
     assert call_for(Intent("run", "run", "ls"), [web, *SHELL]) == AnsweredCall("bash", {"command": "ls"})
 
 
-def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) -> Task:
-    return Task(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
+def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) -> ScriptTask:
+    return ScriptTask(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
 
 
 def test_steps_one_after_the_other() -> None:
@@ -227,7 +227,7 @@ def test_rules_of_the_client_are_no_task() -> None:
 def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:
     """Clients ask so before they drop a conversation; a call in place of it is asked for again and again."""
     earlier = (("system", "be kind"), ("user", "The port?"), ("bash", "the port is 8080"))
-    said = answer(Task(tuple(TOOLS), task, (), 0, earlier), Manner())
+    said = answer(ScriptTask(tuple(TOOLS), task, (), 0, earlier), Manner())
     assert not said.calls
     assert said.text.startswith(begins) and said.text.endswith(ends)
     assert "user: The port?" in said.text and "bash: the port is 8080" in said.text
@@ -251,9 +251,9 @@ def test_looking_in_it() -> None:
 
 
 def test_only_the_context_is_known() -> None:
-    conversation = Task((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
+    conversation = ScriptTask((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
     assert "user: `the port is 8080`" in answer(conversation, Manner()).text
-    forgotten = Task((), "which port was it?", (), 0, (("user", "hello"),))
+    forgotten = ScriptTask((), "which port was it?", (), 0, (("user", "hello"),))
     assert "8080" not in answer(forgotten, Manner()).text
 
 

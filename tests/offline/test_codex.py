@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from ctxtui.offline import RunningProvider
-from ctxtui.offline.offered import OfferedTool, tools_in
+from ctxtui.offline.offered import ToolOffer, tools_in
 from tests.offline import talks
 from tests.offline.test_client_traffic import CODEX, post
 
@@ -115,7 +115,7 @@ def test_a_tool_that_says_custom_and_has_a_schema_takes_an_object() -> None:
     """So Anthropic's own tools are called where a client (litellm) spells their type out."""
     schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
     (tool,) = tools_in([{"type": "custom", "name": "bash", "description": "Run", "input_schema": schema}])
-    assert isinstance(tool, OfferedTool) and not tool.free
+    assert isinstance(tool, ToolOffer) and not tool.free
     assert tool.schema == schema
 
 
@@ -150,7 +150,7 @@ def test_custom_tools_of_the_sdk(gpt: openai.OpenAI) -> None:
 def test_descriptions_that_declare_nothing_whole(description: str) -> None:
     tools = list(tools_in([{"type": "custom", "name": "exec", "description": description}]))
     assert tools[-1].name == "exec"
-    assert all(isinstance(tool, OfferedTool) for tool in tools)
+    assert all(isinstance(tool, ToolOffer) for tool in tools)
 
 
 def test_namespaces_in_namespaces_have_no_tools() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +31,7 @@ from tests.cli.money.test_count import png
 from tests.providers.served import Served, served, streaming
 from tests.services.chat.test_host import PART, hanging
 from tests.services.chatting import MODEL, answer, config, provider, text, use
+from tests.tui.waiting import until
 
 Opened = tuple[ChatScreen, Pilot[None]]
 
@@ -48,15 +49,6 @@ async def chatting(
         assert isinstance(screen, ChatScreen)
         await until(pilot, lambda: screen.state.host.runner is not None or bool(screen.alarm.words))
         yield screen, pilot
-
-
-async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if there():
-            await pilot.pause(0.05)
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it did not come")
 
 
 async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool = True) -> None:

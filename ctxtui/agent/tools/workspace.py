@@ -20,7 +20,7 @@ LARGEST: Final = 10_000_000
 """Bytes of a file that is read."""
 
 
-class Outside(CtxtuiError):
+class OutsideWorkspace(CtxtuiError):
     """A tool was pointed at something that is not in the workspace."""
 
 
@@ -31,15 +31,16 @@ class Workspace:
         self.root = Path(root).resolve(strict=True)
 
     def inside(self, path: str) -> Path:
-        """The real place of `path`, relative to the root. Raises `Outside` for what is elsewhere, symlinks followed."""
+        """The real place of `path`, relative to the root. Raises `OutsideWorkspace` for what is elsewhere; symlinks are
+        followed."""
         if "\0" in path:
-            raise Outside("a path with a zero byte", place=repr(path))
+            raise OutsideWorkspace("a path with a zero byte", place=repr(path))
         try:
             real = Path(os.path.realpath(self.root / Path(path).expanduser() if path else self.root))
         except (OSError, RuntimeError) as error:
-            raise Outside(f"not a path: {error}", place=path) from error
+            raise OutsideWorkspace(f"not a path: {error}", place=path) from error
         if real != self.root and self.root not in real.parents:
-            raise Outside("outside of the workspace", place=path, way_out=f"tools work in {self.root}")
+            raise OutsideWorkspace("outside of the workspace", place=path, way_out=f"tools work in {self.root}")
         return real.relative_to(self.root)
 
     @contextmanager
@@ -59,7 +60,8 @@ class Workspace:
             os.close(here)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file. Raises `Outside`, `CtxtuiError` for what is no regular file or too large, `OSError`."""
+        """The bytes of a file. Raises `OutsideWorkspace`, `OSError`, `CtxtuiError` for what is no regular file or too
+        large."""
         place = self.inside(path)
         with self._folder(place.parent.parts) as folder, self._opened(place, folder, path) as file:
             state = os.fstat(file)
@@ -77,7 +79,7 @@ class Workspace:
             file = os.open(place.name or ".", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise Outside("the path changed while it was opened", place=path) from error
+                raise OutsideWorkspace("the path changed while it was opened", place=path) from error
             raise
         try:
             yield file
@@ -85,7 +87,7 @@ class Workspace:
             os.close(file)
 
     def writable(self, path: str) -> None:
-        """Raises `Outside`, and `CtxtuiError` for what is there and no regular file."""
+        """Raises `OutsideWorkspace`, and `CtxtuiError` for what is there and no regular file."""
         place = self.inside(path)
         real = self.root / place
         if not place.name or real.is_dir():
@@ -121,7 +123,7 @@ class Workspace:
         return True
 
     def delete(self, path: str) -> None:
-        """Take a file away. Raises `Outside`, `CtxtuiError` for what is no regular file, `OSError`."""
+        """Take a file away. Raises `OutsideWorkspace`, `CtxtuiError` for what is no regular file, `OSError`."""
         place = self.inside(path)
         with self._folder(place.parent.parts) as folder:
             if not place.name or not stat.S_ISREG(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):

@@ -88,7 +88,7 @@ USUAL: Final = Leanings()
 
 
 @dataclass(slots=True)
-class Pauses:
+class LongPauses:
     """Pauses longer than the lifetime (seconds), of those after which the rest was still there and those after which
     it was gone: an entry lives longer where the client uses it in requests that it does not record."""
 

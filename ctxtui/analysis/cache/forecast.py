@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from ctxtui.analysis.cache.client_habit import USUAL, Clock, Habit, Leanings, Pauses
+from ctxtui.analysis.cache.client_habit import USUAL, Clock, Habit, Leanings, LongPauses
 from ctxtui.analysis.cache.miss_cause import (
     AFTER_ASIDE,
     AGAIN,
@@ -125,7 +125,7 @@ class CacheForecaster:
         self._shortfalls: dict[str, Shortfalls] = {}
         self._left: dict[str, CacheOutcome] = {}
         self._refreshes = Refreshes(session)
-        self._pauses = {asked: Pauses(leanings=leanings) for asked in (True, False)}
+        self._pauses = {asked: LongPauses(leanings=leanings) for asked in (True, False)}
 
     def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
         """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""

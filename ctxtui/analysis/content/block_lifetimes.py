@@ -20,7 +20,7 @@ _Key = tuple[str, int]
 """A block's digest, and which of the same in a context it is (from 1)."""
 
 
-class Stretch(NamedTuple):
+class Lifetime(NamedTuple):
     """Calls (from 0) `start` to `stop` - 1 in whose context a block stood as `node`."""
 
     start: int
@@ -40,7 +40,7 @@ class Stays:
         self._tree = tree
         self._open: dict[_Key, tuple[int, int]] = {}
         """Where each block of the last context began to stand as the node that it is there: the call and the node."""
-        self._stood: dict[_Key, list[Stretch]] = {}
+        self._stood: dict[_Key, list[Lifetime]] = {}
         self._answered: dict[_Key, tuple[int, int]] = {}
         self._answers: list[list[_Key]] = []
         self._nth: dict[int, int] = {}
@@ -68,7 +68,7 @@ class Stays:
         gone, come = self._walk(self._heads[-1] if self._heads else ROOT, call.sent_head)
         for key in gone:
             start, node = self._open.pop(key)
-            self._stood.setdefault(key, []).append(Stretch(start, index, node))
+            self._stood.setdefault(key, []).append(Lifetime(start, index, node))
         for key, node in come.items():
             self._open[key] = (index, node)
         _, said = self._walk(call.sent_head, call.response_head)
@@ -142,13 +142,13 @@ class Stays:
         """In how many of the first `calls` calls the block of `node` stood."""
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
-    def stretches(self, node: int, calls: int) -> list[Stretch]:
+    def stretches(self, node: int, calls: int) -> list[Lifetime]:
         """The stretches of the first `calls` calls in which the block of `node` stood, in order, each with the node
         that it was there."""
         key, end = self._key(node), min(calls, self.done)
         now = self._open.get(key)
-        every = [*self._stood.get(key, ()), *([Stretch(now[0], end, now[1])] if now else [])]
-        return [Stretch(start, min(stop, end), there) for start, stop, there in every if start < end]
+        every = [*self._stood.get(key, ()), *([Lifetime(now[0], end, now[1])] if now else [])]
+        return [Lifetime(start, min(stop, end), there) for start, stop, there in every if start < end]
 
     def standing(self, node: int, index: int) -> int | None:
         """The node that the block of `node` was in the context of call `index`; None where it did not stand there."""

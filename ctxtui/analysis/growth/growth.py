@@ -13,7 +13,7 @@ from ctxtui.analysis.content.dead_results import DeadWeight, dead_weight
 from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, CallFigures, figures
 from ctxtui.analysis.growth.phases import Phase
 from ctxtui.analysis.growth.projection import broken
-from ctxtui.analysis.growth.shape import FEWEST, Shape, shape
+from ctxtui.analysis.growth.shape import FEWEST, GrowthShape, shape
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.resent import Sending
 from ctxtui.core.call import Call
@@ -77,7 +77,7 @@ class Growth:
     phases: tuple[Phase, ...] = ()
     rule: str = ""
     stretch: tuple[int, int] = (0, 0)
-    shape: Shape | None = None
+    shape: GrowthShape | None = None
     parts: tuple[GrownPart, ...] = ()
     again: SentAgain = field(default_factory=lambda: SentAgain(0, 0, 0))
     dead: DeadWeight = field(default_factory=DeadWeight)

@@ -31,7 +31,7 @@ _BENDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class GrowthShape:
     """How contexts grew over `calls` that follow each other. `per_call` is the slope of the fitted line in tokens,
     `begins` and `ends` those of the fitted bend at its ends (the line's, where there is no bend), `r2` the share of the
     differences that the line accounts for, `r2_bent` that of the bend. `doubled`: twice as many calls would send so
@@ -53,7 +53,7 @@ class Shape:
         return FASTER if self.doubled >= 2.5 else LINEAR
 
 
-def shape(sizes: Sequence[int], first: int = 1) -> Shape | None:
+def shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
     """The shape of contexts of these `sizes` (tokens), call by call from number `first` on; None of too few."""
     n = len(sizes)
     if n < FEWEST:
@@ -88,7 +88,7 @@ def shape(sizes: Sequence[int], first: int = 1) -> Shape | None:
 
     once = sum(map(at, range(n)))
     doubled = (once + sum(map(at, range(n, 2 * n)))) / once if once else 2.0
-    return Shape(
+    return GrowthShape(
         kind=kind,
         calls=n,
         first=first,

@@ -73,7 +73,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _by_pointer(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for value in json_in(text, start, end):
-        if rule.beside and not any(True for _ in _walk(text, [value], rule.beside)):
+        if rule.beside and not any(True for one in rule.beside for _ in _walk(text, [value], one)):
             continue
         for pointer in rule.pointers:
             yield from ((found.start, found.end) for found in _walk(text, [value], pointer))

@@ -26,8 +26,8 @@ class LabelRule:
     `name` is the rule's own, `label` what its segments are called, `category` where their tokens count ("" for the
     block's own). One of three says what is looked for: `between` two tags, `regex` (its group ``segment`` where it has
     one, else the whole match), or `pointers` (RFC 6901, ``*`` for every member) into the JSON in the text, whose value
-    must hold `beside` where that is given. Only blocks of the categories `within` are looked into, only those parts
-    that have the label `inside` where that is given, only blocks whose JSON holds one of `needles` if there are any.
+    must hold one of `beside` where there are any. Only blocks of the categories `within` are looked into, only those
+    parts that have the label `inside` where that is given, only blocks whose JSON holds one of `needles` if any.
     `place` is where the rule is written.
     """
 
@@ -39,7 +39,7 @@ class LabelRule:
     between: tuple[str, str] = ("", "")
     regex: str = ""
     pointers: tuple[str, ...] = ()
-    beside: str = ""
+    beside: tuple[str, ...] = ()
     needles: tuple[bytes, ...] = ()
     place: str = ""
 
@@ -71,8 +71,8 @@ def _checked(table: Any) -> Mapping[str, Any]:
 def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
     between, pointers = _tags(table), _pointers(table)
     contains = _texts(table, "contains")
-    beside = _text(table, "beside")
-    keys = [_last_key(one) for one in ([beside] if beside else pointers)]
+    beside = tuple(_texts(table, "beside"))
+    keys = [_last_key(one) for one in (beside or pointers)]
     wanted = contains or ([between[0]] if between[0] else keys)
     return LabelRule(
         name=name,
@@ -136,7 +136,7 @@ def _pointers(table: Mapping[str, Any]) -> tuple[str, ...]:
     found = _texts(table, "pointer")
     if "pointer" in table and not found:
         raise ValueError("pointer must not be empty")
-    bad = next((one for one in [*found, _text(table, "beside")] if one and not one.startswith("/")), None)
+    bad = next((one for one in [*found, *_texts(table, "beside")] if not one.startswith("/")), None)
     if bad is not None:
         raise ValueError(f"a pointer begins with /, not {bad!r}")
     return tuple(found)

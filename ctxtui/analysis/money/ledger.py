@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.content.block_lifetimes import Stays, Stretch
+from ctxtui.analysis.content.block_lifetimes import Lifetime, Stays
 from ctxtui.analysis.figures import attached, lacking
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
@@ -169,7 +169,7 @@ class CostLedger:
         usd = self._charged[made].answer if made is not None and made < last else 0.0
         return tokens * (usd + self.rate(node, 0, last))
 
-    def read_in(self, node: int, calls: int) -> list[Stretch]:
+    def read_in(self, node: int, calls: int) -> list[Lifetime]:
         """The stretches of the first `calls` calls in which the provider read the block of `node`: thinking only to the
         end of its turn where it is taken out then."""
         tree = self._book.session.tree
@@ -177,9 +177,9 @@ class CostLedger:
         if tree[node].category != _THINKING or not self._running.strips_thinking:
             return every
         return [
-            Stretch(start, bisect_right(self._turns, tree[there].turn, lo=start, hi=stop), there)
+            Lifetime(start, bisect_right(self._turns, tree[there].turn, lo=start, hi=stop), there)
             if tree[there].turn_start != ROOT
-            else Stretch(start, stop, there)
+            else Lifetime(start, stop, there)
             for start, stop, there in every
         ]
 

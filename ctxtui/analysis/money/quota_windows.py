@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 HOUR: Final = 3600
@@ -54,36 +55,32 @@ class QuotaWindow:
 def five_hours(calls: Iterable[Used]) -> list[QuotaWindow]:
     """Windows of five hours, oldest first. One begins with the full hour of the first call that no window holds, as
     the providers' own counters do; calls whose time is not recorded (0) are in none."""
-    found: list[QuotaWindow] = []
-    for call in sorted((one for one in calls if one.started), key=lambda one: one.started):
-        if not found or call.started >= found[-1].end:
-            found.append(_empty(call.started - call.started % HOUR, FIVE_HOURS))
-        found[-1] = _with(found[-1], call)
-    return found
+    found: list[tuple[int, list[Used]]] = []
+    end = 0
+    for call in sorted((one for one in calls if one.started), key=attrgetter("started")):
+        if not found or call.started >= end:
+            start = call.started - call.started % HOUR
+            found.append((start, []))
+            end = start + FIVE_HOURS
+        found[-1][1].append(call)
+    return [_window(start, FIVE_HOURS, own) for start, own in found]
 
 
 def last_week(calls: Iterable[Used], at: float) -> QuotaWindow:
     """The seven days that end at `at` (Unix seconds)."""
-    window = _empty(int(at) - WEEK, WEEK)
-    for call in calls:
-        if window.start < call.started <= at:
-            window = _with(window, call)
-    return window
+    start = int(at) - WEEK
+    return _window(start, WEEK, [call for call in calls if start < call.started <= at])
 
 
-def _empty(start: int, seconds: int) -> QuotaWindow:
-    return QuotaWindow(start=start, seconds=seconds, last=start, calls=0, tokens=0, usd=None, unpriced=0)
-
-
-def _with(window: QuotaWindow, call: Used) -> QuotaWindow:
-    usd = window.usd if call.usd is None else (window.usd or 0.0) + call.usd
+def _window(start: int, seconds: int, calls: list[Used]) -> QuotaWindow:
+    priced = [call.usd for call in calls if call.usd is not None]
     return QuotaWindow(
-        start=window.start,
-        seconds=window.seconds,
-        last=max(window.last, call.started),
-        calls=window.calls + 1,
-        tokens=window.tokens + call.tokens,
-        usd=usd,
-        unpriced=window.unpriced + int(call.usd is None and call.tokens > 0),
-        partial=window.partial + int(call.partial),
+        start=start,
+        seconds=seconds,
+        last=max((call.started for call in calls), default=start),
+        calls=len(calls),
+        tokens=sum(call.tokens for call in calls),
+        usd=sum(priced) if priced else None,
+        unpriced=sum(call.usd is None and call.tokens > 0 for call in calls),
+        partial=sum(call.partial for call in calls),
     )

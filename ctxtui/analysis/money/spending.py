@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.short_names import Names
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.pricing.price import Cost, known_usd
+
+if TYPE_CHECKING:
+    # What many sessions come to is asked of rows alone: working out a session's is not read in for it.
+    from ctxtui.analysis.money.block_costs import ThreadCosts
+    from ctxtui.analysis.short_names import Names
 
 NOT_RECORDED, ATTACHED = "not recorded", "re-attached"
 OUTPUT, OTHER, RECORDED = "output", "other", "recorded"

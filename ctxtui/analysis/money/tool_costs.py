@@ -6,16 +6,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content.tool_definitions import called, definitions, is_mcp, referred, split_name
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Homes, spellings, tool_calls
-from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
+
+if TYPE_CHECKING:
+    # What was worked out is read where no ledger is.
+    from ctxtui.analysis.money.block_costs import ThreadCosts
 
 _CALL, _TOOLS, _RESULT, _SYSTEM = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"], INDEX["system"]
 _LISTED: Final = re.compile(r"^mcp__[A-Za-z0-9_.-]+?__[A-Za-z0-9_.-]+$", re.MULTILINE)

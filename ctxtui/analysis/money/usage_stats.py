@@ -10,7 +10,7 @@ from ctxtui.analysis.money.quota_windows import QuotaWindow
 
 
 @dataclass(slots=True, kw_only=True)
-class Usage:
+class UsageSums:
     """What calls used. Tokens are whole numbers, money USD: `usd` None where no price is known, the least that it can
     be where calls are `unpriced` or the answers of `partial` ones are reported in part. `read` of the `input` of the
     calls that have a report came from the cache; `lost` is what misses cost more than reads."""
@@ -28,6 +28,20 @@ class Usage:
     compactions: int = 0
     overflows: int = 0
     partial: int = 0
+
+    def add(self, other: UsageSums) -> None:
+        """Take in the calls of `other`, too; `sessions` are counted by whoever knows them apart."""
+        self.calls += other.calls
+        self.input += other.input
+        self.read += other.read
+        self.output += other.output
+        self.usd = self.usd if other.usd is None else (self.usd or 0.0) + other.usd
+        self.unpriced += other.unpriced
+        self.misses += other.misses
+        self.lost = self.lost if other.lost is None else (self.lost or 0.0) + other.lost
+        self.compactions += other.compactions
+        self.overflows += other.overflows
+        self.partial += other.partial
 
     @property
     def at_least(self) -> bool:
@@ -88,8 +102,8 @@ class Comparison:
     """`what` was changed, the usage on either side, and the figures held against each other."""
 
     what: str
-    before: Usage
-    after: Usage
+    before: UsageSums
+    after: UsageSums
     metrics: tuple[Metric, ...]
 
 
@@ -98,8 +112,8 @@ class Stats:
     """The `total`, `rows` by what was asked for (dearest first, days and such newest first), windows of five hours
     with the `week` until now, the `worst` misses, `tools` dearest first; a `comparison` where one was asked for."""
 
-    total: Usage
-    rows: list[Usage] = field(default_factory=list)
+    total: UsageSums
+    rows: list[UsageSums] = field(default_factory=list)
     windows: list[QuotaWindow] = field(default_factory=list)
     week: QuotaWindow
     worst: list[WorstMiss] = field(default_factory=list)

@@ -22,7 +22,7 @@ from ctxtui.cli.progress import Working
 if TYPE_CHECKING:
     from ctxtui.core.usage import Usage
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.resending import Quote, WantedVariant
+    from ctxtui.services.chat.resending import ResendQuote, WantedVariant
     from ctxtui.services.config.config import Config
 
 
@@ -62,7 +62,7 @@ def agree(
     """Does it still work?"""
     config = config_of(context)
     wanted = [*_policies(policies), *_models(models)]
-    asked = Asked(
+    asked = AgreeOptions(
         calls=calls, budget=budget_usd, wanted=tuple(wanted), left_out=leave_out, base_url=base_url, thread=thread
     )
     found = agreed(name, asked, config)
@@ -92,7 +92,7 @@ def _models(names: Sequence[str]) -> list[WantedVariant]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AgreeOptions:
     """What is asked for: so many `calls` of `thread`, a `budget` in USD, variants, how many of the heaviest blocks are
     left out one by one, the address of the provider ("": its own)."""
 
@@ -113,7 +113,7 @@ class Agreed:
     title: str
     model: str
     calls: tuple[int, ...]
-    quote: Quote
+    quote: ResendQuote
     variants: tuple[Agreement, ...]
     blocks: tuple[Agreement, ...] = ()
     weights: dict[str, int] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Agreed:
     """Variants that change nothing of these calls, and were not sent."""
 
 
-def agreed(name: str, asked: Asked, config: Config) -> Agreed:
+def agreed(name: str, asked: AgreeOptions, config: Config) -> Agreed:
     """Send the sampled calls of a session again. Raises `CtxtuiError`: nothing can be sent again, it could cost more
     than the budget."""
     from ctxtui.pricing.price import price

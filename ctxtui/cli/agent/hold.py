@@ -16,7 +16,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound, Several
 @click.command("hold")
 @click.argument(
     "action",
-    type=click.Choice(["list", "on", "off", "release", "apply", "refuse", "answer"]),
+    type=click.Choice(["list", "on", "off", "release", "apply", "refuse", "answer", "more"]),
     default="list",
     required=False,
 )
@@ -32,7 +32,8 @@ def hold(action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
     the program 403 and sends nothing, `answer` gives it TEXT as the answer of the model, which is not asked. `on` holds
     requests from now on in all runs: every one, or those that --over-tokens, --over-usd, --on-miss or --pattern name;
     `off` none but those that the run's own rules name. Dollars and misses are foretold as the inspector's next call is.
-    What nobody decides about leaves before its program would give up, as if it had not been held.
+    What nobody decides about leaves before its program would give up, as if it had not been held; of one whose answer
+    is a stream the program is kept waiting by pings for ten minutes, and `more` adds ten.
 
     \b
     Example: ctxtui hold on --over-usd 0.5
@@ -44,7 +45,7 @@ def hold(action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
     folder = attached_dir()
     if (action == "answer") != bool(text):
         raise WrongUse("`answer` and --text go together", way_out='`ctxtui hold answer --text "..."`')
-    if action in ("release", "apply", "refuse", "answer"):
+    if action in ("release", "apply", "refuse", "answer", "more"):
         done = _meant(list(ask_all(folder, {"do": "list"})), id_)
         run = decide(folder, done, action, text)
         write_json({"id": done, "done": action, "run": run}) if as_json else write(f"{done}: {action}")

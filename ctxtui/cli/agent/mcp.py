@@ -11,8 +11,8 @@ import click
 
 from ctxtui.cli import exit_codes
 from ctxtui.cli.agent.serve import serve
+from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import config_of
-from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -73,20 +73,21 @@ def list_(context: click.Context, as_json: bool) -> None:
 
 
 @mcp.command("allow")
-@click.argument("name", metavar="SERVER")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): the server.")
+@click.argument("names", metavar="SERVER...", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): the servers.")
 @click.pass_context
-def allow(context: click.Context, name: str, as_json: bool) -> None:
-    """Let a project's server start, as it is now: another command, argument or variable is asked for again."""
+def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None:
+    """Let a project's servers start, as they are now: another command, argument or variable is asked for again."""
     found, leave = _configured(config_of(context))
-    server = _named(found, name)
-    if server.project:
-        leave.give(server)
-        note(f"{name} of {server.place} may start: {server.told}")
-    else:
-        note(f"{name} is your own ({server.place}): it needs no leave")
+    servers = [_named(found, name) for name in names]
+    for server in servers:
+        if server.project:
+            leave.give(server)
+            note(f"{server.name} of {server.place} may start: {server.told}")
+        else:
+            note(f"{server.name} is your own ({server.place}): it needs no leave")
     if as_json:
-        write_json({"servers": [_fields(server, leave)]})
+        write_json({"servers": [_fields(server, leave) for server in servers]})
 
 
 @mcp.command("size")

@@ -53,7 +53,7 @@ def proxy(
         return _status(standing.standing_one(folder), as_json)
     named = dict(_named(one) for one in upstreams)
     settings = config_of(context).settings
-    relay = standing.Standing(
+    relay = standing.StandingRelay(
         folder, database(settings.data_dir), {**standing.usual(os.environ), **named}, port, settings
     )
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import SessionName, config_of, named
-from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working

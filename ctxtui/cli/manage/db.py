@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import REFUSED
 from ctxtui.cli.output import note, shown, write, write_json
@@ -26,25 +26,7 @@ if TYPE_CHECKING:
     from ctxtui.store.store import Store
 
 
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
-_AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
-
-
-class Age(click.ParamType[float]):
-    """A span of time such as 30d, in seconds."""
-
-    name = "age"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds of a text such as ``30d``."""
-        if isinstance(value, float):
-            return value
-        parts = _AGE.match(str(value).strip().lower())
-        if parts is None:
-            self.fail(f"{value!r} is no age: a number with {', '.join(_UNITS)}, such as 30d", param, ctx)
-        return float(parts[1]) * _UNITS[parts[2]]
 
 
 def database_of(context: click.Context) -> Path:

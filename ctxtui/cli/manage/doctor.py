@@ -14,7 +14,7 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, Finding, checks, clients_found
+from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, DoctorFinding, checks, clients_found
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
@@ -60,12 +60,12 @@ def _fields(one: ClientFound) -> dict[str, object]:
     }
 
 
-def _checks(settings: Settings) -> Iterator[Finding]:
+def _checks(settings: Settings) -> Iterator[DoctorFinding]:
     yield from checks(Path.cwd(), settings.data_dir, os.environ, settings.clients)
     yield from terminal.checks(os.environ)
 
 
-def _print(painter: Painter, check: Finding) -> None:
+def _print(painter: Painter, check: DoctorFinding) -> None:
     sign = _SIGN[check.state]
     line = [sign.span, Span(f" {check.name:<24}"), Span(check.text, "dim" if check.state == OK else "ink")]
     painter.line([*line, Span(f"; {check.way_out}", "warn")] if check.way_out else line)

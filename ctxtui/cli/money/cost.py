@@ -75,7 +75,7 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
     return code_for(worse[0]).number if worse else 0
 
 
-def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
+def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     """Read now: nothing is remembered of files that are merely named."""
     from ctxtui.cli.progress import counting
     from ctxtui.services.counting.accounts import once
@@ -97,7 +97,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> Spent:
                 versions |= {found.version: None} if found else {}
                 both += [(recorded, found.usd)] if found and recorded is not None else []
     recorded_sum, listed = (sum(pair[i] for pair in both) if both else None for i in (0, 1))
-    return Spent(merged(rows) if by else [], sums, recorded_sum, listed, tuple(versions), tuple(failed))
+    return CostAnswer(merged(rows) if by else [], sums, recorded_sum, listed, tuple(versions), tuple(failed))
 
 
 def _accounts(
@@ -140,14 +140,14 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
     return by_call(calls, account.costs, namers[by])
 
 
-def _all(settings: Settings, by: str) -> Spent:
+def _all(settings: Settings, by: str) -> CostAnswer:
     known = known_sessions(settings)
     failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
     rows = rows_of(known, by) if by else []
-    return Spent(rows, totals_by(known), versions=(library_version(),), failed=failed)
+    return CostAnswer(rows, totals_by(known), versions=(library_version(),), failed=failed)
 
 
-class Spent(NamedTuple):
+class CostAnswer(NamedTuple):
     """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it; USD `recorded` and
     `listed` over the calls that have both; the `versions` of the price tables; recordings that could not be read."""
 
@@ -164,7 +164,7 @@ class Spent(NamedTuple):
         return self.sums.whole._replace(name="total")
 
 
-def as_fields(found: Spent, by: str) -> dict[str, Any]:
+def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
     """The fields of ``cost --json``; the rows' USD add up to ``total_usd``."""
     total = found.total
     return {
@@ -193,7 +193,7 @@ def _counts(row: SpendingRow) -> dict[str, int]:
     }
 
 
-def print_text(painter: Painter, found: Spent) -> None:
+def print_text(painter: Painter, found: CostAnswer) -> None:
     """Print the rows and their sum."""
     for row in found.rows:
         painter.line(_line(row, bold=False))

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.all_sessions import CLUSTER_HELP, known_sessions
+from ctxtui.cli.all_sessions import CLUSTER_HELP, Age, known_sessions
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.manage.db import Age
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.services.library.spending import TOOL
@@ -26,7 +25,7 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.analysis.jackknife import Estimate
     from ctxtui.analysis.money.quota_windows import QuotaWindow
-    from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, Usage
+    from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
 
 _DEAREST: Final = 5
 """Tools and windows that are named where they were not asked for."""
@@ -158,7 +157,7 @@ def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
     }
 
 
-def _usage(row: Usage) -> dict[str, Any]:
+def _usage(row: UsageSums) -> dict[str, Any]:
     known = {**asdict(row), "read_share": row.read_share}
     known["name"] = row.name or None
     if row.at_least:

@@ -137,12 +137,14 @@ def _new(situation: PolicyContext) -> int:
 
 
 def _together(first: Remedy, second: Remedy) -> int:
-    """What two would free one after the other: the second leaves alone what the first changed."""
-    overlap = sum(second.saved[position] for position in second.saved.keys() & first.saved.keys())
-    more = second.freed - overlap
-    if overlap and second.put_in:
+    """What two would free one after the other: the second leaves alone what the first changed, unless it puts something
+    in the place of a run: then it takes what the first left of it."""
+    both = second.saved.keys() & first.saved.keys()
+    more = second.freed - sum(second.saved[position] for position in both)
+    if both and second.put_in:
         # Of a summary of less, less is said.
         whole = second.freed + second.put_in
+        overlap = sum(min(first.saved[position], second.saved[position]) for position in both)
         more = round((whole - overlap) * (second.freed / whole)) if whole > 0 else 0
     return first.freed + max(0, more)
 

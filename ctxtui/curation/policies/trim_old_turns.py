@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from ctxtui.core import canonical
@@ -24,7 +25,8 @@ LONGEST: Final = 600
 
 NOTHING: Final = "none"
 """What stands for a placeholder that the message does not fill."""
-_FIELD: Final = re.compile(r"\{(\w+(?:\.\w+)*)\}")
+_FIELD: Final = re.compile(r"\{(\w+(?:[.|]\w+)*)\}")
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(\S[^\n]*)")
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
@@ -32,8 +34,9 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     them: one text for all texts of a message.
 
     Placeholders: ``{turn}`` the message's number, ``{first}`` its first words, ``{names}`` every ``name`` in its JSON;
-    any other word the JSON under that key (``{buttons.name}``: under one key inside another), else what the message
-    says behind that word and a colon; ``none`` where it says nothing.
+    any other word the JSON under that key (``{buttons.name}``: under one key inside another), however its parts are
+    joined, else what the message says behind that word and a colon, in the line or as a list below it. Of words with a
+    ``|`` between them the first counts that is there; ``none`` where the message says nothing.
     """
     said = situation.said
     old = list(enumerate(said[: max(0, len(said) - settings["keep"])], 1))
@@ -72,20 +75,31 @@ def filled(template: str, turn: int, text: str) -> str:
             return " ".join(text[: FIRST * 2].split())[:FIRST]
         if key == "names":
             return ", ".join(dict.fromkeys(str(one) for one in _under(held, "name")))[:LONGEST]
-        return _said(held, text, key)[:LONGEST] or NOTHING
+        told = (_said(held, text, one) for one in key.split("|"))
+        return next(filter(None, told), NOTHING)[:LONGEST]
 
     return _FIELD.sub(word, template)
 
 
 def _said(held: Json, text: str, key: str) -> str:
     """What `held`, the JSON of a message's `text`, or a line of the text has under `key`."""
-    for part in key.split("."):
-        held = _under(held, part)
-    if held or "." in key:
+    first, *parts = key.split(".")
+    held = _under(held, first)
+    if held:
+        for part in parts:
+            held = _under(held, part)
         return ", ".join(dict.fromkeys(_plain(one) for one in held if one is not None))
-    spelled = r"[ _-]".join(map(re.escape, key.split("_")))
-    line = re.search(rf"(?im)^\W*{spelled}\W*[:=][ \t]*(\S[^\n]*?)[ \t]*$", text)
-    return line[1] if line else ""
+    # Items of a list in words have no members: "Buttons:" stands for {buttons.name}.
+    spelled = r"[ _-]?".join(map(re.escape, first.split("_")))
+    line = re.search(rf"(?im)^\W*{spelled}(?: \(\d+\))?\W*[:=][*_ \t]*(\S[^\n]*?)?[ \t]*(?:\n\n?|\Z)", text)
+    return "" if line is None else line[1] or ", ".join(_items(text, line.end()))
+
+
+def _items(text: str, at: int) -> Iterator[str]:
+    """The items of the list that begins at `at`."""
+    while (item := _ITEM.match(text, at)) is not None:
+        yield item[1].rstrip()
+        at = item.end() + 1
 
 
 def _plain(value: Json) -> str:
@@ -98,13 +112,26 @@ def _plain(value: Json) -> str:
 
 
 def _under(value: Json, key: str) -> list[Json]:
-    """Every value under `key`, at any depth."""
+    """Every value under `key`, at any depth; ``selectedTab`` is ``selected_tab``."""
+    return list(_found(value, _joined(key)))
+
+
+def _found(value: Json, joined: str) -> Iterator[Json]:
     if isinstance(value, list):
-        return [one for item in value for one in _under(item, key)]
-    if not isinstance(value, dict):
-        return []
-    own = [value[key]] if key in value else []
-    return [*own, *(one for name, item in value.items() if name != key for one in _under(item, key))]
+        for item in value:
+            yield from _found(item, joined)
+    elif isinstance(value, dict):
+        own = [name for name in value if _joined(name) == joined]
+        yield from (value[name] for name in own)
+        for name, item in value.items():
+            if name not in own:
+                yield from _found(item, joined)
+
+
+@lru_cache(4096)
+def _joined(name: str) -> str:
+    """A name without what joins its parts."""
+    return name.replace("_", "").replace("-", "").replace(" ", "").lower()
 
 
 POLICY = Policy(
@@ -113,7 +140,7 @@ POLICY = Policy(
     propose,
     {"template": TEMPLATE, "keep": 1, "slack": 1, "least": 20},
     {
-        "template": "text with {turn}, {first}, {names}, a JSON key ({buttons.name}), or the word before a colon",
+        "template": "{turn}, {first}, {names}, a JSON key ({buttons.name}), a word before a colon, {a|b} either",
         "keep": "newest messages left whole",
         "slack": "old messages before it acts",
         "least": "tokens that each must save",

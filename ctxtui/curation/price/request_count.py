@@ -43,6 +43,18 @@ class RequestCount(NamedTuple):
         return self.body + self.client
 
 
+class StretchSum(NamedTuple):
+    """By which features each category differs in a stretch of messages that edits touch, and of thinking where."""
+
+    moved: Sequence[tuple[int, Features]]
+    thoughts: Sequence[tuple[int, Features]]
+
+
+KnownStretches = dict[object, StretchSum]
+"""What stretches came to, by where they are and what stands there: from one edit to the next most stay as they are.
+It holds for one context, one way of counting and one state of its counts."""
+
+
 class _Standing(NamedTuple):
     """What stands in a stretch that edits touch: the raw `position` (of what is put in: before which), its `item`, and
     its raw `node` where it is as it was (-1: it is not)."""
@@ -61,27 +73,54 @@ def body_sums(
     strips: bool,
     left_out: Sequence[int] = (),
     joins: bool = False,
+    known: KnownStretches | None = None,
 ) -> list[int]:
     """Tokens of the request that leaves under `applied`, by category index; `counts` are the running features of its
     tree, `strips` says that the provider takes thinking of earlier turns out, `left_out` are raw positions that are not
     written though no edit is about them, `joins` says that messages of one side which edits bring side by side are
-    written as one. Raises `IndexError` while the context is not counted."""
+    written as one. What stretches come to is looked up in `known` and added to it. Raises `IndexError` while the
+    context is not counted."""
     context = applied.context
     length = _length(applied)
+    memory: KnownStretches = {} if known is None else known
     sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
     thoughts: list[tuple[int, Features]] = []
     put_in = _put_in(applied)
     for start, stop in _stretches(applied, length):
-        for category, position, features in _moved(applied, put_in, counts, measure, start, stop, joins):
+        key = (length, joins, *_stands(applied, put_in, start, stop))
+        found = memory.get(key)
+        if found is None:
+            found = memory[key] = _sum_of(_moved(applied, put_in, counts, measure, start, stop, joins))
+        for category, features in found.moved:
             sums[category] = plus(sums[category], features)
-            if category == _THINKING:
-                thoughts.append((position, features))
+        thoughts += found.thoughts
     for category, features in _unwritten(applied, counts, [p for p in left_out if p < length]):
         sums[category] = minus(sums[category], features)
-    found = [round(tokens(features, weights)) for features in sums]
+    rounded = [round(tokens(features, weights)) for features in sums]
     if strips and context.thinking:
-        found[_THINKING] -= round(tokens(_earlier(applied, counts, thoughts), weights))
-    return found
+        rounded[_THINKING] -= round(tokens(_earlier(applied, counts, thoughts), weights))
+    return rounded
+
+
+def _stands(applied: Applied, put_in: _PutIn, start: int, stop: int) -> Iterator[object]:
+    """What tells a stretch under edits from every other: where it is, what is changed in it, and what is put in."""
+    yield start
+    yield stop
+    for position in range(start, stop + 1):
+        if (change := applied.changes.get(position)) is not None and position < stop:
+            yield position, None if change.after is None else change.after.digest
+        for item in put_in.get(position, ()):
+            yield position, item.block.digest, item.place
+
+
+def _sum_of(moved: Iterator[tuple[int, int, Features]]) -> StretchSum:
+    sums: dict[int, Features] = {}
+    thoughts: list[tuple[int, Features]] = []
+    for category, position, features in moved:
+        sums[category] = plus(sums[category], features) if category in sums else features
+        if category == _THINKING:
+            thoughts.append((position, features))
+    return StretchSum(list(sums.items()), thoughts)
 
 
 def _length(applied: Applied) -> int:

@@ -26,7 +26,7 @@ Headers = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class LoggedFrame:
     """One text frame of a WebSocket: whether it was `sent` to the client, its text, when (Unix seconds)."""
 
     sent: bool
@@ -50,7 +50,7 @@ class LoggedExchange:
     first_byte: float = 0.0
     ended: float = 0.0
     error: str = ""
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[LoggedFrame] = field(default_factory=list)
 
 
 class ExchangeLog:

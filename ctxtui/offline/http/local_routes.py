@@ -10,7 +10,7 @@ from aiohttp import web
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.data import card, encoding
-from ctxtui.offline.http.routes import Route, Serve
+from ctxtui.offline.http.routes import Serve, ServedRoute
 from ctxtui.offline.http.sending import json_response
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local import chat_api, ollama_api
@@ -21,7 +21,7 @@ from ctxtui.offline.local.servers import LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Loc
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def local_desks(local: Local) -> dict[str, Route]:
+def local_desks(local: Local) -> dict[str, ServedRoute]:
     """What a local server serves, by path."""
     made = {"/v1/chat/completions": _desk(local, partial(chat_api.completions, local))}
     if local.kind == OLLAMA:
@@ -31,8 +31,8 @@ def local_desks(local: Local) -> dict[str, Route]:
     return made
 
 
-def _desk(local: Local, serve: Serve) -> Route:
-    return Route(
+def _desk(local: Local, serve: Serve) -> ServedRoute:
+    return ServedRoute(
         lambda _, asked: refused(local, asked),
         serve,
         lambda refusal, _: error(local, refusal),

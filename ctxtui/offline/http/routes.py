@@ -24,7 +24,7 @@ Serve = Callable[[Provider, ApiRequest], Reply | Refusal]
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class ServedRoute:
     """One path: whether a request is refused, how it is served, how an error is spelled, where its id is told."""
 
     refused: Callable[[Provider, ApiRequest], list[Refusal]]
@@ -54,8 +54,8 @@ def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
     return None
 
 
-def _anthropic(serve: Serve, counting: bool) -> Route:
-    return Route(
+def _anthropic(serve: Serve, counting: bool) -> ServedRoute:
+    return ServedRoute(
         lambda provider, asked: messages_api.refused(provider, asked, counting),
         serve,
         messages_api.error,
@@ -64,11 +64,11 @@ def _anthropic(serve: Serve, counting: bool) -> Route:
     )
 
 
-def _openai(refused: Callable[[Provider, ApiRequest], list[Refusal]], serve: Serve) -> Route:
-    return Route(refused, serve, errors.error, "x-request-id", _openai_key)
+def _openai(refused: Callable[[Provider, ApiRequest], list[Refusal]], serve: Serve) -> ServedRoute:
+    return ServedRoute(refused, serve, errors.error, "x-request-id", _openai_key)
 
 
-DESKS: Final[dict[str, Route]] = {
+DESKS: Final[dict[str, ServedRoute]] = {
     "/v1/messages": _anthropic(messages_api.messages, False),
     "/v1/messages/count_tokens": _anthropic(messages_api.count_tokens, True),
     "/v1/chat/completions": _openai(lambda provider, asked: chat_api.refused(asked, False), chat_api.completions),
@@ -81,7 +81,7 @@ DESKS: Final[dict[str, Route]] = {
 
 
 def serve(
-    desk: Route,
+    desk: ServedRoute,
     provider: Provider,
     raw: bytes,
     headers: Mapping[str, str],

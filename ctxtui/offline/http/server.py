@@ -21,7 +21,7 @@ from ctxtui.offline.http.control import add_control
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.local_routes import add_listings, local_desks
 from ctxtui.offline.http.own_thread import in_thread
-from ctxtui.offline.http.routes import DESKS, Route, serve
+from ctxtui.offline.http.routes import DESKS, ServedRoute, serve
 from ctxtui.offline.http.sending import json_response, send
 from ctxtui.offline.http.sockets import asks_for_socket, talk
 from ctxtui.offline.http.visitors import locals_only
@@ -108,7 +108,7 @@ class Server:
         app.router.add_delete("/v1/responses/{id}", self._forget)
         app.router.add_get("/v1/responses/{id}/input_items", self._input_items)
 
-    def _posted(self, path: str, desk: Route) -> Handler:
+    def _posted(self, path: str, desk: ServedRoute) -> Handler:
         async def handler(request: web.Request) -> web.StreamResponse:
             raw = await request.read()
             headers = {name.lower(): value for name, value in request.headers.items()}
@@ -155,7 +155,7 @@ class Server:
 
     async def _served(
         self,
-        desk: Route,
+        desk: ServedRoute,
         raw: bytes,
         headers: Mapping[str, str],
         held: dict[str, KeptResponse] | None = None,
@@ -169,7 +169,7 @@ class Server:
             return Refusal(told, 500, rule="fault")
 
     def _work(
-        self, desk: Route, raw: bytes, headers: Mapping[str, str], held: dict[str, KeptResponse] | None
+        self, desk: ServedRoute, raw: bytes, headers: Mapping[str, str], held: dict[str, KeptResponse] | None
     ) -> Reply | Refusal:
         self.working += 1
         try:
@@ -200,7 +200,7 @@ class Server:
             self.told(seen)
 
     def _error(
-        self, desk: Route, refusal: Refusal, id_: str, headers: dict[str, str], fault: Fault | None
+        self, desk: ServedRoute, refusal: Refusal, id_: str, headers: dict[str, str], fault: Fault | None
     ) -> web.StreamResponse:
         if refusal.status == 429:
             wait = fault.seconds if fault is not None else float(refusal.rule.rpartition(" ")[2])
@@ -265,7 +265,7 @@ def _injected(fault: Fault | None) -> Refusal | None:
     return Refusal(STATUSES[fault.kind], int(fault.kind), rule="injected")
 
 
-def _openai_headers(desk: Route, begun: float) -> dict[str, str]:
+def _openai_headers(desk: ServedRoute, begun: float) -> dict[str, str]:
     if desk.id_header != "x-request-id":
         return {"anthropic-organization-id": "00000000-0000-0000-0000-000000000000"}
     spent = f"{(time.monotonic() - begun) * 1000:.0f}"

@@ -10,7 +10,7 @@ from typing import Final
 from aiohttp import WSCloseCode, web
 from aiohttp.typedefs import Handler, Middleware
 
-from ctxtui.offline.http.exchange_log import ExchangeLog, Frame, LoggedExchange
+from ctxtui.offline.http.exchange_log import ExchangeLog, LoggedExchange, LoggedFrame
 
 
 class WatchedExchange:
@@ -30,7 +30,7 @@ class WatchedExchange:
 
     def frame(self, text: str, *, sent: bool) -> None:
         """A WebSocket's frame came, or was sent."""
-        self.one.frames.append(Frame(sent=sent, text=text, at=self._now()))
+        self.one.frames.append(LoggedFrame(sent=sent, text=text, at=self._now()))
 
     def ended(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:
         """The answer is whole, or breaks off for the reason `error`; only the first time counts."""

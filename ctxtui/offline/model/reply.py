@@ -9,13 +9,13 @@ from typing import Final
 
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
-from ctxtui.offline.conversation import Task, ToolOutcome, named
+from ctxtui.offline.conversation import ScriptTask, ToolOutcome, named
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.model.request_parser import Intent, is_pronoun, unquoted, wishes
 from ctxtui.offline.model.schema_example import instance
 from ctxtui.offline.model.summary import asks_for_summary, in_tags, summary, wants_text_only
 from ctxtui.offline.model.tool_choice import call_for, closest, cut, ends_task, paths
-from ctxtui.offline.offered import OfferedTool, call, called_within
+from ctxtui.offline.offered import ToolOffer, call, called_within
 from ctxtui.wire.definitions import Definition
 
 SELF: Final = "I am no model: this is ctxtui's offline provider"
@@ -37,7 +37,7 @@ class Manner:
     stands_for: str = ""
 
 
-def answer(talk: Task, manner: Manner) -> ModelAnswer:
+def answer(talk: ScriptTask, manner: Manner) -> ModelAnswer:
     """What is said to `talk`."""
     asked = wishes(talk.task)
     made = _next_calls(talk, manner, asked)
@@ -58,7 +58,7 @@ def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:
     return (Thought(f"{SELF}. {text}"),) if manner.thinks else ()
 
 
-def _next_calls(talk: Task, manner: Manner, asked: Sequence[Intent]) -> list[AnsweredCall]:
+def _next_calls(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> list[AnsweredCall]:
     """The calls of the next step that is not done yet; after the last one, the tool that ends the task."""
     if not manner.calls or not talk.tools:
         return []
@@ -74,7 +74,7 @@ def _next_calls(talk: Task, manner: Manner, asked: Sequence[Intent]) -> list[Ans
     return step if manner.parallel else step[:1]
 
 
-def _last_tool(talk: Task, manner: Manner, tools: Sequence[Definition]) -> Definition | None:
+def _last_tool(talk: ScriptTask, manner: Manner, tools: Sequence[Definition]) -> Definition | None:
     """The tool to call where nothing else is left: the one that takes the answer, once; else any where one must be."""
     called = Counter(heard.name for heard in talk.heard)
     ends = next((tool for tool in tools if ends_task(tool)), None)
@@ -84,7 +84,7 @@ def _last_tool(talk: Task, manner: Manner, tools: Sequence[Definition]) -> Defin
     return min(tools, key=lambda tool: called[tool.name], default=None) if manner.forced else None
 
 
-def _ending(tool: Definition, talk: Task, manner: Manner, asked: Sequence[Intent]) -> Json:
+def _ending(tool: Definition, talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> Json:
     """What is said to a last tool: the answer where it asks for one text, else the plainest that its schema takes."""
     alone = len(members(members(tool.schema).get("properties"))) == 1
     words = _said(talk, manner, asked) if alone and ends_task(tool) else cut(unquoted(talk.task)) or "offline"
@@ -92,10 +92,10 @@ def _ending(tool: Definition, talk: Task, manner: Manner, asked: Sequence[Intent
 
 
 def _code(tool: Definition) -> str:
-    return tool.code if isinstance(tool, OfferedTool) else ""
+    return tool.code if isinstance(tool, ToolOffer) else ""
 
 
-def _resolved(wish: Intent, talk: Task) -> Intent:
+def _resolved(wish: Intent, talk: ScriptTask) -> Intent:
     """A wish about "it": the first path that came back; to look in "it", the last one that was asked for."""
     if not wish.refers:
         return wish
@@ -106,7 +106,7 @@ def _resolved(wish: Intent, talk: Task) -> Intent:
     return replace(wish, what=what, where=where)
 
 
-def _said(talk: Task, manner: Manner, asked: Sequence[Intent]) -> str:
+def _said(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> str:
     spoken = next((wish for wish in asked if wish.verb == "say"), None)
     if spoken is not None:
         return _spoken(spoken.what)
@@ -134,7 +134,7 @@ def _reported(heard: ToolOutcome) -> str:
     return f"- {heard.name} {heard.arguments}: {count}, `{cut(first)}`"
 
 
-def _quoted(talk: Task) -> list[str]:
+def _quoted(talk: ScriptTask) -> list[str]:
     sources = [(f"{heard.name} {heard.arguments}", heard.text) for heard in talk.heard] or list(talk.earlier)
     found = closest(talk.task, sources)
     return ["Closest to what you ask:", *(f"- {source}: `{line}`" for source, line in found)] if found else []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from ctxtui.offline.conversation import Task
+from ctxtui.offline.conversation import ScriptTask
 from ctxtui.offline.model.tool_choice import cut
 
 _ASKED: Final = re.compile(
@@ -32,7 +32,7 @@ def wants_text_only(task: str) -> bool:
     return bool(_TEXT_ONLY.search(task))
 
 
-def summary(talk: Task, *, task: bool) -> str:
+def summary(talk: ScriptTask, *, task: bool) -> str:
     """The first lines of all that was said and returned, the newest ones where that is too much; `task`: with what is
     asked last."""
     asked = [("user", talk.task)] if task else []

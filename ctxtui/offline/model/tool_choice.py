@@ -17,7 +17,7 @@ from ctxtui.offline.answer import AnsweredCall
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.model.request_parser import Intent
 from ctxtui.offline.model.schema_example import instance, required, type_name
-from ctxtui.offline.offered import OfferedTool, call
+from ctxtui.offline.offered import ToolOffer, call
 from ctxtui.wire.definitions import Definition
 
 _NAMES: Final = {
@@ -81,11 +81,11 @@ def _strange(wish: Intent, tool: Definition) -> bool:
     asked for."""
     if wish.verb == "call":
         return False
-    if isinstance(tool, OfferedTool) and tool.free:
+    if isinstance(tool, ToolOffer) and tool.free:
         return False
     if wish.what and _main(wish.verb, _properties(tool), tool.schema) is None:
         return True
-    image = _IMAGE.search(tool.name) or (isinstance(tool, OfferedTool) and tool.image)
+    image = _IMAGE.search(tool.name) or (isinstance(tool, ToolOffer) and tool.image)
     if image and not _PICTURE.search(wish.what):
         return True
     known = {_letters(name) for name in (*_MAIN[wish.verb], *_PLACE, *_BY_THE_WAY)}
@@ -108,7 +108,7 @@ def fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
 
 def _says(wish: Intent, tool: Definition) -> bool:
     """Whether `tool` has an argument of the usual name for what is wished, or takes text."""
-    free = isinstance(tool, OfferedTool) and tool.free
+    free = isinstance(tool, ToolOffer) and tool.free
     return free or _named(_MAIN.get(wish.verb, ()), _properties(tool)) is not None
 
 
@@ -135,7 +135,7 @@ def ends_task(tool: Definition) -> bool:
 
 def _score(wish: Intent, tool: Definition) -> int:
     names = _NAMES.get(wish.verb)
-    if names is None or (isinstance(tool, OfferedTool) and tool.named_only):
+    if names is None or (isinstance(tool, ToolOffer) and tool.named_only):
         return 0
     parts = [part for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
     words = [part.lower() for part in parts]
@@ -150,7 +150,7 @@ def _score(wish: Intent, tool: Definition) -> int:
 
 def arguments(wish: Intent, tool: Definition) -> Json:
     """The arguments with which `tool` fulfils `wish`."""
-    if isinstance(tool, OfferedTool) and tool.free:
+    if isinstance(tool, ToolOffer) and tool.free:
         return _free(wish)
     properties = _properties(tool)
     if wish.verb == "call":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.conversation import Task
+from ctxtui.offline.conversation import ScriptTask
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model.summary import summary
 from ctxtui.offline.openai.cipher import close
@@ -20,6 +20,6 @@ def compacts(body: Mapping[str, Json]) -> bool:
     return bool(items) and members(items[-1]).get("type") == TRIGGER
 
 
-def compacted(talk: Task, id_: str) -> dict[str, Json]:
+def compacted(talk: ScriptTask, id_: str) -> dict[str, Json]:
     """The one item that stands for `talk` from here on."""
     return {"id": id_, "type": "compaction", "encrypted_content": close(summary(talk, task=True))}

@@ -11,7 +11,7 @@ from ctxtui.core.block import of
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.conversation import Task, listen
+from ctxtui.offline.conversation import ScriptTask, listen
 from ctxtui.offline.counting import output_tokens, text_counter
 from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events
 from ctxtui.offline.json_shape import members, rows
@@ -131,7 +131,9 @@ def _model(asked: ApiRequest) -> Gpt:
     return model
 
 
-def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, talk: Task, model: Gpt) -> ModelAnswer:
+def _answered(
+    provider: Provider, asked: ApiRequest, weighed: WeighedRequest, talk: ScriptTask, model: Gpt
+) -> ModelAnswer:
     most = min(int(asked.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
     said = provider.say(weighed.request, talk, _manner(asked, model))
     return limited(said, (), most, text_counter(asked.model))
@@ -150,7 +152,7 @@ def _manner(asked: ApiRequest, model: Gpt) -> Manner:
     )
 
 
-def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer, talk: Task) -> Iterator[dict[str, Json]]:
+def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer, talk: ScriptTask) -> Iterator[dict[str, Json]]:
     summed = members(asked.body.get("reasoning")).get("summary")
     status = "incomplete" if said.ended == LENGTH else "completed"
     for part in said.parts:

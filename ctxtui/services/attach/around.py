@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.run import Run, new_run
+from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
@@ -112,7 +112,7 @@ class Around:
         urls = {one.name: one.url for one in upstreams}
         session = "" if self.program.doors == () else f"run-{self.run}"
         self.recorder = Recorder(
-            Run(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
+            RecordedRun(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
         )
         desk = RequestDesk(self.folder, self.settings, self.recorder.flush, self.policies, self.policy_settings)
         edits = EditsGate(self.database, session)

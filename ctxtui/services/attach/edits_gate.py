@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.attach.run import session_of
 from ctxtui.core.edit import Edit
@@ -44,11 +44,11 @@ class EditsGate:
         known = self._edits.known(session, sender.thread or MAIN)
         return known is None or bool(known.applied) or known.wait
 
-    def session_for(self, waiting: Waiting) -> str:
+    def session_for(self, waiting: WaitingRequest) -> str:
         """The session of a request whose client tells none."""
         return self._session or session_of(waiting.url, waiting.body)
 
-    async def decide(self, waiting: Waiting) -> Verdict:
+    async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """The request under its edits. Raises what goes wrong with reading them."""
         sender = sender_of({name.lower(): text for name, text in waiting.head.fields})
         session = sender.session or self.session_for(waiting)
@@ -56,9 +56,9 @@ class EditsGate:
         edits = (await self._stored(session, thread)).applied
         path = Exchange(b"", url=waiting.url).path
         if not edits or not waiting.body or side_call(path, value(waiting.body)):
-            return Verdict()
+            return RequestVerdict()
         made = await self._curated(session, thread, waiting, edits)
-        return Verdict(body=made.body, told=made.proof.json)
+        return RequestVerdict(body=made.body, told=made.proof.json)
 
     async def wait(self, session: str, thread: str) -> bool:
         """Whether edits of a thread wait for their time. Raises what goes wrong with reading them."""
@@ -68,7 +68,7 @@ class EditsGate:
         known = self._edits.known(session, thread)
         return await asyncio.to_thread(self._edits.of, session, thread) if known is None else known
 
-    async def _curated(self, session: str, thread: str, waiting: Waiting, edits: tuple[Edit, ...]) -> Curated:
+    async def _curated(self, session: str, thread: str, waiting: WaitingRequest, edits: tuple[Edit, ...]) -> Curated:
         asked = (session, thread, waiting.url, waiting.body, edits)
         try:
             async with asyncio.timeout(MOST):

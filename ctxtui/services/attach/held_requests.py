@@ -23,6 +23,10 @@ class HeldElsewhere:
     why: str
     tokens: int
     until: float
+    can_wait: bool = False
+    """Whether its program can be kept waiting by pings: more time can be had."""
+    pinged: bool = False
+    """Whether it was: its answer has begun, and an error comes inside it."""
 
     def left(self, now: float) -> int:
         """Whole seconds until then."""
@@ -30,7 +34,7 @@ class HeldElsewhere:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
+class AttachedProgram:
     """How it stands with a session: whether a program is attached to it now (`runs`), whether its `next` request will
     be held, `each` one, and those that are `held`, the oldest first."""
 
@@ -40,7 +44,7 @@ class Attached:
     held: tuple[HeldElsewhere, ...] = ()
 
 
-def look(recording: Path, now: float | None = None) -> Attached:
+def look(recording: Path, now: float | None = None) -> AttachedProgram:
     """How it stands with the session that is recorded in this file."""
     now = time.monotonic() if now is None else now
     runs, next_, each = False, False, False
@@ -52,7 +56,7 @@ def look(recording: Path, now: float | None = None) -> Attached:
         runs, each = True, each or bool(told.get("each"))
         next_ = next_ or any(file_name(str(one)) == recording.name for one in told.get("next", ()))
         held += [_held(one, now) for one in mine]
-    return Attached(runs=runs, next=next_, each=each, held=tuple(sorted(held, key=lambda one: one.until)))
+    return AttachedProgram(runs=runs, next=next_, each=each, held=tuple(sorted(held, key=lambda one: one.until)))
 
 
 def _held(told: dict[str, Any], now: float) -> HeldElsewhere:
@@ -63,6 +67,8 @@ def _held(told: dict[str, Any], now: float) -> HeldElsewhere:
         why=str(told.get("why")),
         tokens=int(told.get("about_tokens") or 0),
         until=now + float(told.get("seconds_left") or 0),
+        can_wait=bool(told.get("can_wait")),
+        pinged=bool(told.get("pinged")),
     )
 
 
@@ -73,8 +79,8 @@ def hold_next(recording: Path, session: str, *, hold: bool) -> None:
 
 
 def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
-    """What becomes of the held request `id_`: one of `holding.HOWS`; the run that held it. Raises `NotFound` where it
-    is not held any more, `CtxtuiError` where that cannot be done."""
+    """What becomes of the held request `id_`: one of `holding.HOWS`, or `holding.MORE`; the run that held it. Raises
+    `NotFound` where it is not held any more, `CtxtuiError` where that cannot be done."""
     for run, told in ask_all(folder, {"do": how, "id": id_, "text": text}):
         if told.get("id") == id_:
             return run

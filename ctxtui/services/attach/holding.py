@@ -7,17 +7,18 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from ctxtui.attach import news
-from ctxtui.attach.gate import Verdict, Waiting
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of
-from ctxtui.services.attach.own_answer import SPOKEN, own_answer, own_refusal
+from ctxtui.services.attach.own_answer import SPOKEN, error_event, own_answer, own_refusal, ping_of
 from ctxtui.services.attach.request_desk import Foretold, Prepared, RequestDesk
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
@@ -27,12 +28,18 @@ from ctxtui.transcripts.kit.http_exchange.sender import sender_of, side_call
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
 """As the program sent it; under the edits that are applied now; not at all; not at all, the user answers."""
+MORE: Final = "more"
+"""It waits longer, where its client can be kept waiting."""
 REFUSED: Final = "the request was refused by the user of ctxtui"
 NEXT: Final = "you asked for the next request"
 _SPARE: Final = 15.0
 """Seconds before a client gives up in which its request is let go."""
 _USUAL: Final = 120.0
 """Seconds that a request waits at most whose client does not say for how long it waits."""
+_STREAM: Final = 600.0
+"""Seconds that a request waits at least whose answer is a stream: pings keep its client waiting."""
+_OFTEN: Final = 10.0
+"""Seconds from ping to ping."""
 
 
 class Decision(NamedTuple):
@@ -57,6 +64,10 @@ class HeldRequest:
     until: float
     decided: asyncio.Future[Decision]
     foretold: Foretold | None = None
+    pings_from: float | None = None
+    """When its client is told for the first time that somebody is there (Unix seconds); None where it cannot be."""
+    pinged: bool = False
+    """Whether it was told: its answer has begun."""
 
     def json(self, now: float) -> dict[str, Json]:
         """As it is told."""
@@ -71,6 +82,8 @@ class HeldRequest:
             "usd": found.usd if found is not None else None,
             "miss": found.miss if found is not None else None,
             "seconds_left": left,
+            "can_wait": self.pings_from is not None,
+            "pinged": self.pinged,
         }
 
 
@@ -81,7 +94,7 @@ class HoldGate:
 
     edits: EditsGate
     rules: HoldRules
-    tell: Callable[[news.News], None]
+    tell: Callable[[news.ExchangeEvent], None]
     recorded: Callable[[], Iterable[str]] = tuple
     _: KW_ONLY
     desk: RequestDesk | None = None
@@ -100,7 +113,7 @@ class HoldGate:
             return True
         return self.edits.wants(head, url)
 
-    async def decide(self, waiting: Waiting) -> Verdict:
+    async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Hold it where a rule or the user says so, until somebody decides or its client would give up."""
         body = value(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
@@ -118,7 +131,8 @@ class HoldGate:
         if not why:
             return _with(await self.edits.decide(waiting), _told(prepared))
         self.next.discard(session)
-        now = self.clock()
+        now, patience = self.clock(), _patience(waiting.head)
+        streams = waiting.alive is not None and obj(body).get("stream") is True and bool(ping_of(dialect))
         one = HeldRequest(
             x=waiting.x,
             session=session,
@@ -128,13 +142,14 @@ class HoldGate:
             size=len(waiting.body),
             why=why,
             since=now,
-            until=now + _patience(waiting.head),
+            until=now + (max(patience, _STREAM) if streams else patience),
+            pings_from=now + patience if streams else None,
             decided=asyncio.get_running_loop().create_future(),
             foretold=prepared.foretold,
         )
-        return _with(await self._decided(waiting, one, await self._wait(one)), _told(prepared))
+        return _with(await self._decided(waiting, one, await self._wait(one, waiting)), _told(prepared))
 
-    async def _prepared(self, session: str, thread: str, waiting: Waiting) -> Prepared:
+    async def _prepared(self, session: str, thread: str, waiting: WaitingRequest) -> Prepared:
         """What has to be known of it before anybody decides."""
         desk = self.desk
         if desk is None:
@@ -143,24 +158,32 @@ class HoldGate:
             return await desk.prepare(session, thread, waiting.url, waiting.body)
         return Prepared()
 
-    async def _decided(self, waiting: Waiting, one: HeldRequest, decision: Decision) -> Verdict:
-        told: dict[str, Json] = {"released": decision.how}
+    async def _decided(self, waiting: WaitingRequest, one: HeldRequest, decision: Decision) -> RequestVerdict:
+        told: dict[str, Json] = {"released": decision.how, **({"pinged": True} if one.pinged else {})}
         if decision.how == REFUSE:
-            return Verdict(answer=own_refusal(one.dialect, REFUSED), told=told)
+            return RequestVerdict(answer=own_refusal(one.dialect, REFUSED), told=told)
         if decision.how == ANSWER:
             said = own_answer(one.dialect, one.body, decision.text, about_tokens(one.size), self.clock())
-            return Verdict(answer=said, told=told)
+            return RequestVerdict(answer=said, told=told)
         # As it would have left had nobody held it, where time is up.
-        verdict = await self.edits.decide(waiting) if decision.how != RELEASE else Verdict()
+        verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
         return _with(verdict, told)
 
-    async def _wait(self, one: HeldRequest) -> Decision:
+    async def _wait(self, one: HeldRequest, waiting: WaitingRequest) -> Decision:
+        """Until somebody decides, or time is up; near the end of its client's patience, and as often again, its client
+        is told that somebody is there, where it asked for a stream."""
         self.held[one.x] = one
-        self.tell(news.Held(one.x, one.since, one.until, one.why))
+        self.tell(news.RequestHeld(one.x, one.since, one.until, one.why))
+        again = one.pings_from
         try:
-            async with asyncio.timeout(one.until - one.since):
-                return await one.decided
-        except TimeoutError:
+            while (now := self.clock()) < one.until:
+                until = one.until if again is None else min(again, one.until)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, until - now)):
+                        return await asyncio.shield(one.decided)
+                if again is not None and waiting.alive is not None and self.clock() >= again:
+                    said = waiting.alive(ping_of(one.dialect), partial(error_event, one.dialect), self.clock())
+                    one.pinged, again = one.pinged or said, again + _OFTEN
             return Decision("time is up")
         finally:
             del self.held[one.x]
@@ -168,26 +191,43 @@ class HoldGate:
     def release(self, id_: str, how: str, text: str = "") -> str:
         """Decide about a held request, by the beginning of its id ("": the only one); its id. Raises `NotFound`,
         `Several`, `CtxtuiError`."""
+        one = self._held_as(id_)
+        if how == ANSWER and one.dialect not in SPOKEN:
+            raise CtxtuiError(
+                f"an answer of yours cannot be spelled in this API ({one.dialect})", way_out="refuse or release it"
+            )
+        one.decided.set_result(Decision(how, text))
+        return one.x
+
+    def _held_as(self, id_: str) -> HeldRequest:
         open_ = {name: one for name, one in self.held.items() if not one.decided.done()}
         found = [open_[id_]] if id_ in open_ else [one for name, one in open_.items() if name.startswith(id_)]
         if not found:
             raise NotFound(f"no request {id_} is held" if id_ else "no request is held")
         if len(found) > 1:
             raise Several("several requests are held: " + ", ".join(one.x for one in found), way_out="name one")
-        if how == ANSWER and found[0].dialect not in SPOKEN:
+        return found[0]
+
+    def more(self, id_: str) -> str:
+        """Let a held request wait longer, its client being told that somebody is there; its id. Raises as `release`,
+        and where its client cannot be told."""
+        one = self._held_as(id_)
+        if one.pings_from is None:
             raise CtxtuiError(
-                f"an answer of yours cannot be spelled in this API ({found[0].dialect})", way_out="refuse or release it"
+                "its program asked for no stream: it gives up when its time is over", way_out="decide before it leaves"
             )
-        found[0].decided.set_result(Decision(how, text))
-        return found[0].x
+        one.until += _STREAM
+        return one.x
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """What a control connection asks: ``{"do": "list" | "on" | "off" | "next" | "not next" | one of HOWS, ...}``,
+        """What a control connection asks: ``{"do": "list" | "on" | "off" | "next" | "not next" | MORE | one of HOWS}``,
         with the ``id`` of a request and the ``text`` of an answer, the ``session`` whose next request is meant, or the
         ``rules`` that are on from now on (none: each request). Raises `NotFound`, `Several`, `BadConfig`."""
         do = asked.get("do")
         if do in HOWS:
             return {"id": self.release(str(asked.get("id") or ""), str(do), str(asked.get("text") or ""))}
+        if do == MORE:
+            return {"id": self.more(str(asked.get("id") or ""))}
         if do == "on":
             self.rules = rules_of(asked.get("rules") or {"each": True})
         elif do == "off":
@@ -214,7 +254,7 @@ def _told(prepared: Prepared) -> dict[str, Json]:
     return {**({"done": done} if done else {}), **({"trouble": prepared.trouble} if prepared.trouble else {})}
 
 
-def _with(verdict: Verdict, told: dict[str, Json]) -> Verdict:
+def _with(verdict: RequestVerdict, told: dict[str, Json]) -> RequestVerdict:
     """`verdict` with more on record."""
     return replace(verdict, told={**verdict.told, **told}) if told else verdict
 

@@ -17,19 +17,19 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeVar
 
-from ctxtui.attach.httpx_hook import Heard, Hook, asks_a_model
+from ctxtui.attach.httpx_hook import Hook, WatchedExchange, asks_a_model
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.run import Run, new_run
+from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.services.config.paths import attached_dir
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LOCK: Final = Lock()
-_ACTIVE: Final[list[Recording]] = []
-_HERE: Final[ContextVar[Recording | None]] = ContextVar("ctxtui recording", default=None)
+_ACTIVE: Final[list[InProcessRecording]] = []
+_HERE: Final[ContextVar[InProcessRecording | None]] = ContextVar("ctxtui recording", default=None)
 
 
-class Recording:
+class InProcessRecording:
     """What `ctxtui.record` gives. It records from the beginning; `stop`, or leaving it as a context manager, ends it.
 
     `session` names it: `ctxtui open SESSION` shows it, also while it grows. `path` is its file.
@@ -44,7 +44,7 @@ class Recording:
         self._outer = outer
         self._recorder = outer.recorder if outer is not None else None
         self._faults: list[str] = []
-        self._tokens: list[Token[Recording | None]] = []
+        self._tokens: list[Token[InProcessRecording | None]] = []
         self._begin()
 
     @property
@@ -90,7 +90,7 @@ class Recording:
         else:
             self.flush()
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> InProcessRecording:
         self._begin()
         self._tokens.append(_HERE.set(self))
         return self
@@ -102,7 +102,7 @@ class Recording:
     def __call__(self, function: F) -> F:
         """As a decorator: each call of `function` is recorded, nothing else is."""
         self.stop()
-        again = functools.partial(Recording, self.session, self.thread, self._tags, self._folder)
+        again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self._folder)
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
@@ -119,11 +119,11 @@ class Recording:
 
         return called  # type: ignore[return-value]
 
-    def heard(self, request: Any) -> Heard:
+    def heard(self, request: Any) -> WatchedExchange:
         """Begin to hear a request."""
         recorder = self._recorder
         assert recorder is not None
-        heard = Heard(recorder.put, recorder.next_name(), self._fault)
+        heard = WatchedExchange(recorder.put, recorder.next_name(), self._fault)
         heard.begin(request, self.session, self.thread)
         return heard
 
@@ -138,7 +138,7 @@ class Recording:
             if self._recorder is None or (self._outer is None and self._recorder.closed):
                 name = Path(sys.argv[0]).name if sys.argv else ""
                 self._recorder = Recorder(
-                    Run(
+                    RecordedRun(
                         self._folder,
                         new_run(),
                         self.session,
@@ -162,11 +162,11 @@ def record(
     folder: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Begin to record; see `ctxtui.record`."""
-    made = Recording(session, thread, tags, Path(folder) if folder is not None else None)
+    made = InProcessRecording(session, thread, tags, Path(folder) if folder is not None else None)
     return made(function) if function is not None else made
 
 
-def current() -> Recording | None:
+def current() -> InProcessRecording | None:
     """The recording that counts here, None where nothing is recorded."""
     here = _HERE.get()
     if here is not None and here in _ACTIVE:
@@ -174,7 +174,7 @@ def current() -> Recording | None:
     return _ACTIVE[-1] if _ACTIVE else None
 
 
-def _hear(request: Any) -> Heard | None:
+def _hear(request: Any) -> WatchedExchange | None:
     try:
         recording = current() if asks_a_model(request) else None
         return recording.heard(request) if recording is not None else None

@@ -7,15 +7,22 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.anthropic.message import events as message_events
-from ctxtui.offline.exchange import compact, named_events
+from ctxtui.offline.exchange import compact, named_event, named_events
 from ctxtui.offline.openai.chat_api import chunks
 from ctxtui.offline.openai.responses_events import events as response_events
-from ctxtui.transcripts.kit.fields import obj
+from ctxtui.transcripts.kit.fields import obj, word
+from ctxtui.transcripts.kit.http_exchange.pair import value
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
 
 SPOKEN: Final = (ANTHROPIC, CHAT, RESPONSES)
 """The APIs in which the user can answer."""
 OLLAMA: Final = "ollama"
+_PINGS: Final = {
+    ANTHROPIC: b'event: ping\ndata: {"type": "ping"}\n\n',
+    CHAT: b": the request is held in ctxtui\n\n",
+    RESPONSES: b": the request is held in ctxtui\n\n",
+}
+"""Anthropic's own event; OpenAI's streams have none, and a comment is read by nobody."""
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 _CHARACTERS: Final = 4
@@ -44,6 +51,28 @@ def error_of(dialect: str, why: str) -> dict[str, Json]:
         return {"error": why}
     kind = {"type": "permission_error", "param": None, "code": "refused_by_user"}
     return {"error": {"message": why, **kind}}
+
+
+def ping_of(dialect: str) -> bytes:
+    """What says in a stream of this API that somebody is there, and nothing else; b"" where nothing does."""
+    return _PINGS.get(dialect, b"")
+
+
+def error_event(dialect: str, status: int, body: bytes) -> bytes:
+    """An answer that is no stream (its status and body) as the event that tells an error in a stream of this API."""
+    told = obj(value(body))
+    error = obj(told.get("error"))
+    words = word(error.get("message")) or word(told.get("message")) or f"the provider answered {status}"
+    if dialect == ANTHROPIC:
+        known = (
+            told if told.get("type") == "error" else {"type": "error", "error": {"type": "api_error", "message": words}}
+        )
+        return named_event("error", known)
+    error = error or {"message": words, "type": "server_error", "param": None, "code": str(status)}
+    if dialect == RESPONSES:
+        told = {"type": "error", "sequence_number": 0, "code": error.get("code"), "message": words}
+        return named_event("error", {**told, "param": error.get("param"), "error": error})
+    return b"data: " + compact({"error": error}) + b"\n\n"
 
 
 def http_answer(status: int, kind: str, body: bytes) -> bytes:

@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
-from ctxtui.attach.run import Run, new_run
+from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
 from ctxtui.services.attach.control import Control
@@ -45,7 +45,7 @@ def usual(env: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class Standing:
+class StandingRelay:
     """A relay on `port` to `upstreams` (name: base URL) that records into `folder`; `database` holds the edits."""
 
     folder: Path
@@ -64,7 +64,7 @@ class Standing:
         stop = asyncio.Event()
         with _held(self.folder) as lock:
             run = new_run()
-            self.recorder = Recorder(Run(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
+            self.recorder = Recorder(RecordedRun(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
             sys.setswitchinterval(_SWITCHING)
             desk = RequestDesk(self.folder, self.settings, self.recorder.flush)
             gate = HoldGate(EditsGate(self.database, ""), HoldRules(), self.recorder.put, self._recorded, desk=desk)

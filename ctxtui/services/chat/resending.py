@@ -196,7 +196,7 @@ def _resend(
     )
 
 
-class Again(NamedTuple):
+class ResentRequest(NamedTuple):
     """A request made of a recorded one: its `body`, the tokens of its answer at most, why it cannot be sent."""
 
     body: bytes
@@ -204,19 +204,19 @@ class Again(NamedTuple):
     refused: str = ""
 
 
-def request_again(applied: Applied, call: Call, partner: ChatModel, settings: Settings) -> Again:
+def request_again(applied: Applied, call: Call, partner: ChatModel, settings: Settings) -> ResentRequest:
     """The context of `call` as `applied` leaves it, as a request to `partner`: with the parameters that were recorded,
     streamed, and an answer no longer than need be."""
     dialect, endpoint = applied.context.dialect, partner.endpoint
     if applied.refused:
-        return Again(b"", 0, applied.refused)
+        return ResentRequest(b"", 0, applied.refused)
     if dialect != endpoint.dialect:
-        return Again(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
+        return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
     params, most = _params(call, partner, settings)
     tree = Tree()
     body = go_on(tree, tree.extend(ROOT, leaving(applied)), dialect, params).draft().body
     found = check(dialect, body)
-    return Again(body, most, f"the provider would refuse it: {found[0].message}" if found else "")
+    return ResentRequest(body, most, f"the provider would refuse it: {found[0].message}" if found else "")
 
 
 def _params(call: Call, partner: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
@@ -249,7 +249,7 @@ def most_usd(partner: ChatModel, tokens: int, answer: int, table: PriceTable) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class ResendQuote:
     """What sending `requests` of them costs at most, in USD (None: some price is not known), and how many cannot be
     sent."""
 
@@ -258,14 +258,14 @@ class Quote:
     refused: int = 0
 
 
-def quote(plan: Sequence[Resend]) -> Quote:
+def quote(plan: Sequence[Resend]) -> ResendQuote:
     """The price of all of it."""
     sent = [one for one in plan if not one.refused]
     known = [one.usd for one in sent if one.usd is not None]
-    return Quote(len(sent), sum(known) if len(known) == len(sent) else None, len(plan) - len(sent))
+    return ResendQuote(len(sent), sum(known) if len(known) == len(sent) else None, len(plan) - len(sent))
 
 
-def within(found: Quote, budget: float) -> None:
+def within(found: ResendQuote, budget: float) -> None:
     """Raises `CtxtuiError` where it could cost more than `budget` USD, or nobody knows how much."""
     if found.usd is None:
         raise CtxtuiError(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ctxtui.analysis.book import Book
 from ctxtui.core.block import Block
-from ctxtui.services.config.package_data import vocabulary
 from ctxtui.services.counting.label_search import Cut, LabelSearch
+from ctxtui.services.counting.tokenizers import tokenizer
 from ctxtui.tokens.block_features import features_of
 from ctxtui.tokens.encode import TokenizerFailure, count_text
 from ctxtui.tokens.estimators import ESTIMATORS
@@ -17,8 +16,6 @@ from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 
 if TYPE_CHECKING:
-    from tiktoken import Encoding
-
     from ctxtui.analysis.labels.labelling import Labelling
     from ctxtui.services.counting.labels import Labels
 
@@ -34,7 +31,8 @@ class Bench(Protocol):
 
 
 class LocalCounts:
-    """Counts in this process. Building an encoding holds the GIL for about 0.13 s: not for a process with a screen."""
+    """Counts in this process. Building an encoding holds the GIL for some 0.3 s, a long text for up to 80 ms: not for a
+    process with a screen."""
 
     def __init__(self) -> None:
         self.failures = 0
@@ -62,19 +60,12 @@ class LocalCounts:
 
         def count(text: str) -> int:
             try:
-                return count_text(_encoding(name), text)
+                return count_text(tokenizer(name), text)
             except TokenizerFailure:
                 self.failures += 1
                 return -(-len(text.encode("utf-8", "replace")) // 4)
 
         return count
-
-
-@cache
-def _encoding(name: str) -> Encoding:
-    from ctxtui.tokens.vocab import ENCODINGS, build_encoding
-
-    return build_encoding(name, vocabulary(ENCODINGS[name].vocabulary))
 
 
 class Counter:

@@ -14,12 +14,12 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
-from ctxtui.curation.price.request_count import RequestCount
+from ctxtui.curation.price.request_count import KnownStretches, RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.tokens.features import NOTHING
-from ctxtui.views.model.staging import Staging, is_unsent
+from ctxtui.views.model.staging import KnownFates, Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 
 if TYPE_CHECKING:
@@ -70,6 +70,18 @@ class EditKeeper(Protocol):
         """Take in stored logs; the entries that were new."""
 
 
+class _Same:
+    """Equal to what holds the same object, which it keeps alive."""
+
+    def __init__(self, held: object) -> None:
+        self._held = held
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other._held is self._held
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class StagingArea:
     """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
 
@@ -88,6 +100,8 @@ class StagingArea:
         self._tag: tuple[object, PriceTag] | None = None
         self._rest: tuple[object, RestOfSession | None] | None = None
         self._counts: list[tuple[Applied, object, RequestCount]] = []
+        self._stretches: tuple[object, KnownStretches] = (None, {})
+        self._fates: tuple[object, KnownFates] = (None, {})
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
         """The request that would follow the call shown, under the edits that are applied; None while it is worked out,
@@ -165,7 +179,14 @@ class StagingArea:
             head=head,
             under=under,
             count=partial(self.counted, scene),
+            known=self._known_fates(scene, context, head),
         )
+
+    def _known_fates(self, scene: Scene, context: Context, head: int) -> KnownFates:
+        of = (head, _Same(context), _Same(scene.running), scene.running.done)
+        if self._fates[0] != of or len(self._fates[1]) > MANY:
+            self._fates = of, {}
+        return self._fates[1]
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
@@ -187,9 +208,12 @@ class StagingArea:
                 waiting.append(block)
             return NOTHING if found is None else found
 
-        made = request_count(study.book, call, applied, measure)
+        of = (applied.context.head, _Same(applied.context), study.book.cumulated(call.model), study.book.version)
+        stretches = {} if self._stretches[0] != of else dict(self._stretches[1])
+        made = request_count(study.book, call, applied, measure, stretches)
         if waiting:
             return None
+        self._stretches = of, stretches if len(stretches) < MANY else {}
         self._counts = [*self._counts[1 - _KEPT :], (applied, key, made)]
         return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merged
@@ -14,11 +15,18 @@ from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
 WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)
 UNKNOWN: Final = "unknown"
+QUARTER: Final = 900
+"""Seconds that lie in one day and one week everywhere: clocks differ by quarters of an hour."""
 
 
 def day_of(started: float | None) -> str:
     """The local date of a Unix time, ``2026-11-21``."""
-    return datetime.fromtimestamp(started).astimezone().date().isoformat() if started else UNKNOWN
+    return _day_of(int(started // QUARTER)) if started else UNKNOWN
+
+
+@lru_cache(maxsize=4096)
+def _day_of(quarter: int) -> str:
+    return datetime.fromtimestamp(quarter * QUARTER).astimezone().date().isoformat()
 
 
 def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:

@@ -7,12 +7,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.jackknife import change, ratio
 from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
-from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, Usage, WorstMiss
-from ctxtui.services.library.spending import DAY, MODEL, PROJECT, TOOL, UNKNOWN, day_of, once
+from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, UsageSums, WorstMiss
+from ctxtui.services.library.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
 from ctxtui.services.library.tool_ledger import tools_ledger
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 
@@ -20,6 +21,8 @@ SOURCE, VERSION, SKILL, WEEK, FIVE_HOURS = "source", "client-version", "skill", 
 WAYS: Final = (PROJECT, MODEL, TOOL, SOURCE, VERSION, SKILL, DAY, WEEK, FIVE_HOURS)
 TAG: Final = "tag"
 _IN_TIME: Final = frozenset({DAY, WEEK, FIVE_HOURS})
+_OF_A_CALL: Final = _IN_TIME | {MODEL, SKILL}
+"""Ways by which the calls of one session may stand in several rows."""
 NO_SKILL: Final = "no skill"
 _WORST: Final = 5
 
@@ -62,9 +65,10 @@ def stats_of(
     own = [(one, calls) for one, calls in own if calls]
     used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
     windows = five_hours(used)
+    parts = [_by_name(one, calls, by, windows) for one, calls in own]
     return Stats(
-        total=_usage("", own),
-        rows=_rows(own, by, windows) if by and by != TOOL else [],
+        total=_sum("", [usage for part in parts for usage in part.values()], len(own)),
+        rows=_rows(parts, by) if by and by != TOOL else [],
         windows=windows,
         week=last_week(used, at),
         worst=_worst(own),
@@ -76,49 +80,67 @@ def stats_of(
 _Own = list[tuple[SessionSummary, list[CallSpent]]]
 
 
-def _usage(name: str, own: _Own) -> Usage:
-    found = Usage(name=name, sessions=len(own))
-    for _, calls in own:
+def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list[QuotaWindow]) -> dict[str, UsageSums]:
+    """What calls of a session used, by the rows of `by` that they belong to."""
+    if by in _OF_A_CALL:
+        found: dict[str, UsageSums] = {}
+        starts = [window.start for window in windows]
         for call in calls:
-            _add(found, call)
-    return found
+            name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
+            usage = found.get(name)
+            if usage is None:
+                usage = found[name] = UsageSums(name=name)
+            _add(usage, call)
+        return found
+    name = _name(one, calls[0], by) if by else ""
+    return {name: _used(calls)}
 
 
-def _add(to: Usage, call: CallSpent) -> None:
+def _add(to: UsageSums, call: CallSpent) -> None:
     to.calls += 1
     to.input += call.input
     to.read += call.read
     to.output += call.tokens - call.input
-    to.usd = to.usd if call.cost is None else (to.usd or 0.0) + call.cost
-    to.unpriced += int(call.cost is None and call.tokens > 0)
+    if call.cost is not None:
+        to.usd = (to.usd or 0.0) + call.cost
+    elif call.tokens > 0:
+        to.unpriced += 1
     to.partial += call.partial
-    to.misses += MISSED in call.marks
-    to.lost = to.lost if call.lost is None else (to.lost or 0.0) + call.lost
-    to.compactions += COMPACTED in call.marks
-    to.overflows += OVER in call.marks
+    if call.marks:
+        to.misses += MISSED in call.marks
+        to.compactions += COMPACTED in call.marks
+        to.overflows += OVER in call.marks
+    if call.lost is not None:
+        to.lost = (to.lost or 0.0) + call.lost
 
 
-def _rows(own: _Own, by: str, windows: list[QuotaWindow]) -> list[Usage]:
-    found: dict[str, Usage] = {}
-    starts = [window.start for window in windows]
-    for one, calls in own:
-        names = set()
-        for call in calls:
-            name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
-            names.add(name)
-            _add(found.setdefault(name, Usage(name=name)), call)
-        for name in names:
-            found[name].sessions += 1
+def _sum(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
+    found = UsageSums(name=name, sessions=sessions)
+    for part in parts:
+        found.add(part)
+    return found
+
+
+def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
+    named: dict[str, list[UsageSums]] = {}
+    for part in parts:
+        for name, usage in part.items():
+            named.setdefault(name, []).append(usage)
+    found = [_sum(name, usages, len(usages)) for name, usages in named.items()]
     if by in _IN_TIME:
-        return sorted(found.values(), key=lambda row: (row.name != UNKNOWN, row.name), reverse=True)
-    return sorted(found.values(), key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
+        return sorted(found, key=lambda row: (row.name != UNKNOWN, row.name), reverse=True)
+    return sorted(found, key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
 
 
 def _window(call: CallSpent, starts: list[int]) -> str:
     """The window of five hours that a call lies in: ``2026-11-22 14:00``, the local time of its beginning."""
     if not call.started:
         return UNKNOWN
-    start = starts[bisect_right(starts, call.started) - 1]
+    return _moment(starts[bisect_right(starts, call.started) - 1])
+
+
+@lru_cache(maxsize=4096)
+def _moment(start: int) -> str:
     return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
 
 
@@ -138,9 +160,12 @@ def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
 
 def week_of(started: float | None) -> str:
     """The local week of a Unix time by ISO 8601, ``2026-W47``."""
-    if not started:
-        return UNKNOWN
-    year, week, _ = datetime.fromtimestamp(started).astimezone().isocalendar()
+    return _week_of(int(started // QUARTER)) if started else UNKNOWN
+
+
+@lru_cache(maxsize=4096)
+def _week_of(quarter: int) -> str:
+    year, week, _ = datetime.fromtimestamp(quarter * QUARTER).astimezone().isocalendar()
     return f"{year}-W{week:02}"
 
 
@@ -174,7 +199,7 @@ def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
     return sorted(found, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
 
 
-_METRICS: Final[tuple[tuple[str, str, Callable[[Usage], float], Callable[[Usage], float]], ...]] = (
+_METRICS: Final[tuple[tuple[str, str, Callable[[UsageSums], float], Callable[[UsageSums], float]], ...]] = (
     ("cost of a session", "usd", lambda own: own.usd or 0.0, lambda own: 1.0),
     ("cost of a call", "usd", lambda own: own.usd or 0.0, lambda own: own.calls - own.unpriced),
     ("input of a call", "tokens", lambda own: own.input, lambda own: own.calls),
@@ -195,11 +220,21 @@ def _compared(own: _Own, changed: Change) -> Comparison:
             if of_side := [call for call in calls if after(changed, one, call) == bool(side)]:
                 mine.append((one, of_side))
     metrics = []
-    each = [[_usage("", [pair]) for pair in side] for side in sides]
+    each = [[_used(calls) for _, calls in side] for side in sides]
     for name, unit, above, below in _METRICS:
         first, second = (ratio([(above(one), below(one)) for one in side]) for side in each)
         difference = change(first, second) if first is not None and second is not None else None
         metrics.append(Metric(name, unit, first, second, difference))
     return Comparison(
-        what=changed.words, before=_usage("before", sides[0]), after=_usage("after", sides[1]), metrics=tuple(metrics)
+        what=changed.words,
+        before=_sum("before", each[0], len(each[0])),
+        after=_sum("after", each[1], len(each[1])),
+        metrics=tuple(metrics),
     )
+
+
+def _used(calls: list[CallSpent]) -> UsageSums:
+    found = UsageSums()
+    for call in calls:
+        _add(found, call)
+    return found

@@ -10,7 +10,7 @@ from typing import Final
 
 from ctxtui.core.errors import NotFound
 from ctxtui.project.file_block import TEXT, file_block
-from ctxtui.project.ignored import FILE, Ignored
+from ctxtui.project.ignored import FILE, IgnoredPaths
 from ctxtui.services.project.progress import ReadingProgress
 
 # Programs of git are not asked: a repository's own configuration may make them run what it likes.
@@ -67,7 +67,7 @@ def read_project(root: Path, progress: ReadingProgress | None = None) -> Project
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
     """(path below `root`, place) of the regular files that nothing leaves out, folder by folder."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    ignored = Ignored()
+    ignored = IgnoredPaths()
     _add(ignored, "", top / ".git" / "info" / "exclude")
     lead = "" if root == top else root.relative_to(top).as_posix()
     above = [lead.rsplit("/", n)[0] for n in range(lead.count("/"), 0, -1)] if lead else []
@@ -87,7 +87,7 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
                 yield place.relative_to(root).as_posix(), place
 
 
-def _add(ignored: Ignored, folder: str, place: Path) -> None:
+def _add(ignored: IgnoredPaths, folder: str, place: Path) -> None:
     try:
         if place.stat().st_size <= LARGEST:
             ignored.add(folder, place.read_text(encoding="utf-8", errors="replace"))

@@ -42,11 +42,11 @@ class LedgerWorker:
 
 def make() -> Callable[[tuple[Settings, str]], LedgerSoFar]:
     """What the child answers with."""
-    stored: dict[tuple[str, float], SessionSummary] = {}
+    kept: dict[SessionSummary, SessionSummary] = {}
 
     def answer(request: tuple[Settings, str]) -> LedgerSoFar:
         settings, cwd = request
-        known, left = known_so_far(settings, Path(cwd), stored)
+        known, left = known_so_far(settings, Path(cwd), kept)
         return LedgerSoFar(tools_ledger(known), left)
 
     return answer

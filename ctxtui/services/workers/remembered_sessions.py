@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from contextlib import suppress
 from pathlib import Path
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.count_cache import Memory
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.summary_memory import remembered
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
-Stored = MutableMapping[tuple[str, float], SessionSummary]
-"""What was read of sessions that only the database holds, by id and time of change: kept from one look to the next."""
+KnownSessions = MutableMapping[SessionSummary, SessionSummary]
+"""Sessions with their figures, by themselves as they were listed: kept from one look to the next."""
 
 
-def known_so_far(settings: Settings, cwd: Path, stored: Stored) -> tuple[list[SessionSummary], int]:
+def known_so_far(settings: Settings, cwd: Path, kept: KnownSessions) -> tuple[list[SessionSummary], int]:
     """The sessions whose figures are remembered, oldest first, samples left out; and how many are not read yet."""
-    # Imported here: summaries need every reader.
-    from ctxtui.services.workers.summary_worker import from_store, remembered, version_for
-
     shelf = SessionLibrary(settings, cwd)
-    memory, version = Memory(database(settings.data_dir), create=False), version_for(settings)
-    known: list[SessionSummary] = []
+    every = [one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES]
+    known = {one: kept[one] for one in every if one in kept}
+    found = remembered([one for one in every if one not in known], settings)
+    known |= {one: found[one.key] for one in every if one.key in found}
     left = 0
-    for one in shelf.stored(shelf.glimpses()):
-        if one.group == SAMPLES:
+    for one in every:
+        if one in known:
             continue
         if one.path:
-            found = remembered(one, memory, version)
+            left += 1
         else:
-            key = one.stored, one.mtime
-            try:
-                found = stored[key] = stored.get(key) or from_store(one, settings, version)
-            except CtxtuiError:
-                continue  # Home says of it what is wrong
-        known += [found] if found is not None else []
-        left += found is None
-    return sorted(known, key=lambda one: one.mtime), left
+            with suppress(CtxtuiError):  # Home says of it what is wrong
+                known[one] = _from_store(one, settings)
+    kept.clear()
+    kept.update(known)
+    return sorted(known.values(), key=lambda one: one.mtime), left
+
+
+def _from_store(one: SessionSummary, settings: Settings) -> SessionSummary:
+    # Imported here: it needs every reader.
+    from ctxtui.services.workers.summary_worker import from_store
+
+    return from_store(one, settings)

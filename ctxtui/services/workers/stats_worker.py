@@ -45,11 +45,11 @@ class StatsWorker:
 
 def make() -> Callable[[tuple[Settings, str, str]], StatsSoFar]:
     """What the child answers with."""
-    stored: dict[tuple[str, float], SessionSummary] = {}
+    kept: dict[SessionSummary, SessionSummary] = {}
 
     def answer(request: tuple[Settings, str, str]) -> StatsSoFar:
         settings, cwd, by = request
-        known, left = known_so_far(settings, Path(cwd), stored)
+        known, left = known_so_far(settings, Path(cwd), kept)
         return StatsSoFar(stats_of(known, time.time(), by=by), left)
 
     return answer

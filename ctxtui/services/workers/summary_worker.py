@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
 
-from ctxtui import __version__
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.labels.labelling import Labelling
-from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.pricing.price import call_rates
@@ -23,19 +20,12 @@ from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, rules_in_force
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import filled
+from ctxtui.services.library.summary_memory import as_remembered, place_of, to_json, version_for
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
-
-VERSION: Final = 12
-"""Raised when a summary holds something else: older ones are then made anew."""
-
-_OF_THE_FILE: Final = (
-    "key", "path", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
-)  # fmt: skip
-"""Fields that are about the file as it stands, and are not remembered."""
+from ctxtui.views.model.session_summary import SessionSummary
 
 
 def summarise(path: Path, settings: Settings, counter: Counter | None = None) -> SessionSummary:
@@ -69,18 +59,16 @@ def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> S
     """`seen`, which the database holds, with all its figures, which are remembered under `version` (`version_for`) as
     long as no call is added. Raises what reading the database raises."""
     memory = Memory(database(settings.data_dir), create=False)
-    key, version = f"stored {seen.stored}", version or version_for(settings)
-    kept = memory.summary(key, seen.calls, seen.mtime, version)
-    if kept is not None:
-        found = replace(seen, **_from_json(kept))
-        # What it is called may have changed since.
-        return replace(found, title=seen.title) if seen.title != seen.id else found
+    (key, calls), version = place_of(seen), version or version_for(settings)
+    kept = memory.summary(key, calls, seen.mtime, version)
+    if kept is not None and (told := as_remembered(seen, kept)) is not None:
+        return told
     with counter_with_memory(settings) as counter:
         loaded = open_named(Named(stored=seen.stored), settings)
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
         found = _filled(seen, loaded, book, settings)
-    memory.keep_summary(key, seen.calls, seen.mtime, version, _to_json(found))
+    memory.keep_summary(key, calls, seen.mtime, version, to_json(found))
     return found
 
 
@@ -95,10 +83,10 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         memory = memories.setdefault(settings.data_dir, Memory(database(settings.data_dir), create=True))
         spelled = repr(settings.labels)
         labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
-        version = _version(settings, labelling)
-        kept = remembered(seen, memory, version)
-        if kept is not None:
-            return kept
+        version = version_for(settings, labelling)
+        kept = memory.summary(seen.path, seen.size, seen.mtime, version)
+        if kept is not None and (told := as_remembered(seen, kept)) is not None:
+            return told
         counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
         try:
             found = summarised(seen, settings, counter)
@@ -107,46 +95,7 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         except Exception as error:  # noqa: BLE001 - a worker's boundary: one session's fault must not hide the others
             return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")
         memory.keep_counts(counter.unsaved())
-        memory.keep_summary(seen.path, seen.size, seen.mtime, version, _to_json(found))
+        memory.keep_summary(seen.path, seen.size, seen.mtime, version, to_json(found))
         return found
 
     return answer
-
-
-def remembered(seen: SessionSummary, memory: Memory, version: str) -> SessionSummary | None:
-    """`seen` as `memory` knows it, of the file as it is now; None where it does not."""
-    kept = memory.summary(seen.path, seen.size, seen.mtime, version)
-    return None if kept is None else replace(seen, **_from_json(kept))
-
-
-def version_for(settings: Settings) -> str:
-    """Under which version summaries are remembered."""
-    return _version(settings, rules_in_force(settings.labels))
-
-
-def _version(settings: Settings, labelling: Labelling) -> str:
-    windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
-    shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
-    return f"{VERSION} {__version__} {prices_for(settings).version} {shaping} {labelling.digest}"
-
-
-def _to_json(summary: SessionSummary) -> dict[str, Any]:
-    return {name: value for name, value in asdict(summary).items() if name not in _OF_THE_FILE}
-
-
-def _from_json(kept: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **kept,
-        "composition_at_peak": tuple((name, tokens) for name, tokens in kept["composition_at_peak"]),
-        "growth": tuple(GrowthColumn(own[0], own[1], own[2], tuple(own[3])) for own in kept["growth"]),
-        "models": tuple((name, calls) for name, calls in kept["models"]),
-        "by_category": tuple((name, usd) for name, usd in kept["by_category"]),
-        "by_tool": tuple((name, usd) for name, usd in kept["by_tool"]),
-        "spent": tuple(CallSpent(*own) for own in kept["spent"]),
-        "tools": tuple(map(_tool, kept["tools"])),
-    }
-
-
-def _tool(kept: dict[str, Any]) -> ToolCosts:
-    carried = tuple((first, end) for first, end in kept["carried"])
-    return ToolCosts(**{**kept, "carried": carried, "called": tuple(kept["called"])})

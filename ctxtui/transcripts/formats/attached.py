@@ -16,7 +16,7 @@ from ctxtui.core.session import CallSeen, Described, Event, Happened, Skipped, T
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
-from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, Place
+from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, LinePlace
 from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES, MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.transcripts.kit.http_exchange.sender import LABELS, WARM_UP, Sender, sender_of, side_call
@@ -191,13 +191,13 @@ class AttachedTaker:
             return replace(call, error=call.error or str(error))
         return replace(call, sent_head=self._tree.extend(ROOT, request.items), skeleton=request.skeleton)
 
-    def _place(self, one: _Open, exchange: Exchange) -> Place | None:
+    def _place(self, one: _Open, exchange: Exchange) -> LinePlace | None:
         sender = one.sender
         aside = side_call(exchange.path, value(exchange.request))
         if aside and aside != WARM_UP:
-            return Place(aside, LABELS[aside], aside=True)
+            return LinePlace(aside, LABELS[aside], aside=True)
         if one.thread or sender.thread:
-            return Place(one.thread or sender.thread, sender.label, sender.parent)
+            return LinePlace(one.thread or sender.thread, sender.label, sender.parent)
         return None
 
 

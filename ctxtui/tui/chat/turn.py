@@ -18,7 +18,7 @@ from ctxtui.tui.lazy import later
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import WHOLE, LiveAnswer, category_of
-from ctxtui.views.transcript.open_block import Opened
+from ctxtui.views.transcript.open_block import OpenBlock
 
 if TYPE_CHECKING:
     from ctxtui.agent import progress as mo
@@ -84,7 +84,7 @@ class TurnController(ChatController):
             mo.ToolWaits: self._tool_waits,
             mo.ToolBegan: self._tool,
             mo.LeaveAsked: self._leave_asked,
-            mo.Waiting: self._waiting,
+            mo.RetryWaits: self._waiting,
             mo.Noted: self._noted,
             mo.Rested: self._rested,
         }
@@ -188,7 +188,7 @@ class TurnController(ChatController):
         words = category_of("text")
         for node in tree.path(head, before):
             if tree[node].category == words and tree[node].block.kind != "header":
-                rows.opened[node] = Opened(WHOLE)
+                rows.opened[node] = OpenBlock(WHOLE)
 
     def _failed(self, moment: mo.CallFailed) -> None:
         self._over()
@@ -203,7 +203,7 @@ class TurnController(ChatController):
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits for your leave: `i` answers")
         self.state.tells.leave.emit()
 
-    def _waiting(self, moment: mo.Waiting) -> None:
+    def _waiting(self, moment: mo.RetryWaits) -> None:
         again = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.most})"
         self._note(f"{safe_text.one_line(moment.reason, 80)}; {again}")
 

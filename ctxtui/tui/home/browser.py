@@ -17,7 +17,7 @@ from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.columns import sorts
 from ctxtui.views.home.preview import size, sums_of
-from ctxtui.views.home.session_list import Entry, ListOrder, Sought
+from ctxtui.views.home.session_list import Entry, ListOrder, SessionsSought
 from ctxtui.views.home.status import HEIGHT, empty, status
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span
@@ -87,7 +87,7 @@ class Browser(Vertical):
     def show(self, entries: Sequence[Entry], *, any_: bool, to_top: bool = False) -> None:
         """Show these; `any_` says whether there are sessions at all."""
         self.rows.none = empty(any_, self.wanted.words)
-        self._welcome.show(not any(isinstance(entry, Sought) for entry in entries))
+        self._welcome.show(not any(isinstance(entry, SessionsSought) for entry in entries))
         self.rows.show(entries, to_top=to_top)
         self.query_one(Heads).show(sorts()[self.wanted.sort].name)
         self.preview()

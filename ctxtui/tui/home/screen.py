@@ -31,7 +31,7 @@ from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import shortened_home
-from ctxtui.views.home.session_list import Sought
+from ctxtui.views.home.session_list import SessionsSought
 from ctxtui.views.home.totals import sums_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         super().__init__()
         self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
         self.collection.sought = tuple(
-            Sought(name, " · ".join(shortened_home(place, str(home)) for place in where)) for name, where in sought
+            SessionsSought(name, " · ".join(shortened_home(place, str(home)) for place in where))
+            for name, where in sought
         )
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ctxtui.tui.theme.rule import rule
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.home.columns import age, row, sum_at
-from ctxtui.views.home.session_list import Entry, Group, Sought
+from ctxtui.views.home.session_list import Entry, Group, SessionsSought
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans
@@ -48,7 +48,7 @@ class SessionList(Pane):
         entry = self.entries[index]
         if isinstance(entry, Group):
             return rule(width, entry.name, after=[Span(entry.note, "dim")])
-        if isinstance(entry, Sought):
+        if isinstance(entry, SessionsSought):
             words = f"  {cells.fit(entry.source, _SOURCE - 1):{_SOURCE}}"
             return [Span(words, "ink"), Span(cells.left(entry.where, max(0, width - len(words))), "dim")]
         return row(entry, width, self.now, cursor=index == self.cursor, home=self.home)

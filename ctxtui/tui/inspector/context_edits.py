@@ -16,7 +16,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
-from ctxtui.tui.inspector.edit_answers import EditAnswers, Sizes
+from ctxtui.tui.inspector.edit_answers import EditAnswers, SizesBefore
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -296,13 +296,13 @@ class ContextEdits:
         self.changed()
         self.answers.say(edit_answers.taken_back(edits, self.answers.blocks(), self.freed_since(before)))
 
-    def now(self) -> Sizes:
+    def now(self) -> SizesBefore:
         """What the context comes to now."""
         scene = self._state.panels.scene
         there = self.desk is not None and scene is not None and self.desk.has_edits(scene.thread)
         return self.answers.sizes(self.desk.staging(scene) if there and self.desk and scene else None)
 
-    def freed_since(self, before: Sizes) -> int | None:
+    def freed_since(self, before: SizesBefore) -> int | None:
         """Tokens that the next request has less than `before`; None while they are being counted."""
         gone = self.now().gone
         return None if gone is None or before.gone is None else gone - before.gone

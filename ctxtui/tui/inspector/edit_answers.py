@@ -22,7 +22,7 @@ else:
     edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
-class Sizes(NamedTuple):
+class SizesBefore(NamedTuple):
     """What a context came to before a key: the tokens that edits took from it (None: being counted), those of its
     blocks under them, by node, and how many `repairs` there were."""
 
@@ -39,6 +39,8 @@ class EditAnswers:
         self._prompt = prompt
         self._waits: Callable[[Staging], Spans | None] | None = None
         self._said: Spans = ()
+        self._nodes: tuple[Sequence[int], dict[str, int]] | None = None
+        """The first node of each block by digest, and of which path."""
         state.on.shown.subscribe(self._catch_up)
 
     # What blocks are called
@@ -53,8 +55,7 @@ class EditAnswers:
         block = study.session.tree.blocks.get(target.digest) if study is not None else None
         if study is None or block is None:
             return "a block that is not in this recording"
-        path = rows.path if rows is not None else ()
-        node = next((each for each in path if study.session.tree[each].block.digest == target.digest), None)
+        node = self._node_of(rows.path, target.digest) if rows is not None else None
         if node is not None and rows is not None:
             return one_line.name(rows.readings.preview(node), edit_answers.NAME)
         from ctxtui.analysis.short_names import first_words
@@ -63,30 +64,38 @@ class EditAnswers:
         got = read(block)
         return got.name or first_words(got.text) or block.kind
 
+    def _node_of(self, path: Sequence[int], digest: str) -> int | None:
+        """The first node on `path` whose block has this digest."""
+        if self._nodes is None or self._nodes[0] is not path:
+            assert self._state.study is not None
+            tree = self._state.study.session.tree
+            self._nodes = path, {tree[each].block.digest: each for each in reversed(path)}
+        return self._nodes[1].get(digest)
+
     def _is_block(self, target: Target) -> bool:
         block = self._state.study.session.tree.blocks.get(target.digest) if self._state.study is not None else None
         return block is None or block.kind != HEADER
 
     # What it came to
 
-    def sizes(self, staging: Staging | None) -> Sizes:
+    def sizes(self, staging: Staging | None) -> SizesBefore:
         """What the context comes to under `staging` (None: no edits)."""
         scene = self._state.scene
         if scene is None:
-            return Sizes(None, lambda node: 0)
+            return SizesBefore(None, lambda node: 0)
 
         def size(node: int) -> int:
             fate = staging.fate(node) if staging is not None else None
             return (fate.after or 0) + fate.stays if fate is not None else transcript_notes.size(scene, node)
 
         if staging is None:
-            return Sizes(0, size)
-        return Sizes(staging.gone if staging.counted else None, size, staging.repairs)
+            return SizesBefore(0, size)
+        return SizesBefore(staging.gone if staging.counted else None, size, staging.repairs)
 
     def staged(
         self,
         made: Sequence[Edit],
-        before: Sizes,
+        before: SizesBefore,
         overlay: ThreadEdits,
         changed: Callable[[], object],
         left: int = 0,

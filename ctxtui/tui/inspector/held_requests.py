@@ -91,7 +91,7 @@ class HeldRequestsController(Controller):
 
         self.access.work(ask, "held requests")
 
-    def _take(self, found: held_requests.Attached) -> None:
+    def _take(self, found: held_requests.AttachedProgram) -> None:
         self.access.timer(_LOOK, self._look)
         before = self.facts()
         self._runs, self._next, self._held = found.runs, found.next, found.held
@@ -178,9 +178,9 @@ class HeldRequestsController(Controller):
 
     def _ask(self, one: HeldElsewhere) -> None:
         self._own = Question(
-            held_lines.question(one.left(time.monotonic()), self._staged()),
+            held_lines.question(one.left(time.monotonic()), self._staged(), one.can_wait),
             partial(self._answered, one.id),
-            keys=held_lines.KEYS,
+            keys=(*held_lines.KEYS, held_lines.MORE) if one.can_wait else held_lines.KEYS,
             right=held_lines.LOOK,
             on_cancel=self._later,
         )
@@ -189,7 +189,9 @@ class HeldRequestsController(Controller):
     def _refresh(self, one: HeldElsewhere) -> None:
         """Say anew how much time is left."""
         assert self._own is not None
-        self._own.lead = self.prompt.edit.lead = held_lines.question(one.left(time.monotonic()), self._staged())
+        self._own.lead = self.prompt.edit.lead = held_lines.question(
+            one.left(time.monotonic()), self._staged(), one.can_wait
+        )
         self.prompt.edit.refresh()
 
     def _later(self) -> None:
@@ -211,8 +213,27 @@ class HeldRequestsController(Controller):
                 # It was refused, or is to be read first: that stands on the line.
                 return
             self._decide(id_, "apply")
+        elif key == held_lines.MORE:
+            self._wait_longer(id_)
         else:
             self._decide(id_, "refuse" if key == "x" else "release")
+
+    def _wait_longer(self, id_: str) -> None:
+        """Ten minutes more; it is asked about again at once."""
+        path = self._recording()
+        if path is None:
+            return
+
+        def do() -> None:
+            try:
+                held_requests.decide(path.parent, id_, "more")
+            except CtxtuiError as error:
+                self.access.deliver(partial(self.prompt.refuse, str(error)))
+                return
+            self.access.deliver(partial(self.say, held_lines.DONE["more"]))
+
+        self._asked = ""
+        self.access.work(do, "held requests")
 
     def _written(self, id_: str, text: str) -> None:
         if text.strip():

@@ -39,6 +39,7 @@ class Sides:
         self._columns: dict[str, Columns] = {}
         self._tools = ToolUse(tree)
         self._threads = ThreadSums()
+        self._composed: tuple[tuple[object, ...], Composition] | None = None
 
     def composed(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
         """What the context is made of, with the change since the call before and the money."""
@@ -47,7 +48,12 @@ class Sides:
         if ledger is not None and ledger.done >= scene.number:
             now, was = ledger.categories(scene.number), ledger.categories(scene.number - 1)
             money = tuple(a - b for a, b in zip(now, was, strict=True)), now
-        return composition.composition(scene, before, money, shown)
+        # Staging changes nothing of the call shown, and its residual is looked for in all calls before it.
+        book, call = study.book, scene.call
+        key = (book.contexts.of(call), call, scene.figures, book.version, before, money, shown)
+        if self._composed is None or self._composed[0] != key:
+            self._composed = key, composition.composition(scene, before, money, shown)
+        return self._composed[1]
 
     def columns(self, known: ThreadStudy, scene: Scene) -> Columns:
         """The strip's columns of a thread, with what it has now."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
-from ctxtui.views.home.session_list import Entry, ListOrder, Sought, arrange, matches
+from ctxtui.views.home.session_list import Entry, ListOrder, SessionsSought, arrange, matches
 from ctxtui.views.home.totals import CallOwners, Totals
 from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
 
@@ -25,7 +25,7 @@ class Collection:
     _: KW_ONLY
     archived: bool = False
     """Whether archived sessions are listed."""
-    sought: tuple[Sought, ...] = ()
+    sought: tuple[SessionsSought, ...] = ()
     """Where sessions are looked for."""
     sessions: dict[str, SessionSummary] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)

@@ -17,14 +17,14 @@ class Group(NamedTuple):
     note: str
 
 
-class Sought(NamedTuple):
+class SessionsSought(NamedTuple):
     """Whose sessions were looked for, and where; for a list without any."""
 
     source: str
     where: str
 
 
-Entry = Group | Sought | SessionSummary
+Entry = Group | SessionsSought | SessionSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def arrange(
     wanted: ListOrder,
     directory: str,
     name: str,
-    sought: Iterable[Sought] = (),
+    sought: Iterable[SessionsSought] = (),
 ) -> tuple[Entry, ...]:
     """The list as shown: this directory's sessions under its `name`, those elsewhere, the samples; empty groups left
     out. Where there is none but samples, what was `sought` stands below them. Sessions that cannot be read, or are not
@@ -96,6 +96,6 @@ def arrange(
             entries += [Group(name if group == HERE else group, note), *members]
     looked = tuple(sought)
     if looked and not (words or groups[HERE] or groups[ELSEWHERE]):
-        more = Sought("any other", "ctxtui PATH opens a file; ctxtui doctor checks these places")
+        more = SessionsSought("any other", "ctxtui PATH opens a file; ctxtui doctor checks these places")
         entries += [Group("no recorded session on this machine", "looked for those of"), *looked, more]
     return tuple(entries)

@@ -27,7 +27,7 @@ Figure = Callable[[float], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StackPart:
     """One part of each column: its `name`, the class that fills it, and its value in every column."""
 
     name: str
@@ -36,7 +36,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class LimitLine:
     """A line across the chart at `value`, with its `name`."""
 
     value: float
@@ -67,10 +67,10 @@ class Curve:
 
 def stacked(
     says: str,
-    parts: Sequence[Part],
+    parts: Sequence[StackPart],
     *,
     height: int = 240,
-    limits: Sequence[Limit] = (),
+    limits: Sequence[LimitLine] = (),
     marks: Sequence[Mark] = (),
     figure: Figure = tokens,
     axis: Figure = short,
@@ -115,7 +115,7 @@ def curves(
     every: Sequence[Curve],
     *,
     height: int = 240,
-    limits: Sequence[Limit] = (),
+    limits: Sequence[LimitLine] = (),
     figure: Figure = short,
 ) -> str:
     """Curves over one another, each with its letter at its right end."""
@@ -222,7 +222,7 @@ class _Area:
             value += step
         return out
 
-    def across(self, one: Limit, figure: Figure) -> str:
+    def across(self, one: LimitLine, figure: Figure) -> str:
         y = self.y(one.value)
         return (
             f'<line class="limit" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'

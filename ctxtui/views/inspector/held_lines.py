@@ -9,9 +9,11 @@ from ctxtui.views.text.span import Span, Spans
 
 KEYS: Final = ("enter", "a", "w", "x")
 """What answers the question."""
+MORE: Final = "m"
+"""What answers it, too, where the program can be kept waiting."""
 SOON: Final = 20
 """Seconds from which what is left is told in red."""
-LOOK: Final[Spans] = (Span("esc", "accent bold"), Span(" look, edit ", "dim"))
+LOOK: Final[Spans] = (Span("esc", "accent bold"), Span(" look ", "dim"))
 WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer, in the model's place › ", "dim"))
 DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
 LATER: Final[Spans] = (
@@ -23,6 +25,7 @@ DONE: Final[Mapping[str, Spans]] = {
     "release": (Span("● ", "ok"), Span("it left as the program sent it", "dim")),
     "apply": (Span("● ", "ok"), Span("it left under the edits that are applied", "dim")),
     "answer": (Span("● ", "ok"), Span("your answer went to the program; the request never left", "dim")),
+    "more": (Span("‖ ", "warn"), Span("ten minutes more: its program is kept waiting by pings", "dim")),
     "refuse": (Span("✗ ", "crit"), Span("the program was told 403; the request never left", "dim")),
 }
 """What is said behind each way of letting it go."""
@@ -33,10 +36,14 @@ def clock(seconds: int) -> str:
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
-def question(left: int, staged: int) -> Spans:
-    """What becomes of it, with `left` seconds until it leaves by itself; so many edits are `staged`."""
+def question(left: int, staged: int, more: bool = False) -> Spans:
+    """What becomes of it, with `left` seconds until it leaves by itself; so many edits are `staged`, and it can wait
+    `more`."""
     edits = f"apply {staged:,} edit{'' if staged == 1 else 's'}" if staged else "under edits"
-    lead = [Span(" ‖ held ", "warn bold"), Span(clock(left), "crit bold" if left < SOON else "warn bold"), Span("  ")]
-    for key, words in (("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")):
+    # The header says "held" as well: room for one key more.
+    name, style = " ‖ " if more else " ‖ held ", "crit bold" if left < SOON else "warn bold"
+    lead = [Span(name, "warn bold"), Span(clock(left), style), Span("  ")]
+    keys = [("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")]
+    for key, words in [*keys, (MORE, "more")] if more else keys:
         lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
     return lead

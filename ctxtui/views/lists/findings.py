@@ -22,7 +22,7 @@ NAMED: Final = 3
 _WIDE: Final = 110
 
 
-class Found(Protocol):
+class FindingsData(Protocol):
     """What was found; see `services.library.findings.Findings`."""
 
     @property
@@ -119,7 +119,7 @@ TABLE: Final[Table[PricedFinding]] = Table(
 )  # fmt: skip
 
 
-def note(what: Found | None) -> str:
+def note(what: FindingsData | None) -> str:
     """Over how many calls savings are added up, and what all come to."""
     if what is None or not what.found:
         return ""
@@ -132,12 +132,12 @@ def sum_of_all(tag: PriceTag) -> str:
     return f"{tag.before:,} tokens of the next request without all these edits, {tag.after:,} with them."
 
 
-def none(what: Found) -> str:
+def none(what: FindingsData) -> str:
     """The sentence where nothing was found."""
     return f"Nothing found in {what.number:,} call{'' if what.number == 1 else 's'} that would save anything."
 
 
-def command(one: PricedFinding, name: str, what: Found) -> str:
+def command(one: PricedFinding, name: str, what: FindingsData) -> str:
     """The command line that makes the same edits, "" where there is none."""
     if not one.finding.policy:
         return ""
@@ -152,7 +152,7 @@ def _spelled(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def detail(one: PricedFinding, what: Found, name: str, room: int) -> list[Spans]:
+def detail(one: PricedFinding, what: FindingsData, name: str, room: int) -> list[Spans]:
     """All that is known of one: the whole sentence, the cure, its price, and what it would have saved."""
     wrap = max(20, room - 2)
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
@@ -166,7 +166,7 @@ def detail(one: PricedFinding, what: Found, name: str, room: int) -> list[Spans]
     return out
 
 
-def price_lines(one: PricedFinding, what: Found) -> Iterator[Spans]:
+def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
     """What it saves: by the price tag, and in the calls that followed."""
     moment, tag = one.moment, one.tag
     if tag is not None:
@@ -189,7 +189,7 @@ def price_lines(one: PricedFinding, what: Found) -> Iterator[Spans]:
         yield [Span(f" in the {rest.holding:,} recorded calls that followed: {tokens}{usd}{least}", "ok")]
 
 
-def lines(what: Found, name: str, room: int) -> Iterator[Spans]:
+def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
     """Every finding for people, what saves most first."""
     if not what.found:
         yield [Span(f" {none(what)}", "dim")]

@@ -13,7 +13,7 @@ from ctxtui.analysis.growth import shape as shapes
 from ctxtui.analysis.growth.feasible import Feasible
 from ctxtui.analysis.growth.growth import GrownPart, Growth
 from ctxtui.analysis.growth.projection import Limit, Outlook
-from ctxtui.analysis.growth.shape import Shape
+from ctxtui.analysis.growth.shape import GrowthShape
 from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
 from ctxtui.views.lists.preflight import units, when
 from ctxtui.views.text import cells, numbers, safe_text
@@ -36,7 +36,7 @@ class Ahead(Protocol):
     def compaction(self) -> Limit | None: ...
 
 
-class Report(Protocol):
+class GrowthData(Protocol):
     """What there is to tell; see `services.library.growth.GrowthReport`."""
 
     @property
@@ -47,7 +47,7 @@ class Report(Protocol):
     def feasible(self) -> Feasible | None: ...
 
 
-def shape_words(found: Shape) -> str:
+def shape_words(found: GrowthShape) -> str:
     """The shape in words, with its evidence."""
     calls = f"calls {found.first:,}–{found.first + found.calls - 1:,}"
     fit = f"a line explains {numbers.share(found.r2, 0)} of the differences over {calls}"
@@ -84,7 +84,7 @@ def sum_of_growth(what: Growth) -> str:
     return f"{each}; rates and what grew are those of calls {first:,} to {last:,}, ranges those of ctxtui preflight."
 
 
-class Sentence(NamedTuple):
+class GrowthSentence(NamedTuple):
     """One sentence with its `name`; the lower its `rank`, the sooner it is said where there is room for few."""
 
     rank: int
@@ -92,27 +92,27 @@ class Sentence(NamedTuple):
     spans: Spans
 
 
-def sentences(what: Report) -> Iterator[Sentence]:
+def sentences(what: GrowthData) -> Iterator[GrowthSentence]:
     """Every sentence, in order."""
     grown = what.growth
     if grown.shape is not None:
-        yield Sentence(0, "context", [Span(shape_words(grown.shape), "ink bold")])
+        yield GrowthSentence(0, "context", [Span(shape_words(grown.shape), "ink bold")])
     if grown.calls:
-        yield Sentence(4, "sent", [Span(sent_words(grown), "ink")])
+        yield GrowthSentence(4, "sent", [Span(sent_words(grown), "ink")])
     rising = [part for part in grown.parts if part.growth > 0]
     if rising and len(grown.calls) > 1:
-        yield Sentence(5, "what grew", _parts(rising, lambda part: numbers.signed(part.growth)))
+        yield GrowthSentence(5, "what grew", _parts(rising, lambda part: numbers.signed(part.growth)))
     carried = sorted(grown.parts, key=lambda part: -part.carry)
     if carried and len(grown.calls) > 1:
-        yield Sentence(9, "carry", _parts(carried, lambda part: numbers.tokens(part.carry)))
+        yield GrowthSentence(9, "carry", _parts(carried, lambda part: numbers.tokens(part.carry)))
     yield from _again(grown)
     yield from _dead(grown)
     yield from _ahead(what)
     for lacking in grown.lacks:
-        yield Sentence(1, "not told", [Span(lacking, "dim")])
+        yield GrowthSentence(1, "not told", [Span(lacking, "dim")])
 
 
-def wrapped(what: Report, room: int, height: int = 0) -> Iterator[list[Span]]:
+def wrapped(what: GrowthData, room: int, height: int = 0) -> Iterator[list[Span]]:
     """The sentences in lines of `room` cells, in at most `height` lines (0: as many as there are)."""
     made = [(one, list(_wrapped(one, room))) for one in sentences(what)]
     taken, kept = 0, set[int]()
@@ -125,7 +125,7 @@ def wrapped(what: Report, room: int, height: int = 0) -> Iterator[list[Span]]:
             yield from lines
 
 
-def _wrapped(one: Sentence, room: int) -> Iterator[list[Span]]:
+def _wrapped(one: GrowthSentence, room: int) -> Iterator[list[Span]]:
     if len(one.spans) != 1:
         yield [_name(one.name), *_whole(one.spans, room - _NAME - 2)]
         return
@@ -160,43 +160,45 @@ class _Figure(Protocol):
     def __call__(self, part: GrownPart, /) -> str: ...
 
 
-def _again(grown: Growth) -> Iterator[Sentence]:
+def _again(grown: Growth) -> Iterator[GrowthSentence]:
     share = grown.again.share
     if share is not None and len(grown.calls) > 1:
         twice = f"; {numbers.tokens(grown.again.twice)} of the last context stand there twice" * bool(grown.again.twice)
-        yield Sentence(7, "again", [Span(f"{numbers.share(share)} of all input had been sent before{twice}", "ink")])
+        yield GrowthSentence(
+            7, "again", [Span(f"{numbers.share(share)} of all input had been sent before{twice}", "ink")]
+        )
 
 
-def _dead(grown: Growth) -> Iterator[Sentence]:
+def _dead(grown: Growth) -> Iterator[GrowthSentence]:
     dead = grown.dead
     if not dead.judged:
         return
     if not dead.dead:
         words = f"none: all {dead.judged:,} results that could be quoted were quoted later"
-        yield Sentence(8, "dead", [Span(words, "ink")])
+        yield GrowthSentence(8, "dead", [Span(words, "ink")])
         return
     tokens = sum(one.tokens for one in dead.dead)
     usd = f", {numbers.money(grown.dead_usd)} so far" if grown.dead_usd is not None else ""
     told = f"{len(dead.dead):,} of {dead.judged:,} results were never quoted: {numbers.tokens(tokens)}"
-    yield Sentence(6, "dead", [Span(f"{told}, carried {numbers.tokens(dead.carry)}{usd}", "ink")])
+    yield GrowthSentence(6, "dead", [Span(f"{told}, carried {numbers.tokens(dead.carry)}{usd}", "ink")])
 
 
-def _ahead(what: Report) -> Iterator[Sentence]:
+def _ahead(what: GrowthData) -> Iterator[GrowthSentence]:
     ahead = what.ahead
     if ahead is None or ahead.outlook.growth is None:
         return
     for name, limit in (("usable", ahead.usable), ("compacts", ahead.compaction)):
         if limit is not None:
             words = f"{numbers.tokens(limit.tokens)} {when(limit, ahead.outlook)}"
-            yield Sentence(3, name, [Span(words, "ink")])
+            yield GrowthSentence(3, name, [Span(words, "ink")])
     window = ahead.window
     if what.feasible is None:
         return
     if what.feasible.window is not None and window.window > window.usable:
         limit = what.feasible.window
         words = f"{numbers.tokens(limit.tokens)} {when(limit, ahead.outlook, what.feasible.unit)}"
-        yield Sentence(3, "window", [Span(words, "ink")])
-    yield Sentence(2, "feasible", [Span(feasible_words(what.feasible), _STYLES[what.feasible.answer])])
+        yield GrowthSentence(3, "window", [Span(words, "ink")])
+    yield GrowthSentence(2, "feasible", [Span(feasible_words(what.feasible), _STYLES[what.feasible.answer])])
 
 
 _STYLES: Final = {

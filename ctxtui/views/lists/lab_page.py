@@ -73,7 +73,7 @@ def _chart(one: SessionLab, lines: Sequence[LabLine]) -> Iterator[str]:
         charts.Curve(variant_words(line.row), line.letter, f"line{n}", [line.row.curve[i] for i in one.drawn])
         for n, line in enumerate(shown)
     ]
-    limits = [charts.Limit(one.usable, "usable")] if one.usable else []
+    limits = [charts.LimitLine(one.usable, "usable")] if one.usable else []
     yield "<figure><figcaption>context per call: "
     yield safe(" · ".join(f"{line.letter} {variant_words(line.row)}" for line in shown))
     yield "</figcaption>"

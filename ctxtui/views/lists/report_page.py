@@ -11,13 +11,13 @@ from typing import Final
 from ctxtui.analysis.growth.growth import PARTS, RESIDUAL
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.html import charts
-from ctxtui.views.html.charts import Limit, Mark, Part
+from ctxtui.views.html.charts import LimitLine, Mark, StackPart
 from ctxtui.views.html.document import foot, head, safe, table
 from ctxtui.views.inspector.stacked_chart import sign_of
 from ctxtui.views.lists import findings as finding_view
 from ctxtui.views.lists import growth as growth_view
-from ctxtui.views.lists.findings import Found
-from ctxtui.views.lists.growth import Report
+from ctxtui.views.lists.findings import FindingsData
+from ctxtui.views.lists.growth import GrowthData
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import plain
 
@@ -56,8 +56,8 @@ class ReportedSession:
 
     title: str
     facts: tuple[str, ...]
-    growth: Report
-    found: Found
+    growth: GrowthData
+    found: FindingsData
     calls: tuple[ReportedCall, ...]
     parts: tuple[tuple[str, float, int], ...]
     blocks: tuple[ReportedBlock, ...]
@@ -186,9 +186,10 @@ def _context(one: ReportedSession) -> Iterator[str]:
     grown, ahead = one.growth.growth, one.growth.ahead
     names = [name for name in PARTS if any(call.parts.get(name, 0) > 0 for call in grown.calls)]
     parts = [
-        Part(sign_of(name).name, _fills(name)[0], [call.parts.get(name, 0) for call in grown.calls]) for name in names
+        StackPart(sign_of(name).name, _fills(name)[0], [call.parts.get(name, 0) for call in grown.calls])
+        for name in names
     ]
-    limits = [Limit(ahead.window.usable, "usable")] if ahead is not None and ahead.window.usable else []
+    limits = [LimitLine(ahead.window.usable, "usable")] if ahead is not None and ahead.window.usable else []
     marks = [Mark(call.number - 1, "Σ", f"cut before call {call.number:,}") for call in grown.calls if call.broken]
     if one.number:
         marks.insert(0, Mark(one.number - 1, "▲", f"call {one.number:,}", style="mark-here"))
@@ -250,7 +251,8 @@ def _cache(one: ReportedSession) -> Iterator[str]:
         return
     usages = [call.usage or (0, 0, 0) for call in one.calls]
     parts = [
-        Part(name, f"f-{name}", [usage[n] for usage in usages]) for n, name in enumerate(("read", "write", "fresh"))
+        StackPart(name, f"f-{name}", [usage[n] for usage in usages])
+        for n, name in enumerate(("read", "write", "fresh"))
     ]
     marks = [
         Mark(at, "▼", f"call {at + 1:,}: {call.missed}", style="mark-miss")

@@ -7,15 +7,15 @@ from typing import Final, cast
 
 from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import QuotaWindow
-from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, Usage
+from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, UsageSums
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-StatRow = Usage | HeavyTool
+StatRow = UsageSums | HeavyTool
 
 
-def table(head: str, *, mark: int = 1) -> Table[Usage]:
+def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
     """The table of rows by `head`: a project, a model, a week ..."""
     return Table(
         (
@@ -59,37 +59,37 @@ def sums_of_told(found: Stats) -> dict[str, str]:
     return {"list price": sum_of_cost(found.total)}
 
 
-def _name(row: Usage, room: int) -> Span:
+def _name(row: UsageSums, room: int) -> Span:
     words = safe_text.one_line(row.name, 400) or "all"
     return Span(cells.ends(words, room), "ink" if row.name else "ink bold")
 
 
-def _count(field: str, style: str = "ink") -> Callable[[Usage, int], Span]:
-    def cell(row: Usage, room: int) -> Span:
+def _count(field: str, style: str = "ink") -> Callable[[UsageSums, int], Span]:
+    def cell(row: UsageSums, room: int) -> Span:
         value: int = getattr(row, field)
         return Span(f"{value:,}", style) if value else Span(numbers.NONE, "faint")
 
     return cell
 
 
-def _input(row: Usage, room: int) -> Span:
+def _input(row: UsageSums, room: int) -> Span:
     return Span(numbers.tokens(row.input) if row.input else numbers.NONE, "ink" if row.input else "faint")
 
 
-def _output(row: Usage, room: int) -> Span:
+def _output(row: UsageSums, room: int) -> Span:
     shown = numbers.least_tokens(row.output, row.partial > 0) if row.output else numbers.NONE
     return Span(shown, "ink" if row.output else "faint")
 
 
-def _read(row: Usage, room: int) -> Span:
+def _read(row: UsageSums, room: int) -> Span:
     return Span(numbers.NONE, "faint") if row.read_share is None else Span(numbers.share(row.read_share, 0), "ink")
 
 
-def _lost(row: Usage, room: int) -> Span:
+def _lost(row: UsageSums, room: int) -> Span:
     return Span(numbers.money(row.lost), "warn") if row.lost else Span(numbers.NONE, "faint")
 
 
-def _cost(row: Usage, room: int) -> Span:
+def _cost(row: UsageSums, room: int) -> Span:
     return Span(numbers.least(row.usd, row.at_least), "ink" if row.name else "ink bold")
 
 
@@ -106,22 +106,22 @@ def _tool_cost(row: HeavyTool, room: int) -> Span:
     return Span(numbers.money(row.usd), "ink")
 
 
-def sum_of_input(row: Usage) -> str:
+def sum_of_input(row: UsageSums) -> str:
     """Input by how it was paid."""
     return f"{row.input:,} tokens = {row.read:,} read from the cache + {row.input - row.read:,} others."
 
 
-def sum_of_read(row: Usage) -> str:
+def sum_of_read(row: UsageSums) -> str:
     """The share that the cache had."""
     return sums.share(row.read, row.input, " of input")
 
 
-def sum_of_lost(row: Usage) -> str:
+def sum_of_lost(row: UsageSums) -> str:
     """What misses cost, as a share of it all."""
     return sums.share_of_money(row.lost, row.usd)
 
 
-def sum_of_cost(row: Usage) -> str:
+def sum_of_cost(row: UsageSums) -> str:
     """Money for tokens."""
     least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
     least += f" {row.partial:,} answers are reported in part." if row.partial else ""

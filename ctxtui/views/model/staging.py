@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -61,13 +61,17 @@ class New:
     edit: Edit
 
 
+KnownFates = dict[object, Fate]
+"""Fates by what is done to a block, for one context and one state of its counts."""
+
+
 @dataclass(frozen=True)
 class Staging:
     """The context of `scene` under its edits, as far as it is counted. `edits` are those that are only staged,
     `marked` the nodes that the user marked, `head` the end of the context that the next request would have. `under` is
     the same under the edits that are applied, where others are staged on top (None: nothing is to be taken off).
     `breakage` is what the next request breaks of the cache (None: nothing, or it is not known yet). `count` counts
-    whole requests."""
+    whole requests, `known` remembers fates from one edit to the next."""
 
     scene: Scene
     applied: Applied
@@ -79,6 +83,7 @@ class Staging:
     under: Staging | None = None
     breakage: Breakage | None = None
     count: Count = lambda applied: None
+    known: KnownFates = field(default_factory=dict, compare=False, repr=False)
 
     def breaking(self, breakage: Breakage | None) -> Staging:
         """The same, breaking that; what is known already and does not depend on it goes along."""
@@ -100,7 +105,18 @@ class Staging:
     @cached_property
     def fates(self) -> dict[int, Fate]:
         """What becomes of the blocks that change, by node."""
-        return {change.node: self._fate(change) for change in self.applied.changes.values()}
+        found = {}
+        for change in self.applied.changes.values():
+            head = change.position - 1 in self.applied.changes
+            after = None if change.after is None else change.after.digest
+            key = change.position, change.edit.id, change.edit.kind, change.why, after, head
+            fate = self.known.get(key)
+            if fate is None:
+                fate = self._fate(change)
+                if fate.after is not None:
+                    self.known[key] = fate
+            found[change.node] = fate
+        return found
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running

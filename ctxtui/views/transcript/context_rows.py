@@ -20,7 +20,7 @@ from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
-from ctxtui.views.transcript.open_block import MORE, Bodies, Opened, body_line
+from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ContextRows:
     def __init__(self, readings: Readings, highlight: Highlight | None = None) -> None:
         self.readings = readings
         self.bodies = Bodies(readings, highlight)
-        self.opened: dict[int, Opened] = {}
+        self.opened: dict[int, OpenBlock] = {}
         self.folded: set[int] = set()
         self.scene: Scene | None = None
         self.ledger: CostLedger | None = None
@@ -74,7 +74,7 @@ class ContextRows:
         """How the rows are drawn where they are to be read."""
         self.read: set[str] = set()
         """The edits of which the user has opened what they put in."""
-        self._put_in: dict[str, Opened] = {}
+        self._put_in: dict[str, OpenBlock] = {}
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
@@ -260,7 +260,7 @@ class ContextRows:
         entry = self.entry(index)
         return entry > 0 and self.scene is not None and rows.asks(self.scene.session.tree[entry])
 
-    def is_open(self, index: int) -> Opened | None:
+    def is_open(self, index: int) -> OpenBlock | None:
         """How row `index` is open, None where it is one line."""
         entry = self.entry(index)
         if entry < 0:
@@ -269,7 +269,7 @@ class ContextRows:
         found = self.opened.get(entry)
         if found is not None or entry in self.folded or entry == MISSING or self.scene is None:
             return found
-        return Opened(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
+        return OpenBlock(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
         """Open row `index` or fold it; with `raw` show it as JSON or not, opening it if need be. A folded run is
@@ -282,14 +282,14 @@ class ContextRows:
             return
         if how is None:
             self.folded.discard(entry)
-            self.opened[entry] = Opened(self.preview_lines, bool(raw))
+            self.opened[entry] = OpenBlock(self.preview_lines, bool(raw))
         elif raw is not None:
             self.opened[entry] = replace(how, raw=raw)
         else:
             self.opened.pop(entry, None)
             self.folded.add(entry)
 
-    def _toggle_put_in(self, index: int, how: Opened | None, raw: bool | None) -> None:
+    def _toggle_put_in(self, index: int, how: OpenBlock | None, raw: bool | None) -> None:
         new = self.new(index)
         if new is None:
             if self._staged is not None and self.is_folded(index):
@@ -300,7 +300,7 @@ class ContextRows:
         if how is not None and raw is None:
             del self._put_in[new.edit.id]
         else:
-            self._put_in[new.edit.id] = Opened(how.lines if how else _WHOLE, bool(raw))
+            self._put_in[new.edit.id] = OpenBlock(how.lines if how else _WHOLE, bool(raw))
 
     def is_folded(self, index: int) -> bool:
         """Whether row `index` stands for a run of rows that are folded away."""
@@ -312,7 +312,7 @@ class ContextRows:
         node = self.readings.tree[entry] if entry > 0 else None
         return node is not None and node.category in _TEXTS and node.block.kind != UNREADABLE
 
-    def body(self, index: int, how: Opened, room: int) -> Body:
+    def body(self, index: int, how: OpenBlock, room: int) -> Body:
         """The lines of open row `index` in `room` cells."""
         assert self.scene is not None
         new = self.new(index)

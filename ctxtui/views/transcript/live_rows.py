@@ -12,7 +12,7 @@ from ctxtui.views.text.grid import Grid, fitted
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import ContextRows
-from ctxtui.views.transcript.open_block import Opened
+from ctxtui.views.transcript.open_block import OpenBlock
 from ctxtui.views.transcript.row_index import RuleRow
 from ctxtui.views.transcript.rows import TranscriptRow
 
@@ -96,9 +96,9 @@ class LiveRows(ContextRows):
             return self.scene.tip if self.scene is not None else 0
         return super().entry(index)
 
-    def is_open(self, index: int) -> Opened | None:
+    def is_open(self, index: int) -> OpenBlock | None:
         """A live row is open and whole."""
-        return Opened(WHOLE) if index >= self.recorded else super().is_open(index)
+        return OpenBlock(WHOLE) if index >= self.recorded else super().is_open(index)
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
         """Open or fold a row of the record."""

@@ -27,7 +27,7 @@ MORE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenBlock:
     """How a block is open: at most `lines` of it, as JSON where `raw`; its text from character `start` on where that is
     not None."""
 
@@ -50,7 +50,7 @@ class Bodies:
         self._find = find
         self.forget()
 
-    def body(self, scene: Scene, ledger: CostLedger | None, entry: int, how: Opened, room: int) -> Body:
+    def body(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Body:
         """The lines of the block of node `entry` in `room` cells."""
         key = (entry, how.raw, how.start, room)
         found = self._kept.get(key)
@@ -59,7 +59,7 @@ class Bodies:
             found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find, got.lead))
         return found
 
-    def put_in(self, new: New, how: Opened, room: int) -> Body:
+    def put_in(self, new: New, how: OpenBlock, room: int) -> Body:
         """The lines of a block that an edit puts in."""
         key = (new.item.block.digest, how.raw, room)
         found = self._kept.get(key)
@@ -75,7 +75,7 @@ class Bodies:
         """The blocks' facts changed."""
         self._kept.clear()
 
-    def _content(self, scene: Scene, ledger: CostLedger | None, entry: int, how: Opened, room: int) -> Content:
+    def _content(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Content:
         # Imported here: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import words
@@ -108,7 +108,7 @@ class Bodies:
 
 def body_line(
     body: Body,
-    how: Opened,
+    how: OpenBlock,
     line: int,
     gutter: Span,
     style: str,
@@ -134,7 +134,7 @@ def body_line(
     return [gutter, Span("     "), Span("╰ ", style), *closing(body.more(shown), how, money)]
 
 
-def closing(more: int | None, how: Opened, money: str = "") -> list[Span]:
+def closing(more: int | None, how: OpenBlock, money: str = "") -> list[Span]:
     """The line under an open block: how much of it is not shown, what it costs, and the keys that act on it."""
     left = "" if more == 0 else "more lines  " if more is None else f"{more:,} more line{'s' if more != 1 else ''}  "
     keys = (

@@ -8,7 +8,7 @@ from ctxtui.analysis.content.search import Find
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.hits import HitAt
-from ctxtui.views.transcript.open_block import Opened
+from ctxtui.views.transcript.open_block import OpenBlock
 
 _NEAR: Final = 60
 """Lines of a block that are laid out to find a hit in them; one further down is shown as an excerpt."""
@@ -44,7 +44,7 @@ class Sought:
         self._refold()
         if not rows.readings.ready(hit.node):
             # A large block: what is shown first is where it begins, the hit when it is read.
-            rows.opened[hit.node] = Opened(rows.preview_lines, start=hit.start)
+            rows.opened[hit.node] = OpenBlock(rows.preview_lines, start=hit.start)
             return 1
         words = rows.readings.words(hit.node)
         if len(words) < grid.text // 2 and "\n" not in words and hit.node not in rows.opened:
@@ -58,12 +58,12 @@ class Sought:
         if words.count("\n", 0, hit.start) >= _NEAR or hit.start > _NEAR * grid.body:
             return 0
         before = rows.opened.get(hit.node)
-        how = Opened(before.lines if before else rows.preview_lines)
+        how = OpenBlock(before.lines if before else rows.preview_lines)
         rows.opened[hit.node] = how
         spot = rows.body(rows.index_of(hit.node), how, grid.body).spot(hit.nth, 2 * _NEAR)
         if spot is None:
             return 0
-        rows.opened[hit.node] = Opened(max(how.lines, spot.line + 2))
+        rows.opened[hit.node] = OpenBlock(max(how.lines, spot.line + 2))
         rows.here = hit.node, hit.nth
         return spot.line + 1
 
@@ -74,10 +74,10 @@ class Sought:
         start = max(words.rfind("\n", 0, max(0, line - 1)) + 1, hit.start - _BEFORE)
         assert rows.find is not None
         nth = sum(1 for _ in rows.find(words[start : hit.start]))
-        how = rows.opened[hit.node] = Opened(rows.preview_lines, start=start)
+        how = rows.opened[hit.node] = OpenBlock(rows.preview_lines, start=start)
         spot = rows.body(rows.index_of(hit.node), how, grid.body).spot(nth, _NEAR)
         if spot is None:
             return 1
-        rows.opened[hit.node] = Opened(max(how.lines, spot.line + 2), start=start)
+        rows.opened[hit.node] = OpenBlock(max(how.lines, spot.line + 2), start=start)
         rows.here = hit.node, nth
         return spot.line + 1

@@ -13,7 +13,7 @@ from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools import workspace
 from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.registry import TOOLS, Toolbox
-from ctxtui.agent.tools.workspace import Outside, Workspace
+from ctxtui.agent.tools.workspace import OutsideWorkspace, Workspace
 from ctxtui.core.canonical import Json
 
 
@@ -191,7 +191,7 @@ def test_reading_asks_nobody(root: Path) -> None:
 
 def test_only_writers_ask() -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {"write_file", "edit_file"}
-    with pytest.raises(Outside):
+    with pytest.raises(OutsideWorkspace):
         Workspace("/").inside("a\0b")
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_audited, cache_bands, cache_summary
-from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, Pauses, sent_at
+from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, LongPauses, sent_at
 from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.analysis.cache.miss_cause import AGAIN
 from ctxtui.core import block
@@ -188,7 +188,7 @@ def test_a_client_that_asks_after_each_turn_keeps_the_cache_from_the_turns_end()
 
 
 def test_pauses_that_were_outlived_teach() -> None:
-    pauses = Pauses()
+    pauses = LongPauses()
     assert not pauses.outlives(400)
     pauses.learn(600, True)
     assert pauses.outlives(400) and pauses.outlives(600) and not pauses.outlives(700)

@@ -74,6 +74,7 @@ def test_a_wrong_rule_says_what_is_wanted(table: Any, why: str) -> None:
         ({"pointer": "/*/b"}, '{"x":{"b":1},"y":{"c":2},"z":3}', ["1"]),
         ({"pointer": "/a~1b/~0"}, '{"a/b":{"~":"yes"}}', ['"yes"']),
         ({"pointer": "/a"}, 'words\n  {"a": 1}\n[{"a": 2}]\n{"a": {"a": 3}} and', ["1", '{"a": 3}']),
+        ({"pointer": "/a", "beside": ["/x", "/y"]}, '{"a":1,"y":2}\n{"a":3}', ["1"]),
         ({"pointer": "/a"}, 'in a line {"a": 1}', []),
         ({"pointer": ["/a", "/b"], "beside": "/c"}, '{"a":1,"b":2,"c":0}\n{"a":1}', ["1", "2"]),
         ({"pointer": "/a"}, '{"a": 1', []),
@@ -186,7 +187,16 @@ Today's date is 2026-11-22."""
 @pytest.mark.parametrize(
     ("text", "category", "expected"),
     [
-        (systems.screen(28), "user", {"button": 28, "scrollbar": 1, "menu": 1}),
+        *(
+            (systems.screen(28, spelling), "user", {"button": 28, "scrollbar": 1, "menu": 1})
+            for spelling in systems.SCREENS
+            if spelling not in ("lines", "numbered")
+        ),
+        *(
+            (systems.screen(28, spelling), "user", {"screen": 1, "button": 28, "scrollbar": 1, "menu": 1})
+            for spelling in ("lines", "numbered")
+        ),
+        ('{"elements": ["H", "He"], "menu": {"a": 1}, "scroll": 2}', "user", {}),
         (f"turn 3\n{systems.screen(10)}\n", "tool_result", {"button": 10, "scrollbar": 1, "menu": 1}),
         (systems.memory_text(), "user", {"memory text": 1}),
         (systems.feedback(15), "user", {"trial": 15, "code": 15, "metrics": 15, "reasoning": 15}),
@@ -197,13 +207,12 @@ Today's date is 2026-11-22."""
         (systems.listed("numbered"), "user", {"trial": 15, "code": 15, "reasoning": 15}),
         (systems.listed("referenced"), "user", {"trial": 15, "code reference": 15, "metrics": 15}),
         (systems.asked_to_select(), "user", {"trial": 15, "reasoning": 15, "selection": 1}),
-        (systems.facts(), "user", {"facts": 1}),
-        (
-            "Do it.\n=== Previous Work Summary ===\nSteps 1-5:\n  - Modified: a.go\n\n=== Recent Context ===\nx",
-            "user",
-            {"facts": 1},
+        *((text, "user", {"facts": 1}) for text in systems.HISTORIES.values()),
+        *(
+            ("".join(systems.prompt(2, 1, 3, spelling)), "user", {"task file": 2, "dependency": 1, "signatures": 3})
+            for spelling in systems.PROMPTS
         ),
-        ("".join(systems.prompt(2, 1, 3)), "user", {"task file": 2, "dependency": 1, "signatures": 3}),
+        ("## What is left (related)\nSee a.go\n- x (import)", "user", {}),
         (systems.reminder(2), "user", {"reminder": 1, "memory file": 2}),
         (f"1\tx\n\n{systems.reminder(0)}", "tool_result", {"reminder": 1}),
         (

@@ -9,6 +9,7 @@ import pytest
 
 from ctxtui.curation.apply.compact_json import compacted
 from ctxtui.curation.policies.trim_old_turns import filled
+from tests.cases import systems
 
 ARCHIVE = {
     "name": "Archive",
@@ -74,6 +75,26 @@ def test_members_are_dropped_and_renamed_inside_what_is_flattened() -> None:
 )
 def test_the_four_lines_of_the_document(text: str) -> None:
     assert filled(LINES, 3, text) == TOLD
+
+
+@pytest.mark.parametrize("spelling", systems.SCREENS)
+def test_a_screen_is_told_however_it_is_spelled(spelling: str) -> None:
+    template = "{buttons.name|elements.text} / {selected_tab|tab|menu} / {available_tabs|available|menu}"
+    names, tab, available = filled(template, 3, systems.screen(3, spelling)).split(" / ")
+    assert names == "button 0, button 1, button 2"
+    if spelling in ("lines", "numbered"):
+        assert tab == available == "tab=Menu, available=[Jukebox, Menu]"
+    else:
+        assert tab == "Menu" and available == ("tab=Menu" if spelling in ("elements", "small") else "[Jukebox, Menu]")
+
+
+def test_a_name_is_found_however_its_parts_are_joined() -> None:
+    for name in ("turn_id", "turnId", "turn-id", "TURN_ID", "Turn ID"):
+        assert filled("{turn_id}", 1, json.dumps({"seen": {name: "t5", "more": "x" * 40}})) == "t5"
+        assert filled("{turn_id}", 1, f"**{name}**: t5\nGo on.") == "t5"
+    assert filled("{turn_id}", 1, "turned: t5\nreturn id: t6") == "none"
+    assert filled("{todo}", 1, "Todo:\n\n* rest\n* race\n\nno item") == "rest, race"
+    assert filled("{todo}", 1, "Todo:\n\nno item") == "none"
 
 
 def test_what_a_message_does_not_say_is_none() -> None:

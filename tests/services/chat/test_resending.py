@@ -24,8 +24,8 @@ from ctxtui.offline.playback import Playback, Recorded
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.resending import (
-    Quote,
     Resend,
+    ResendQuote,
     WantedVariant,
     carried_out,
     heaviest_blocks,
@@ -168,7 +168,7 @@ def test_what_cannot_be_sent_again_says_why() -> None:
     known, counter, settings = accounted(made)
     other = ChatModel(Endpoint("openai", "openai_chat"), "gpt-5")
     plan = list(planned(known, counter, settings, other, MAIN, [1], []))
-    assert plan[0].refused and quote(plan) == Quote(0, 0.0, 1)
+    assert plan[0].refused and quote(plan) == ResendQuote(0, 0.0, 1)
     trials = asyncio.run(
         carried_out(
             [replace(plan[0])],

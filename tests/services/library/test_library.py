@@ -10,7 +10,7 @@ from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
-from ctxtui.services.workers.summary_worker import _from_json, _to_json, make, summarise
+from ctxtui.services.workers.summary_worker import make, summarise
 from ctxtui.views.model.session_summary import SessionSummary
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
 
@@ -62,15 +62,6 @@ def test_an_unknown_model_has_no_price_rather_than_none(home: Path) -> None:
     assert found.cost_usd is None
     priced = Settings(prices={"homemade-7": {"input": 1.0, "output": 2.0}})
     assert summarise(Path(found.path), priced).cost_usd is not None
-
-
-def test_summaries_survive_being_remembered(home: Path) -> None:
-    import json
-
-    found = summarise(recording(home, "a", claude_code(2)), Settings())
-    kept = json.loads(json.dumps(_to_json(found)))
-    again = SessionSummary(key=found.key, path=found.path, mtime=found.mtime, size=found.size, **_from_json(kept))
-    assert again == found
 
 
 def test_glimpses_come_from_names_and_figures_from_reading(home: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.money.usage_stats import Usage
+from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.services.library.spending import TOOL, totals_by
 from ctxtui.services.library.stats import TAG, VERSION, WAYS, Change, stats_of
 from ctxtui.views.lists import stats as view
@@ -117,5 +117,5 @@ def test_the_worst_misses_are_named_by_session_and_call() -> None:
 def test_the_sum_behind_each_figure_holds(sessions: list[SessionSummary]) -> None:
     found = stats_of(sessions, AT, by="model")
     shown = [column.sum for column in view.table("model").columns if column.sum is not None]
-    rows: list[Usage] = [*found.rows, found.total]
+    rows: list[UsageSums] = [*found.rows, found.total]
     assert [claim for row in rows for tell in shown for claim in broken(tell(row))] == []

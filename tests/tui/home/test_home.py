@@ -21,6 +21,7 @@ from ctxtui.tui.theme.theme import dress
 from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 from tests.tui.painting import Painted
+from tests.tui.waiting import LONG
 
 HERE = "/home/u/src/handy"
 
@@ -161,7 +162,8 @@ def text(app: App[None]) -> str:
 
 async def until(pilot: Pilot[None], app: App[None], words: str, present: bool = True) -> str:
     """Wait until `words` are on the screen, or are not."""
-    for _ in range(200):
+    end = time.monotonic() + LONG
+    while time.monotonic() < end:
         if (words in text(app)) is present:
             return text(app)
         await pilot.pause(0.02)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.app import App
-from textual.pilot import Pilot
 
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
@@ -23,6 +21,7 @@ from ctxtui.views.lists.tool_ledger import rows, table
 from tests.cases.claude_code_requests import parallel
 from tests.services.library.test_tool_ledger import session
 from tests.tui.home.test_home import text
+from tests.tui.waiting import until
 from tests.views.glossary.arithmetic_law import broken
 
 
@@ -45,14 +44,6 @@ class Made:
     def close(self) -> None:
         """It is not asked any more."""
         self.closed = True
-
-
-async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
-    for _ in range(2000):
-        if there():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it did not come")
 
 
 async def test_sessions_come_in_as_they_are_read_and_other_tools_when_asked() -> None:

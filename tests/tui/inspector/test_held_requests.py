@@ -94,7 +94,13 @@ async def test_it_stands_as_the_next_call_with_its_forecast_and_leaves_as_it_is(
         told = await hold(run, program, screen, pilot)
         await until(pilot, lambda: screen.panels.coming is not None and "next call" in text(screen))
         seen = text(screen)
-        assert "call 2" in seen and "‖ held 1:5" in seen and "not sent yet" in seen and "release" in seen
+        assert (
+            "call 2" in seen
+            and "‖ held 9:5" in seen
+            and "not sent yet" in seen
+            and "⏎ release" in seen
+            and "m more" in seen
+        )
         await pilot.press("enter")
         assert "offline provider" in await told
         await until(pilot, lambda: "it left as the program sent it" in text(screen))

@@ -23,6 +23,7 @@ from tests.cases.inspect import HandMade, app_of, app_on
 from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, use, with_subagents
 from tests.cases.unsaid import Unsaid
 from tests.tui.painting import Painted
+from tests.tui.waiting import until
 
 Opened = tuple[InspectorScreen, Pilot[None]]
 
@@ -55,14 +56,6 @@ async def settled(screen: InspectorScreen, pilot: Pilot[None]) -> None:
 
     await until(pilot, done)
     await pilot.pause(0.05)
-
-
-async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
-    for _ in range(1500):  # half a minute: the counting process shares the cores with other tests
-        if there():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it did not come")
 
 
 def text(screen: InspectorScreen) -> str:

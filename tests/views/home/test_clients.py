@@ -9,7 +9,7 @@ import pytest
 from ctxtui.services.config.clients import CLIENTS, places_of
 from ctxtui.views.home import columns
 from ctxtui.views.home.preview import growth
-from ctxtui.views.home.session_list import Group, ListOrder, Sought, arrange
+from ctxtui.views.home.session_list import Group, ListOrder, SessionsSought, arrange
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
 SHORT = {"gemini cli": "gemini", "copilot cli": "copilot", "claude code": "claude", "mini-swe-agent": "mini-sw…"}
@@ -37,12 +37,14 @@ def test_the_preview_says_how_a_client_writes_its_requests() -> None:
 
 
 def test_without_sessions_it_says_where_it_looked() -> None:
-    sought = tuple(Sought(name, " · ".join(places)) for name, places in places_of({"pi": False}, {"HOME": "/home/me"}))
+    sought = tuple(
+        SessionsSought(name, " · ".join(places)) for name, places in places_of({"pi": False}, {"HOME": "/home/me"})
+    )
     sample = SessionSummary(key="s", group=SAMPLES)
     rows = arrange([sample], ListOrder(), "/d", "~", sought)
     heads = [one.name for one in rows if isinstance(one, Group)]
     assert heads == ["samples", "no recorded session on this machine"]
-    told = {one.source: one.where for one in rows if isinstance(one, Sought)}
+    told = {one.source: one.where for one in rows if isinstance(one, SessionsSought)}
     assert told.keys() == {*(client.source for client in CLIENTS), "any other"}
     assert "ctxtui doctor" in told["any other"]
     assert told["codex"] == "/home/me/.codex/sessions · /home/me/.codex/archived_sessions"
@@ -50,4 +52,4 @@ def test_without_sessions_it_says_where_it_looked() -> None:
     mine = SessionSummary(key="m")
     for listed, words in (([sample, mine], ""), ([sample], "codex")):
         shown = arrange(listed, ListOrder(words=words), "/d", "~", sought)
-        assert not [one for one in shown if isinstance(one, Sought)]
+        assert not [one for one in shown if isinstance(one, SessionsSought)]

@@ -14,7 +14,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.opentelemetry import model_call
 from ctxtui.transcripts.formats.opentelemetry.attributes import text
 from ctxtui.transcripts.formats.opentelemetry.model_call import ModelCall
-from ctxtui.transcripts.formats.opentelemetry.spans import Span
+from ctxtui.transcripts.formats.opentelemetry.spans import OtelSpan
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import one_line
 
@@ -43,7 +43,7 @@ class ThreadKey:
 class Traces:
     """The spans of a recording by their ids."""
 
-    def __init__(self, spans: Sequence[Span]) -> None:
+    def __init__(self, spans: Sequence[OtelSpan]) -> None:
         self._spans = {span.id: span for span in spans if span.id}
         self._homes: dict[str, ThreadKey] = {}
         self._answers: dict[str, ThreadKey] = {}
@@ -84,9 +84,9 @@ class Traces:
         lowest = [s for s in agents if not any(o.id != s.id and s in self._up(o) for o in agents)]
         return [ModelCall([s], model_call.told_by(s)) for s in lowest if model_call.usage(s.attributes) is not None]
 
-    def _up(self, span: Span) -> list[Span]:
+    def _up(self, span: OtelSpan) -> list[OtelSpan]:
         """The spans around `span`, the nearest first."""
-        found: list[Span] = []
+        found: list[OtelSpan] = []
         at = self._spans.get(span.parent)
         while at is not None and at not in found and at is not span:
             found.append(at)

@@ -14,7 +14,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.opentelemetry import messages
 from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, first, text, tokens
-from ctxtui.transcripts.formats.opentelemetry.spans import Span, SpanEvent
+from ctxtui.transcripts.formats.opentelemetry.spans import OtelSpan, SpanEvent
 from ctxtui.transcripts.kit.fields import listed, money, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
@@ -39,7 +39,7 @@ _BESIDE: Final = (
 )  # fmt: skip
 
 
-def operation(span: Span) -> str:
+def operation(span: OtelSpan) -> str:
     """What a span does: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" for what has nothing to do with a model."""
     held = span.attributes
     named = text(held, "gen_ai.operation.name")
@@ -57,7 +57,7 @@ def operation(span: Span) -> str:
     return "chat" if asked is not None and (used is not None or "gen_ai.prompt.0.role" in held) else ""
 
 
-def is_call(span: Span) -> bool:
+def is_call(span: OtelSpan) -> bool:
     """Whether a span is one call of a model."""
     return operation(span) in _CALLS
 
@@ -77,11 +77,11 @@ class SpanContent:
 class ModelCall:
     """The spans that tell of one call, the one that tells most first."""
 
-    spans: list[Span]
+    spans: list[OtelSpan]
     told: SpanContent = field(default_factory=SpanContent)
 
     @property
-    def span(self) -> Span:
+    def span(self) -> OtelSpan:
         """The span that tells most."""
         return self.spans[0]
 
@@ -94,7 +94,7 @@ class ModelCall:
         return merged
 
 
-def detailed(span: Span) -> None:
+def detailed(span: OtelSpan) -> None:
     """Puts what an event of details says among the span's own attributes."""
     for event in span.events:
         if event.name == _DETAILS:
@@ -102,7 +102,7 @@ def detailed(span: Span) -> None:
             span.attributes |= {**{k: v for k, v in event.body.items() if k not in span.attributes}, **said}
 
 
-def told_by(span: Span) -> SpanContent:
+def told_by(span: OtelSpan) -> SpanContent:
     """The content that a span holds, from whatever convention holds most of it."""
     raw = _as_sent(span.attributes)
     if raw is not None:
@@ -256,7 +256,7 @@ def usage(held: Attributes) -> Usage | None:
     )
 
 
-def same(spans: Sequence[Span]) -> list[ModelCall]:
+def same(spans: Sequence[OtelSpan]) -> list[ModelCall]:
     """The calls of a model that `spans` tell of. A client's own span and that of what instruments it tell of one: they
     have the same answer, or one stands inside the other."""
     found: list[ModelCall] = []
@@ -281,7 +281,7 @@ def same(spans: Sequence[Span]) -> list[ModelCall]:
     return found
 
 
-def _around(found: Sequence[ModelCall], span: Span, response: str) -> ModelCall | None:
+def _around(found: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
     """A failed call has no answer to be known by: the one of another library that the span lies inside of."""
     for call in reversed(found[-4:]):
         one = call.span

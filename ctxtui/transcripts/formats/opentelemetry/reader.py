@@ -11,7 +11,7 @@ from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry import model_call
 from ctxtui.transcripts.formats.opentelemetry.conversations import NAME, Traces
-from ctxtui.transcripts.formats.opentelemetry.spans import LogEvent, Span, is_flat, is_otlp, spans_in
+from ctxtui.transcripts.formats.opentelemetry.spans import LogEvent, OtelSpan, is_flat, is_otlp, spans_in
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.record_pieces import FoundObject
@@ -37,7 +37,7 @@ class SpanTaker:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._spans: dict[tuple[str, str], Span] = {}
+        self._spans: dict[tuple[str, str], OtelSpan] = {}
         self._logs: list[LogEvent] = []
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
@@ -55,7 +55,7 @@ class SpanTaker:
         yield Described(source=NAME)
         yield from Traces(self._whole()).events(self._tree)
 
-    def _whole(self) -> list[Span]:
+    def _whole(self) -> list[OtelSpan]:
         """The spans with the log records that belong to them; records without their span are one together."""
         held = {
             key: replace(span, attributes=dict(span.attributes), events=list(span.events))
@@ -66,7 +66,7 @@ class SpanTaker:
             if key not in held:
                 known = {name: value for name, value in log.event.attributes.items() if name.startswith("gen_ai.")}
                 known.setdefault("gen_ai.operation.name", "chat" if log.event.name.startswith("gen_ai.") else "")
-                held[key] = Span(log.span, log.trace, name=log.event.name, started=log.event.at, attributes=known)
+                held[key] = OtelSpan(log.span, log.trace, name=log.event.name, started=log.event.at, attributes=known)
             span = held[key]
             if log.event.at is not None and span.name.startswith("gen_ai."):
                 span.ended = max(span.ended or 0.0, log.event.at)

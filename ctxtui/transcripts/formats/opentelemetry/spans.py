@@ -26,7 +26,7 @@ class SpanEvent:
 
 
 @dataclass(slots=True)
-class Span:
+class OtelSpan:
     """One operation. Times are Unix seconds; `error` is "" for one that did not fail; `line` is where it stands."""
 
     id: str
@@ -66,7 +66,7 @@ def is_flat(record: Mapping[str, Json]) -> bool:
     return named and "attributes" in record and any(name in ids for name in _IDS)
 
 
-def spans_in(record: dict[str, Json], line: int) -> Iterator[Span | LogEvent]:
+def spans_in(record: dict[str, Json], line: int) -> Iterator[OtelSpan | LogEvent]:
     """The spans and log records of a JSON object that stands on `line`."""
     if not is_otlp(record):
         if is_flat(record):
@@ -85,13 +85,13 @@ def spans_in(record: dict[str, Json], line: int) -> Iterator[Span | LogEvent]:
                 yield _log(log)
 
 
-def _span(record: dict[str, Json], scope: str, resource: Attributes, line: int) -> Span:
+def _span(record: dict[str, Json], scope: str, resource: Attributes, line: int) -> OtelSpan:
     context = obj(record.get("context"))
     status = record.get("status")
     code = status if isinstance(status, str) else _either(obj(status), "code", "status_code")
     code = code if code is not None else record.get("status_code")
     said = word(_either(obj(status), "message", "description")) or word(record.get("status_message"))
-    return Span(
+    return OtelSpan(
         _id(_either(record, "spanId", "span_id") or _either(context, "span_id", "spanId")),
         _id(_either(record, "traceId", "trace_id") or _either(context, "trace_id", "traceId")),
         _id(_either(record, "parentSpanId", "parent_id", "parent_span_id", "parentId")),

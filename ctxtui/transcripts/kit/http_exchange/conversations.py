@@ -43,7 +43,7 @@ class _Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinePlace:
     """Which thread a request is of, and what that is called; `parent` is the thread that began it. What is asked
     `aside` is no line of context: each request there begins anew."""
 
@@ -71,7 +71,7 @@ class Conversations:
         """The first thing a person said."""
         return next((d.title for d in self._threads.values() if d.title), "")
 
-    def take(self, exchange: Exchange, place: Place | None = None) -> Iterator[Event]:
+    def take(self, exchange: Exchange, place: LinePlace | None = None) -> Iterator[Event]:
         """The events of one exchange; `place` is its thread, where the recording tells it."""
         try:
             decoded = decode(exchange)
@@ -93,13 +93,13 @@ class Conversations:
             parts = {**call.skeleton.parts, "carried": [first, len(before)]}
             call = replace(call, skeleton=Skeleton(call.skeleton.dialect, parts))
         if dialogue.calls == 0 and dialogue.thread != MAIN:
-            known = place or Place("")
+            known = place or LinePlace("")
             yield ThreadSeen(dialogue.thread, known.label or dialogue.title, known.parent)
         event = dialogue.answer(decoded.response.items, call, after=head)
         yield event
         self._remember(event.call, decoded, name)
 
-    def waiting(self, exchange: Exchange, place: Place | None = None) -> Iterator[Event]:
+    def waiting(self, exchange: Exchange, place: LinePlace | None = None) -> Iterator[Event]:
         """A request that has not left yet: where its thread now ends."""
         try:
             decoded = decode(exchange)
@@ -120,7 +120,7 @@ class Conversations:
         for dialogue in self._threads.values():
             yield dialogue.tip()
 
-    def _thread(self, items: Sequence[Item], place: Place | None) -> Dialogue:
+    def _thread(self, items: Sequence[Item], place: LinePlace | None) -> Dialogue:
         said = [i for i in items if i.place.section == "messages" and i.block.kind != HEADER and i.place.role == "user"]
         asked = next(iter(said), None)
         first = asked.block.digest if asked else ""

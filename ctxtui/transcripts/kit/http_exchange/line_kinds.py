@@ -10,7 +10,9 @@ MARK: Final = "ctxtui_attached"
 KNOWN: Final[dict[str, frozenset[str]]] = {
     MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
     "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "body")),
-    "sent": frozenset(("x", "at", "body", "applied", "asleep", "refused", "released")),
+    "sent": frozenset(
+        ("x", "at", "body", "applied", "asleep", "refused", "released", "done", "trouble", "pinged", "played")
+    ),
     "held": frozenset(("x", "at", "until")),
     "answered": frozenset(("x", "at", "status", "headers")),
     "data": frozenset(("x", "at", "base64")),

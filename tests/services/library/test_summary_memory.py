@@ -1,0 +1,78 @@
+"""What is remembered of sessions is what was worked out, and reading it asks no process and reads no session."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.services.child_process import ChildProcess
+from ctxtui.services.config.config import load
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.summary_memory import as_remembered, remembered, to_json
+from ctxtui.services.workers.summary_worker import make
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+from tests.cases.claude_code import generate
+from tests.cases.claude_code_requests import parallel
+from tests.cli.conftest import Run, ctxtui, home
+
+__all__ = ["ctxtui", "home"]
+
+
+def folder(home: Path) -> Path:
+    """Sessions of the user: one with a subagent's calls, one that grows, one that nobody reads."""
+    found = home / ".claude" / "projects" / "-w"
+    found.mkdir(parents=True)
+    (found / "0a1b2c3d-0000-4000-8000-000000000000.jsonl").write_bytes(parallel().dump())
+    (found / "0a1b2c3d-0000-4000-8000-000000000001.jsonl").write_bytes(generate(n_messages=40, seed=3))
+    (found / "0a1b2c3d-0000-4000-8000-000000000002.jsonl").write_bytes(b"{broken\n")
+    return found
+
+
+def listed() -> list[SessionSummary]:
+    """They and the samples, as Home lists them."""
+    shelf = SessionLibrary(load(()).settings, Path.cwd())
+    return shelf.stored(shelf.glimpses())
+
+
+def test_all_that_was_worked_out_comes_back(home: Path) -> None:
+    folder(home)
+    settings = load(()).settings
+    answer = make()
+    figured = {one.key: answer((one, settings)) for one in listed()}
+    assert any(one.tools and one.spent and one.growth for one in figured.values())
+    found = remembered(listed(), settings)
+    assert found == figured
+    for one in listed():
+        assert as_remembered(one, json.loads(json.dumps(to_json(figured[one.key])))) == figured[one.key]
+
+
+def test_what_is_not_as_it_was_is_not_remembered(home: Path) -> None:
+    place = folder(home)
+    settings = load(()).settings
+    answer = make()
+    (first, *_) = own = [one for one in listed() if one.group != SAMPLES]
+    for one in own:
+        answer((one, settings))
+    with (place / f"{first.id}.jsonl").open("ab") as file:
+        file.write(b"\n")
+    assert {one.id for one in remembered(listed(), settings).values()} == {one.id for one in own[1:]}
+    assert remembered(listed(), replace(settings, usable_share=0.31)) == {}
+    assert as_remembered(first, {"calls": "many"}) is None
+
+
+def test_stats_over_remembered_sessions_start_no_process(
+    ctxtui: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder(home)
+    first = ctxtui("stats", "--by", "project", "--json").json
+
+    def gone(*of: Any, **how: Any) -> Any:
+        raise AssertionError("a process is asked")
+
+    monkeypatch.setattr(ChildProcess, "ask", gone)
+    again = ctxtui("stats", "--by", "project", "--json").json
+    assert first == again and again["total"]["calls"] > 20

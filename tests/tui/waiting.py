@@ -1,0 +1,21 @@
+"""Waiting for what a screen shows later."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual.pilot import Pilot
+
+LONG = 120.0
+"""Seconds: child processes share the cores with other tests."""
+
+
+async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
+    """Wait until `there` says yes, and once more for what that brings."""
+    end = time.monotonic() + LONG
+    while not there():
+        if time.monotonic() > end:
+            raise AssertionError(f"it did not come in {LONG:g} s")
+        await pilot.pause(0.02)
+    await pilot.pause(0.02)
