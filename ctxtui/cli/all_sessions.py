@@ -44,14 +44,13 @@ def known_sessions(settings: Settings, folder: Path | None = None, cluster: str 
     its address is given. Raises what listing `folder`
     raises; what cannot be read has an `error`."""
     from ctxtui.services.library.library import SessionLibrary
-    from ctxtui.services.library.summary_memory import remembered
 
     shelf = SessionLibrary(settings, Path.cwd())
     every = shelf.inside(folder) if folder is not None else shelf.stored(shelf.placed())
     found = [one for one in every if one.group != SAMPLES or folder is not None]
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
-    known = remembered(found, settings)
+    known = shelf.remembered(found)
     unread = [one for one in found if one.key not in known]
     if unread:
         with Working("reading") as work:

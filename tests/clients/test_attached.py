@@ -175,6 +175,11 @@ def test_what_the_client_itself_recorded_counts_once_with_ours(attached: Lab) ->
         pytest.skip("its own record names no answers")
     asked = [one for one in attached.seen() if one.asks]
     assert attached.ctxtui("cost", "--all", "--json")["calls"] == len(asked)
+    # One session, one row.
+    listed = attached.ctxtui("sessions", "--figures", "--json")["sessions"]
+    rows = [one for one in listed if one["source"] in ("attached", "claude code", "codex")]
+    assert sorted(one["path"] for one in rows) == sorted(map(str, recordings_of(attached)))
+    assert sum(one["calls"] for one in rows) == len(asked)
 
 
 PROXY = 4011

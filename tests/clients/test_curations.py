@@ -112,12 +112,14 @@ def test_no_byte_is_changed_outside_the_edits(curated: Curated) -> None:
 
 
 def _about_edits(before: list[str], after: list[str], edited: set[int]) -> None:
-    """What changed is about edited results alone: themselves, their calls, and what wraps or precedes those."""
+    """What changed is about edited results alone: themselves, their calls, what wraps or precedes those, and thinking
+    that is bound to them by its signature, which the provider would refuse."""
     for piece in before:
         own = any(f"RESULT-{n} line 1 " in piece for n in edited)
         call = "sh say.sh" in piece and "RESULT" not in piece
         wraps = len(piece) < 80 and "RESULT" not in piece
-        assert own or call or wraps or '"type":"reasoning"' in piece, piece[:300]
+        bound = piece.startswith(('{"type":"thinking"', '{"type":"reasoning"', '{"id":"rs_'))
+        assert own or call or wraps or bound, piece[:300]
     gone = [piece for piece in before if "sh say.sh" in piece and "RESULT" not in piece]
     assert len(gone) <= len([piece for piece in before if "RESULT-" in piece]), "a call without its result"
     for piece in after:
