@@ -42,7 +42,7 @@ test-all: test
 	HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto $(ARGS)
 	@$(MAKE) --no-print-directory test-clients ARGS=
 	[ "$(MCP)" = none ] || $(MAKE) --no-print-directory test-mcp ARGS=
-	@$(MAKE) --no-print-directory seeds ARGS=--json > /dev/null
+	@$(MAKE) --no-print-directory seeds ARGS="--json --check" > /dev/null
 	sh scripts/try_wheel.sh
 
 # Real MCP servers, two from npm and two from PyPI, in .venv-mcp: each by itself, then a task that is done with two of them.

@@ -34,6 +34,8 @@ class ContextCheck(Protocol):
         min_cache_read: float | str | None = None,
         max_rewrites: int | None = None,
         max_cost: float | None = None,
+        min_read_per_write: float | None = None,
+        max_seconds: float | None = None,
         baseline: str | os.PathLike[str] | None = None,
         tolerance: float | str = 0.05,
     ) -> Figures:
@@ -66,6 +68,8 @@ def _check(
     min_cache_read: float | str | None = None,
     max_rewrites: int | None = None,
     max_cost: float | None = None,
+    min_read_per_write: float | None = None,
+    max_seconds: float | None = None,
     baseline: str | os.PathLike[str] | None = None,
     tolerance: float | str = 0.05,
 ) -> Figures:
@@ -74,11 +78,15 @@ def _check(
     from ctxtui.services.library import limit_checks
 
     limits = Limits(
-        None if max_context is None else limit_checks.amount(str(max_context), "max_context"),
-        None if max_block_chars is None else limit_checks.amount(str(max_block_chars), "max_block_chars"),
-        None if min_cache_read is None else limit_checks.share(str(min_cache_read), "min_cache_read"),
-        max_rewrites,
-        max_cost,
+        max_context=None if max_context is None else limit_checks.amount(str(max_context), "max_context"),
+        max_block_chars=None
+        if max_block_chars is None
+        else limit_checks.amount(str(max_block_chars), "max_block_chars"),
+        min_cache_read=None if min_cache_read is None else limit_checks.share(str(min_cache_read), "min_cache_read"),
+        max_rewrites=max_rewrites,
+        max_cost=max_cost,
+        min_read_per_write=min_read_per_write,
+        max_seconds=max_seconds,
     )
     before = None if baseline is None else Path(baseline)
     found = limit_checks.check_file(Path(path), limits, before, limit_checks.share(str(tolerance), "tolerance"))

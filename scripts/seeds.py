@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ SYSTEMS = {
     "musume": "LLuMa Musume",
     "bridge": "An LM Studio bridge",
     "pedroceli": "Pedroceli",
+    "claims": "What single commands show",
 }
 COLUMNS = {
     "claim": "claim",
@@ -56,15 +58,20 @@ def emptied(folder: Path) -> None:
     (folder / MARK).touch()
 
 
-def run(name: str, folder: Path, options: Sequence[str] = ()) -> Found:
-    """What an example found: its rows, and its sessions."""
-    told = [sys.executable, "-m", f"examples.{name}", "--json", "--folder", str(folder / name), *options]
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of what is run: nothing of the user's own ctxtui."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("CTXTUI_")}
     env |= {"CTXTUI_HOME": str(folder / "ctxtui")}
     if env.pop("PYTHONDONTWRITEBYTECODE", ""):
         # Dozens of processes: none compiles what another has compiled, and nothing is written beside the sources.
         env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
-    done = subprocess.run(told, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, env=env)
+    return env
+
+
+def run(name: str, folder: Path, options: Sequence[str] = ()) -> Found:
+    """What an example found: its rows, and its sessions."""
+    told = [sys.executable, "-m", f"examples.{name}", "--json", "--folder", str(folder / name), *options]
+    done = subprocess.run(told, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, env=surroundings(folder))
     if done.returncode:
         raise SystemExit(f"seeds: examples.{name} ended with {done.returncode}")
     found: Found = json.loads(done.stdout)
@@ -73,8 +80,31 @@ def run(name: str, folder: Path, options: Sequence[str] = ()) -> Found:
 
 def every(folder: Path) -> dict[str, Found]:
     """What every example found; they run side by side."""
-    with ThreadPoolExecutor(len(SYSTEMS)) as pool:
+    with ThreadPoolExecutor(3) as pool:
         return dict(zip(SYSTEMS, pool.map(partial(run, folder=folder), SYSTEMS), strict=True))
+
+
+FINE = (0, 8)
+"""How a command of a row may end: 8 where a limit does not hold, which is the row's figure."""
+
+
+def argv_of(command: str) -> list[str]:
+    """The command of a row as it is run, from the repository's folder."""
+    program, *words = shlex.split(command)
+    return [sys.executable, *(["-m", "ctxtui"] if program == "ctxtui" else []), *words]
+
+
+def wrong(found: Mapping[str, Found], folder: Path) -> Iterator[str]:
+    """Commands of rows that end otherwise than they should, and sessions that do not open."""
+    rows = [row for one in found.values() for row in one["figures"]]
+    commands = {row["command"] for row in rows} | {f"ctxtui show {shlex.quote(row['session'])}" for row in rows}
+
+    def ended(command: str) -> str:
+        ran = subprocess.run(argv_of(command), cwd=ROOT, env=surroundings(folder), capture_output=True, text=True)
+        return "" if ran.returncode in FINE else f"{command} ended with {ran.returncode}: {ran.stderr[-300:]}"
+
+    with ThreadPoolExecutor(2) as pool:
+        yield from filter(None, pool.map(ended, sorted(commands)))
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -101,6 +131,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--write", action="store_true", help="write the tables into docs/seeds.md")
     parser.add_argument("--folder", type=Path, default=ROOT / "seeds", help="where to work (seeds)")
+    parser.add_argument("--check", action="store_true", help="also run every row's command, and open its session")
     given = parser.parse_args()
     folder = given.folder.resolve()
     try:
@@ -108,6 +139,8 @@ def main() -> None:
     except Refused as error:
         raise SystemExit(f"seeds: {error}") from None
     found = every(folder)
+    if given.check and (broken := list(wrong(found, folder))):
+        raise SystemExit("seeds: " + "\nseeds: ".join(broken))
     if given.json:
         print(json.dumps(found, indent=1))
     elif given.write:

@@ -15,15 +15,17 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.local.servers import Local, LocalModel
 from ctxtui.offline.script import parse_script
+from ctxtui.services.headless.api import curator
 from examples.bridge.figures import SCHEMAS
 from examples.bridge.rounds import rounds
 from examples.bridge.server import Files, stub
 from examples.musume import game, screens
 from examples.musume.agent import marked
-from examples.musume.sample import written
+from examples.musume.sample import one_over, written
 from examples.pedroceli import repository
 from examples.pedroceli.job import steps
 from examples.pedroceli.toolchain import Repository
@@ -146,6 +148,15 @@ def test_a_bridge_of_a_few_rounds(quick: Quick, tmp_path: Path) -> None:
     found = quick("bridge", "--rounds", "7", "--servers", "memory", "--under", "hybrid")
     assert ours(found, "metadata, hybrid").startswith("7 7 11 True ")
     assert ours(found, "schemas of memory").startswith("9 tools, ") and "less" not in ours(found, "last prompt, hybrid")
+    assert ours(found, "a window of 3 messages, run").startswith("done after 12 rounds, 5 messages, "), (
+        "no pair is split"
+    )
+    cut, whole = (
+        int(ours(found, f"a result of 6,000 lines{how}").split(", ")[-1].split()[0].replace(",", ""))
+        for how in (", cut at 2,000 characters", " in a window of 32k, not cut")
+    )
+    assert cut < 3_000 < whole < 24_576
+    assert ours(found, "memory alone, rounds 1 to 5") == "1,984 2,408 2,832 3,256 3,680"
     assert len(json.loads((tmp_path / "work-bridge" / "hybrid" / "memory.json").read_text())["entities"]) == 3
 
 
@@ -155,10 +166,13 @@ def test_a_bridge_of_a_hundred_rounds(tmp_path: Path) -> None:
     assert ours(found, "kind of growth") in [f"x{n / 100:.2f}" for n in range(85, 116)], "a line"
     first, last = (int(ours(found, f"prompt of round {n}").replace(",", "")) for n in (1, 100))
     assert last > 5 * first
-    for name in ("sliding window", "hybrid"):
-        tokens, less = ours(found, f"last prompt, {name}").split(", ")
-        assert int(tokens.replace(",", "")) < 11_500 and int(less.split()[0]) >= 77
-        assert ours(found, f"metadata, {name}").startswith("100 100 11 True ")
+    tokens, less = ours(found, "last prompt, hybrid").split(", ")
+    assert int(tokens.replace(",", "")) < 11_500 and int(less.split()[0]) >= 77
+    assert ours(found, "metadata, hybrid").startswith("100 100 11 True ")
+    (row,) = [row for row in found["figures"] if row["claim"] == "rounds 5, 10, 50, 100: 5, hybrid"]
+    assert row["why"].endswith(f"the run itself ended at {tokens}"), "the lab foretells what the run did"
+    lasts = {row["claim"].partition(": ")[2]: row["ours"] for row in found["figures"] if "rounds 5, 10" in row["claim"]}
+    assert len(lasts) == 7 and lasts["1, sliding window (N = 10)"].endswith("81 % less in the last")
     assert ours(found, "metadata, plain").startswith("100 100 201 False ")
     assert len(shown(tmp_path, found["sessions"]["plain"])["growth"]) == 100
 
@@ -218,11 +232,11 @@ def test_jobs_in_both_windows(tmp_path: Path) -> None:
 
 # Musume
 
+CURES = tuple(EXAMPLES / "musume" / f"{name}.toml" for name in ("trimming", "compaction"))
+
 
 def test_a_screen_is_compacted_and_a_turn_becomes_the_lines_of_the_document(tmp_path: Path) -> None:
-    texts = {
-        name: path.read_text() for name, path in written(tmp_path / "texts", EXAMPLES / "musume/cures.toml").items()
-    }
+    texts = {name: path.read_text() for name, path in written(tmp_path / "texts", CURES).items()}
     assert texts["small_turn"] == (
         "Turn turn_000005 (2025-11-01T18:15:22)\n"
         "Buttons: Archive, Profile, Titles, Trophy Room, Friends, Options, Comics, Secrets, Info button, Back button, "
@@ -231,7 +245,9 @@ def test_a_screen_is_compacted_and_a_turn_becomes_the_lines_of_the_document(tmp_
     )
     assert texts["small_button"] == '{"name":"Archive","meta":"hint=NEW","region":"menus"}'
     small = json.loads(texts["small_screen"])
-    assert small["menu_state"] == {"tab": "Menu", "available": ["Jukebox", "Menu"]}
+    assert small["menu_state"] == {"tab": "Training", "available": ["Training", "Race", "Skills"]}
+    assert texts["small_menu"] == '{"tab":"Menu","available":["Jukebox","Menu"]}'
+    assert texts["small_scrollbar"] == '{"up":true,"down":true}'
     assert len(texts["small_turn"]) < 0.03 * len(texts["turn"]), "98 %, counted in tokens"
 
 
@@ -259,7 +275,15 @@ def test_a_button_is_found_by_name_and_memory_keeps_its_budget(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("manner", "places"), [("", []), ("written", ["s0", "m3", "m8"]), ("layout", ["s0", "s1", "m7"])]
+    ("manner", "places"),
+    [
+        ("", []),
+        ("static", ["s0"]),
+        ("memory", ["m8"]),
+        ("history", ["m3"]),
+        ("written", ["s0", "m3", "m8"]),
+        ("layout", ["s0", "s1", "m7"]),
+    ],
 )
 def test_where_the_breakpoints_stand(manner: str, places: list[str]) -> None:
     def text(words: str) -> dict[str, Any]:
@@ -278,32 +302,49 @@ def test_where_the_breakpoints_stand(manner: str, places: list[str]) -> None:
 
 
 def test_turns_of_the_authors_agent(quick: Quick, ctxtui: Run, tmp_path: Path) -> None:
-    found = quick("musume", "--turns", "4", "--under", "breakpoints", "--summarize-at", "18000")
+    found = quick("musume", "--turns", "4", "--under", "breakpoints", "summary_uncached", "--summarize-at", "18000")
     logs = sorted((tmp_path / "work-musume" / "breakpoints" / "logs").iterdir())
     told = [json.loads(path.read_text()) for path in logs]
     assert [path.name for path in logs] == [f"turn_{n:06}.json" for n in range(1, 5)]
     assert [one["composition"]["history_messages"] for one in told] == [0, 2, 4, 2], "summed up before the fourth turn"
-    assert told[3]["summarizations"][0]["tokens_before"] > 18_000 > told[3]["summarizations"][0]["tokens_after"]
-    assert told[2]["usage"]["cache_creation_input_tokens"] > 0 and "%" in ours(
-        found, "read from the cache, breakpoints"
-    )
+    (event,) = told[3]["summarizations"]
+    assert event["turn"] == 3 and event["tokens_before"] > 18_000 > event["tokens_after"]
+    assert told[2]["usage"]["cache_creation_input_tokens"] > 0
+    assert "%" in ours(found, "read of all input, breakpoints")
+    assert ours(found, "the logs open as a session") == "4 calls of 4 files"
     session = ctxtui("show", found["sessions"]["breakpoints"], "--json").json["session"]
     assert {"button", "menu", "memory text"} <= {row["label"] for row in session["labels"]} and session["calls"] == 5
+
+
+def test_what_a_program_curates_is_what_the_command_curates(ctxtui: Run, tmp_path: Path) -> None:
+    request = one_over(screens.FIRST)
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(request))
+    told = ctxtui("curate", path, *(word for file in CURES for word in ("--policy", file)))
+    assert curator(CURES)(request) == told.json
+    with pytest.raises(CtxtuiError, match="nothing-like-it"):
+        curator("nothing-like-it")
 
 
 @pytest.mark.slow
 def test_what_cures_and_breakpoints_come_to(tmp_path: Path) -> None:
     found = ran(tmp_path, "musume")
     assert ours(found, "a turn that is over (priority 2)").endswith("98 % less")
-    less = {
-        name: int(ours(found, f"a turn costs, {name}").split(", ")[1].split()[0])
-        for name in ("breakpoints", "cures", "cures and breakpoints", "layout")
+    assert ours(found, "what becomes of turn_000005") == "the same four lines, byte for byte"
+    assert ours(found, "Option A of the button that they print") == "the same members in this order"
+    paid = {
+        name: float(ours(found, f"a turn costs, {name}").split(",")[0].removeprefix("$"))
+        for name in ("plain", "breakpoints", "cures", "cures and breakpoints", "layout")
     }
-    assert less["breakpoints"] < 20 and less["cures and breakpoints"] < less["cures"] < less["layout"]
+    assert paid["breakpoints"] > 0.85 * paid["plain"] and paid["layout"] < paid["cures"] < paid["cures and breakpoints"]
     read = {
-        name: int(ours(found, f"read from the cache, {name}").split()[0])
-        for name in ("cures and breakpoints", "layout")
+        name: int(ours(found, f"read of all input, {name}").split()[0]) for name in ("cures and breakpoints", "layout")
     }
     assert read["cures and breakpoints"] < 10 and 40 <= read["layout"] <= 60, "what the authors expected"
+    assert ours(found, "breakpoint 1, system prompt and tools, alone").startswith("0 written, 0 read")
+    assert ", 0 read" in ours(found, "breakpoint 2, memory files until modified, alone")
+    assert ours(found, "breakpoint 3, history up to message N-5, alone").endswith("; 0 from turn 12 on")
+    assert ours(found, "summed up above 40,000 of uncached input").startswith("never")
+    assert ours(found, "summed up above 40,000 of all input").startswith("turn ")
     for name, path in found["sessions"].items():
         assert shown(tmp_path, path)["session"]["threads"] == 1, name

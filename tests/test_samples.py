@@ -242,8 +242,9 @@ def test_a_turn_has_the_documents_fields() -> None:
 
 
 def test_the_documents_cures_make_of_it_what_the_document_prints(ctxtui: Run) -> None:
-    cures = make.HERE.parent / "examples/musume/cures.toml"
-    messages = ctxtui("curate", make.HERE / "2-lluma-musume.jsonl", "--policy", cures).json["messages"]
+    cures = (make.HERE.parent / f"examples/musume/{name}.toml" for name in ("trimming", "compaction"))
+    policies = [word for cure in cures for word in ("--policy", cure)]
+    messages = ctxtui("curate", make.HERE / "2-lluma-musume.jsonl", *policies).json["messages"]
     assert messages[0]["content"] == [{"type": "text", "text": FOUR_LINES}]
     seen = json.loads(next(b["text"] for b in messages[-1]["content"] if b.get("text", "").startswith("{")))
     assert seen["buttons"][0] == {"name": "Speed", "meta": "hint=NEW", "region": "primary"}

@@ -1,15 +1,18 @@
-"""``python -m examples.bridge``: the loop without a cure, under a window that slides, and under the hybrid."""
+"""``python -m examples.bridge``: the loop without a cure and under the hybrid, every strategy, edge cases."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from examples.bridge.edges import Edge, edges, huge
 from examples.bridge.figures import figures
-from examples.bridge.rounds import TASK, rounds
+from examples.bridge.rounds import TASK, rounds, tools_of
+from examples.bridge.strategies import edge_cases, recorded, strategies
 from examples.kit import (
     Failed,
     allow_servers,
@@ -28,7 +31,11 @@ from examples.kit import (
 HERE = Path(__file__).resolve().parent
 SERVERS = ("filesystem", "memory", "fetch", "github")
 POLICIES = tuple(sorted(path.stem for path in (HERE / "policies").glob("*.toml")))
-USUAL = ("plain", "sliding_window", "hybrid")
+USUAL = ("plain", "hybrid")
+LAB = ("sliding_window", "truncated", "small_schemas", "summaries", "hybrid")
+"""The authors' five strategies, each of which `ctxtui lab` puts the run without one through."""
+TRIES = 3
+FURTHER = ("sliding_window n=2 keep_first=1 slack=0", "drop_unused_tools")
 _REAL = {
     "filesystem": ("npx", ["-y", "@modelcontextprotocol/server-filesystem", "."]),
     "memory": ("npx", ["-y", "@modelcontextprotocol/server-memory"]),
@@ -43,6 +50,7 @@ def main() -> int:
     parser.add_argument("--under", nargs="+", choices=("plain", *POLICIES), default=USUAL, help="which runs are made")
     parser.add_argument("--servers", nargs="+", choices=SERVERS, default=SERVERS, help="whose tools are offered")
     parser.add_argument("--window", type=int, default=131_072, help="the offline provider's window (131072)")
+    parser.add_argument("--edges", action=argparse.BooleanOptionalAction, default=True, help="the edge cases, too")
     parser.add_argument("--real-servers", action="store_true", help="the real ones where there are, by npx and uvx")
     given = parser.parse_args()
     return started(lambda: play(given), "bridge")
@@ -51,35 +59,72 @@ def main() -> int:
 def play(given: argparse.Namespace) -> None:
     """Make the runs and print what came of them. Raises `Failed`."""
     folder = work_folder(given, "bridge")
-    runs = side_by_side(lambda name: run(given, folder / name, name), given.under)
+    short = edges() if is_offline(given) and given.edges else {}
+    runs = side_by_side(lambda name: run(given, folder / name, name, short.get(name)), [*given.under, *short])
     model = given.model or "offline"
     sizes = {name: asked("mcp", "size", name, "--model", model, cwd=folder / given.under[0]) for name in given.servers}
     sessions = {name: one["metadata"]["session"] for name, one in runs.items()}
-    growth = {name: _prompts(id_, folder) for name, id_ in sessions.items()}
-    printed(figures(runs, growth, sizes), sessions, folder, given.json)
+    growth = {name: _prompts(sessions[name], folder) for name in given.under}
+    found = figures({name: runs[name] for name in given.under}, growth, sizes)
+    if "plain" in sessions:
+        found += strategies(_tried(folder, sessions["plain"]), growth)
+    found += [*edge_cases({name: runs[name] for name in short}), *recorded()]
+    printed(found, sessions, folder, given.json)
 
 
-def run(given: argparse.Namespace, folder: Path, name: str) -> dict[str, Any]:
-    """One run in `folder`, a project of its own: what `ctxtui run --json` prints."""
+def _tried(folder: Path, session: str) -> list[dict[str, Any]]:
+    """What ``ctxtui lab`` says of a session under each strategy: its prompts, call by call."""
+    files = [str(HERE / "policies" / f"{name}.toml") for name in LAB]
+    options = [word for policy in (*files, *FURTHER) for word in ("--policy", policy)]
+    found: list[dict[str, Any]] = asked("lab", session, *options, cwd=folder)["sessions"][0]["variants"]
+    return found
+
+
+def run(given: argparse.Namespace, folder: Path, name: str, edge: Edge | None = None) -> dict[str, Any]:
+    """One run in `folder`, a project of its own: what `ctxtui run --json` prints. On a busy machine a server may not
+    start in time, and the run goes on without its tools: then it is made again."""
+    wanted = sum(len(tools_of(server)) for server in (edge.servers if edge else given.servers))
+    for again in range(TRIES):
+        found = _ran(given, folder if not again else folder.with_name(f"{name}-{again + 1}"), name, edge)
+        offered = _offered(found["metadata"]["session"], folder)
+        if offered >= wanted or given.real_servers:
+            return found
+        tell(f"{name}: {offered} of {wanted} tools were offered")
+    raise Failed(f"{name}: MCP servers did not start in time, {TRIES} times")
+
+
+def _offered(session: str, folder: Path) -> int:
+    """The tools that a session's last request offered."""
+    labels = asked("show", session, cwd=folder)["labels"]
+    return sum(int(one["count"]) for one in labels if one["label"] == "parameters")
+
+
+def _ran(given: argparse.Namespace, folder: Path, name: str, edge: Edge | None) -> dict[str, Any]:
     folder.mkdir()
-    (folder / "ctxtui.toml").write_text(_project(given), encoding="utf-8")
-    allow_servers(given.servers, folder)
-    limits = ["--max-rounds", str(given.rounds), "--max-context-messages", "0", "--max-tool-result-length", "0"]
-    policy = [] if name == "plain" else ["--policy", str(HERE / "policies" / f"{name}.toml")]
+    servers = edge.servers if edge else given.servers
+    (folder / "ctxtui.toml").write_text(_project(given, servers), encoding="utf-8")
+    allow_servers(servers, folder)
+    kept = (edge.messages, edge.length) if edge else (0, 0)
+    limits = ["--max-rounds", str(len(edge.lines) if edge else given.rounds), "--max-context-messages", str(kept[0])]
+    limits += ["--max-tool-result-length", str(kept[1])]
+    policy = ["--policy", str(HERE / "policies" / f"{name}.toml")] if name in POLICIES else []
     options = [*limits, *policy, "--allow", "mcp__*"]
-    tell(f"{name}: up to {given.rounds} rounds")
-    # 8: the rounds are used up.
+    tell(f"{name}: {f'{len(edge.lines)} rounds' if edge else f'up to {given.rounds} rounds'}")
+    # 7: what is sent would not fit. 8: the rounds are used up.
+    ok = (0, 7, 8)
     if not is_offline(given):
-        return _result(asked("run", TASK, *options, *model_options(given), cwd=folder, ok=(0, 8), loud=True))
-    as_server = ("--as", "lm-studio", "--window", str(given.window))
-    with offline(folder, rounds(given.rounds, given.servers), *as_server) as at:
-        return _result(asked("run", TASK, *options, "--base-url", at["openai_url"], cwd=folder, ok=(0, 8), loud=True))
+        return _result(asked("run", TASK, *options, *model_options(given), cwd=folder, ok=ok, loud=True))
+    if edge:
+        huge(folder)
+    as_server = ("--as", "lm-studio", "--window", str(edge.window if edge else given.window))
+    with offline(folder, edge.lines if edge else rounds(given.rounds, given.servers), *as_server) as at:
+        return _result(asked("run", TASK, *options, "--base-url", at["openai_url"], cwd=folder, ok=ok, loud=True))
 
 
-def _project(given: argparse.Namespace) -> str:
+def _project(given: argparse.Namespace, servers: Sequence[str]) -> str:
     """The project's ``ctxtui.toml``: its servers, and no tools but theirs."""
     lines = ['tools = "mcp__*"']
-    for name in given.servers:
+    for name in servers:
         command, args = _REAL.get(name) if given.real_servers and name in _REAL else (sys.executable, None)  # type: ignore[misc]
         args = args or [str(HERE / "server.py"), name, "."]
         lines += ["", f"[mcp.{name}]", f"command = {json.dumps(command)}", f"args = {json.dumps(args)}"]

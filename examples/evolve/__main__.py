@@ -6,14 +6,15 @@ import argparse
 import asyncio
 import tomllib
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ctxtui.services.headless.api import agent_run
 from examples.evolve import prompts, script
-from examples.evolve.caching import Sent, compared, watching
+from examples.evolve.caching import Sent, compared, summaries_in, watching
 from examples.evolve.figures import RootCall, Searched, figures
+from examples.evolve.on_record import printed_log, searched
 from examples.evolve.packing import Evaluator
 from examples.evolve.search import Flow, Search
 from examples.kit import arguments, asked, is_offline, offline, printed, side_by_side, started, tell, work_folder
@@ -34,7 +35,9 @@ FLOWS = {
 """How the searches differ: the authors' flow, their cures of the feedback and the selection, children that begin all at
 once, older generations as a summary, generations that stand alone, document 003's loop. Their cures of the
 cache are in `caching`."""
-USUAL = ("old", "new", "pruned", "stateless", "iterative")
+USUAL = ("old", "new", "at_once", "pruned", "stateless", "iterative")
+FIRST = "at_once"
+"""Shows what children write to the cache: one generation tells that."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,14 @@ def search(given: argparse.Namespace) -> None:
     sent: dict[str, list[Sent]] = {name: [] for name in given.under}
 
     def one(name: str) -> Searched:
-        tell(f"{name}: {limits.generations} generations of {limits.children} children")
-        return _one(given, folder / name, name, limits, evaluator, sent[name])
+        its = replace(limits, generations=1) if name == FIRST and len(given.under) > 1 else limits
+        tell(f"{name}: {its.generations} generations of {its.children} children")
+        return _one(given, folder / name, name, its, evaluator, sent[name])
 
     made = side_by_side(one, given.under)
     # As many generations as the authors had measured.
     watched = {name: _first(sent[name], made[name]) for name in ("old", "new") if sent.get(name)}
-    rows = [*figures(made, limits.generations), *compared(folder, watched)]
+    rows = [*printed_log(folder), *figures(made), *searched(folder, made), *compared(folder, watched)]
     printed(rows, {name: one.session for name, one in made.items()}, folder, given.json)
 
 
@@ -89,7 +93,9 @@ def _one(
     log.mkdir()
     if not is_offline(given):
         return asyncio.run(_searched(given, log, name, limits, evaluator, given.base_url, sent))
-    with offline(folder, script.lines(limits.generations, limits.children)) as at:
+    # Where children begin all at once, no answer has begun when the last of them is sent.
+    slow = ("--fault", "slow;seconds=1") if name == FIRST else ()
+    with offline(folder, script.lines(limits.generations, limits.children), *slow) as at:
         return asyncio.run(_searched(given, log, name, limits, evaluator, at["url"], sent))
 
 
@@ -147,6 +153,7 @@ async def _searched(
         feedbacks=tuple(map(len, one.feedbacks)),
         selections=tuple(one.selections),
         selected_at=tuple(one.selected_at),
+        summaries=tuple(summaries_in(sent[-1])) if sent else (),
     )
 
 

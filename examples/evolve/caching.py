@@ -38,6 +38,13 @@ def watching(found: list[Sent]) -> Callable[[Any], None]:
     return observe
 
 
+def summaries_in(sent: Sent) -> Iterator[str]:
+    """The summaries of older generations that a request holds."""
+    for message in sent.body["messages"]:
+        blocks = message["content"] if isinstance(message["content"], list) else [{"text": message["content"]}]
+        yield from (text for b in blocks if (text := str(b.get("text", ""))).startswith("[Historical Summary"))
+
+
 def _plain(sent: Sequence[Sent]) -> list[Json]:
     """The requests without a marker; each text is one block."""
     bodies = []
@@ -125,6 +132,13 @@ _THEIRS = {
     "stable preamble": "40 to 60 %, half the cost",
     "static prefix in messages": "50 %",
 }
+_NAMES = {
+    "moving marker": "§1 (c), N3, 000 §4.1.2, §4.2",
+    "marker on the first message": "§1 (c), N3, 000 §7.3",
+    "stable preamble": "§1 (c), N3, 000 §7.3",
+    "static prefix in messages": "N3, 000 §6.4",
+    "state behind the messages": "N2 cure, N3 best layout",
+}
 _WHY = {
     "moving marker": "refuted: what stands before the old marker is unchanged, so it is read; not where the state in "
     "the system prompt has changed",
@@ -150,8 +164,9 @@ def compared(folder: Path, runs: Mapping[str, Sequence[Sent]]) -> Iterator[Figur
         for (name, one), path in zip(found.items(), paths, strict=True):
             more = "" if name == "moving marker" else f", {100 * _usd(one) / base - 100:+.0f} %"
             ours = f"{100 * one['read'] / one['total_input']:.1f} % read, ${_usd(one):.2f} of input{more}"
-            command = f"ctxtui lab {path.name} --cache recorded"
-            yield Figure(f"{name}, {run}", _THEIRS.get(name, ""), ours, _WHY[name], command)
+            command = f"ctxtui lab HERE/{path.name} --cache recorded"
+            file, claim = f"HERE/{path.name}", f"{name}, {run} ({'alone' if run == 'old' else 'with 7.1'})"
+            yield Figure(claim, _THEIRS.get(name, ""), ours, _WHY[name], command, _NAMES[name], file)
 
 
 def _usd(one: Mapping[str, Any]) -> float:

@@ -10,7 +10,8 @@ from statistics import mean
 from examples.evolve.trials import Evolution
 from examples.kit import Figure
 
-TENTH = "ctxtui cost ID"
+GROWTH = "ctxtui growth ID"
+BLOCKS = "ctxtui show ID --blocks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Searched:
     feedbacks: tuple[int, ...]
     selections: tuple[int, ...]
     selected_at: tuple[int, ...]
+    summaries: tuple[str, ...] = ()
+    """Summaries of older generations in the root's last request."""
 
     @property
     def hit_rate(self) -> float:
@@ -62,14 +65,17 @@ class Searched:
         return (last - first) / max(1, len(self.evolution.generations) - 1)
 
 
-def figures(made: Mapping[str, Searched], generations: int) -> list[Figure]:
+def figures(made: Mapping[str, Searched]) -> list[Figure]:
     """The table."""
-    rows = [*_contexts(made), *_texts(made), *_cache(made), *_children(made), *_money(made), *_calls(made, generations)]
+    rows = [*_contexts(made), *_texts(made), *_cache(made), *_children(made), *_money(made), *_calls(made)]
     return [*rows, *_search(made)]
 
 
 def _k(tokens: float) -> str:
     return f"{tokens / 1000:,.1f}k"
+
+
+PROGRAMS = "programs of 4.3 to 6.9 KB here, of 5 to 10 KB there"
 
 
 def _contexts(made: Mapping[str, Searched]) -> Iterator[Figure]:
@@ -80,26 +86,47 @@ def _contexts(made: Mapping[str, Searched]) -> Iterator[Figure]:
         "stateless": "the same size however many generations",
     }
     whys = {
-        "old": "programs of 4.3 to 6.9 KB here, of 5 to 10 KB there",
+        "old": PROGRAMS,
         "stateless": "history is a line a generation",
         "iterative": "programs are told again after each generation, and each has three calls",
+    }
+    names = {
+        "old": "§1 trouble, 000 §2.4",
+        "new": "§1 (a), validation, 000 §9.2",
+        "pruned": "§1 (b), 000 §7.2",
+        "stateless": "§1 (f), 000 §7.6",
+        "iterative": "N9, 003",
     }
     for name, one in made.items():
         ours = (
             f"{_k(one.root[0].input)} to {_k(one.root[-1].input)}, peak {_k(one.peak)}, {_k(one.growth)} a generation"
         )
-        yield Figure(f"root's context, {name}", theirs.get(name, ""), ours, whys.get(name, ""), "ctxtui growth ID")
+        yield Figure(
+            f"root's context, {name}", theirs.get(name, ""), ours, whys.get(name, ""), GROWTH, names.get(name, ""), name
+        )
     old, new = made.get("old"), made.get("new")
+    if new:
+        fit = int((200_000 - new.root[0].input) / max(1.0, new.growth))
+        yield Figure(
+            "generations that fit into 200k, new", "more than 20", f"{fit}", "", GROWTH, "§1 (a), 000 §7.1", "new"
+        )
     if old and new:
         less = 100 - 100 * new.peak / old.peak
-        yield Figure("context that the cured feedback saves", "78 % after five generations", f"{less:.0f} %, of all")
+        yield Figure(
+            "context that the cured feedback saves in ten generations",
+            "78 % after five",
+            f"{less:.0f} %",
+            "",
+            GROWTH,
+            "§1 (a), 000 §7.1",
+            "new",
+        )
         for level, when in ((150_000, "generation 4"), (200_000, "generation 5"), (250_000, "generation 6")):
             said = {150_000: "warning above", 200_000: "a window of", 250_000: "critical above"}[level]
             at = next((n for n, call in enumerate(old.root) if call.input > level), None)
             told = f"generation {old.generation_at(at)}" if at is not None else f"not reached: {_k(old.peak)}"
-            yield Figure(
-                f"{said} {level // 1000}k tokens, old", when, told, "programs of 4.3 to 6.9 KB", "ctxtui growth ID"
-            )
+            names_ = "§1 trouble" if level == 200_000 else "§1 (e), N6, 000 §7.5"
+            yield Figure(f"{said} {level // 1000}k tokens, old", when, told, PROGRAMS, GROWTH, names_, "old")
 
 
 def _texts(made: Mapping[str, Searched]) -> Iterator[Figure]:
@@ -108,17 +135,24 @@ def _texts(made: Mapping[str, Searched]) -> Iterator[Figure]:
         if one and one.feedbacks:
             theirs = "75,000 to 170,000 characters" if name == "old" else "under 10,000 characters"
             ours = f"{min(one.feedbacks):,} to {max(one.feedbacks):,} characters"
-            yield Figure(f"a generation's feedback, {name}", theirs, ours, "", "root_llm_log.jsonl")
+            names = "§1 trouble, 000 §5.1" if name == "old" else "§1 validation, 000 §9.1"
+            why = PROGRAMS if name == "old" else ""
+            yield Figure(f"a generation's feedback, {name}", theirs, ours, why, BLOCKS, names, name)
     old, new = made.get("old"), made.get("new")
     if old and new and old.feedbacks and new.feedbacks:
         less = 100 - 100 * mean(new.feedbacks) / mean(old.feedbacks)
-        yield Figure(
-            "a feedback message becomes shorter by", "85 KB -> 5 KB, 94 %", f"{less:.0f} %", "", "root_llm_log.jsonl"
-        )
+        claim = "a feedback message becomes shorter by"
+        yield Figure(claim, "85 KB -> 5 KB, 94 %", f"{less:.0f} %", "", BLOCKS, "§1 (a), 000 §7.1", "new")
     if old and new and old.selections and new.selections:
         share = mean(new.selections) / mean(old.selections)
         ours = f"{mean(old.selections):,.0f} -> {mean(new.selections):,.0f} characters ({100 * share:.0f} %)"
-        yield Figure("request to select as a table", "half the size", ours, "", "root_llm_log.jsonl")
+        yield Figure("request to select as a table", "half the size", ours, "", BLOCKS, "§1 (d), 000 §7.4", "new")
+    pruned = made.get("pruned")
+    if pruned and pruned.summaries:
+        text = pruned.summaries[-1]
+        ours = f"{len(pruned.summaries)} message of {len(text):,} characters, {text.count('selected: ')} generations"
+        theirs = "one message: trials, best score and id, top three, selected ids"
+        yield Figure("older generations, pruned", theirs, ours, "", BLOCKS, "§1 (b), N4, 000 §6.2, §7.2", "pruned")
 
 
 def _cache(made: Mapping[str, Searched]) -> Iterator[Figure]:
@@ -131,6 +165,7 @@ def _cache(made: Mapping[str, Searched]) -> Iterator[Figure]:
         "once a generation",
         "stateless": "only the static part of the system prompt is the same",
     }
+    names = {"old": "§1 (c), 000 §4.2", "new": "§1 validation, 000 §9.2", "iterative": "N9, 003"}
     for name, one in made.items():
         yield Figure(
             f"root's input that is read from the cache, {name}",
@@ -138,6 +173,8 @@ def _cache(made: Mapping[str, Searched]) -> Iterator[Figure]:
             f"{100 * one.hit_rate:.0f} %",
             whys.get(name, ""),
             "ctxtui cache ID",
+            names.get(name, "§1 (c)"),
+            name,
         )
 
 
@@ -149,28 +186,44 @@ def _children(made: Mapping[str, Searched]) -> Iterator[Figure]:
             writes = len(one.children) - reads
             theirs = "1 write, 14 reads a generation" if name == "new" else "15 writes a generation"
             ours = f"{writes} written, {reads} read in {len(one.evolution.generations)} generations"
-            yield Figure(f"children that begin {begun}", theirs, ours, "", "ctxtui show ID --threads")
+            why = "an entry stands for five minutes, and no generation takes that long here" if name == "new" else ""
+            claim, names = f"children that begin {begun}", "§1 (c), N12, 000 §4.1.3"
+            yield Figure(claim, theirs, ours, why, "ctxtui show ID --threads", names, name)
 
 
 def _money(made: Mapping[str, Searched]) -> Iterator[Figure]:
     old = made.get("old")
     for name, one in made.items():
         less = f", {100 - 100 * one.root_usd / old.root_usd:.0f} % less" if old and name != "old" else ""
-        theirs = {"old": "about $9", "new": "at least halved"}.get(name, "")
+        theirs = {"old": "about $9"}.get(name, "")
         why = "theirs without any cache at $3 a million" if name == "old" else ""
-        ours = f"${one.root_usd:.2f}{less}; with children ${one.cost_usd:.2f}"
-        yield Figure(f"the root's calls cost, {name}", theirs, ours, why, TENTH)
+        names = {"old": "§1 (g), 000 appendix C", "iterative": "N9, 003"}.get(name, "§1 (g)")
+        claim = f"the root's calls cost, {name}"
+        yield Figure(claim, theirs, f"${one.root_usd:.2f}{less}", why, "ctxtui cost ID", names, name)
+        less = f", {100 - 100 * one.cost_usd / old.cost_usd:.0f} % less" if old and name != "old" else ""
+        theirs = "total cost at least halved" if name == "new" else ""
+        children = one.cost_usd - one.root_usd
+        why = f"${children:.2f} of it are the children's, which no cure of the root touches" if name == "new" else ""
+        names = "§1 validation, 000 §9.2" if name == "new" else names
+        claim = f"root and children cost, {name}"
+        yield Figure(claim, theirs, f"${one.cost_usd:.2f}{less}", why, "ctxtui cost ID", names, name)
 
 
-def _calls(made: Mapping[str, Searched], generations: int) -> Iterator[Figure]:
+def _calls(made: Mapping[str, Searched]) -> Iterator[Figure]:
     for name, one in made.items():
         theirs = {"old": "N calls (003), two a generation (000)", "iterative": "up to 30 calls"}.get(name, "")
-        reminders = "with a reminder where a reply has no block" if name != "stateless" else ""
-        yield Figure(f"root calls of {generations} generations, {name}", theirs, f"{len(one.root)}", reminders)
+        reminders = "with a reminder where a reply has no block" if name not in ("stateless", "at_once") else ""
+        claim = f"root calls of {len(one.evolution.generations)} generations, {name}"
+        names = "N9, 003" if name == "iterative" else "§1 loop, N7, 003"
+        yield Figure(claim, theirs, f"{len(one.root)}", reminders, "ctxtui show ID --threads", names, name)
     for name, one in made.items():
         seconds = [b.began - a.began for a, b in pairwise(one.root)]
-        if seconds:
-            yield Figure(f"seconds from root call to root call, {name}", "", f"{mean(seconds):.1f}", "offline answers")
+        if seconds and name in ("old", "new"):
+            claim = f"seconds from root call to root call, {name}"
+            theirs = "should not increase" if name == "new" else ""
+            why = "offline answers, on this machine, children and programs in it"
+            command = "ctxtui check ID --max-seconds 60"
+            yield Figure(claim, theirs, f"{mean(seconds):.1f}", why, command, "N8, 000 §9.3", name)
 
 
 def _search(made: Mapping[str, Searched]) -> Iterator[Figure]:
@@ -178,4 +231,12 @@ def _search(made: Mapping[str, Searched]) -> Iterator[Figure]:
         best = one.evolution.best
         trials: Sequence[object] = list(one.evolution.trials())
         ours = f"{best.score:.4f} ({best.trial_id}) of {len(trials)} trials" if best else "none"
-        yield Figure(f"best sum of radii, {name}", "2.635 published", ours, "scripted programs, really run")
+        why = "scripted programs, really run and judged"
+        command = "ctxtui show ID --threads"
+        yield Figure(f"best sum of radii, {name}", "2.635 published", ours, why, command, "§1 loop, 000", name)
+        built = [trial for trial in one.evolution.trials() if trial.parent_id is not None]
+        if built and name in ("new", "stateless"):
+            left = sum("{{CODE_TRIAL" in trial.prompt for trial in built)
+            claim = f"tokens in the prompts of children, {name}"
+            ours = f"{len(built)} prompts build on a program, {left} with a token left"
+            yield Figure(claim, "expanded", ours, "", command, "§1 (a), N7, 000 §3.3", name)

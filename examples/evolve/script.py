@@ -123,7 +123,7 @@ def selection(generation: int, children: int) -> str:
             "The construction is worth a longer polish with a smaller step.",
             "category": kind,
         }
-        for number, kind in zip(dict.fromkeys(picked), kinds, strict=False)
+        for number, kind in zip(dict.fromkeys([*picked, *range(children)]), kinds, strict=False)
     ]
     told = {
         "selections": chosen_,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,40 +17,50 @@ from examples.kit import (
     is_offline,
     offline,
     printed,
-    side_by_side,
     started,
     tell,
     work_folder,
 )
 from examples.musume.agent import Agent, Manner
-from examples.musume.figures import Played, Sizes, figures
+from examples.musume.figures import Sizes, figures
 from examples.musume.game import BUDGET, Game, Memory
 from examples.musume.play import lines
+from examples.musume.played import Played
 from examples.musume.prompts import MEMORY
 
 HERE = Path(__file__).resolve().parent
-CURES = HERE / "cures.toml"
+TRIMMED = (HERE / "trimming.toml",)
+CURED = (*TRIMMED, HERE / "compaction.toml")
 MODEL = "claude-haiku-4-5"
 MANNERS = {
     "plain": Manner(),
+    "static_alone": Manner(breakpoints="static"),
+    "memory_alone": Manner(breakpoints="memory"),
+    "history_alone": Manner(breakpoints="history"),
     "breakpoints": Manner(breakpoints="written"),
-    "cures": Manner(CURES),
-    "cures_breakpoints": Manner(CURES, "written"),
-    "layout": Manner(CURES, "layout", history=200),
+    "trimmed": Manner(TRIMMED),
+    "trimmed_breakpoints": Manner(TRIMMED, "written"),
+    "cures": Manner(CURED),
+    "cures_breakpoints": Manner(CURED, "written"),
+    "layout": Manner(CURED, "layout", history=400),
+    "summary": Manner(breakpoints="history", summarize_at=40_000),
+    "summary_uncached": Manner(breakpoints="history", summarize_at=40_000, fresh_alone=True),
 }
-"""How the runs differ: the authors' agent as it is, with their three breakpoints, with their cures, with both; and the
-layout in which breakpoints work."""
+"""How the runs differ: the authors' agent as it is; with each of their three breakpoints, with all; with their cures
+one after the other, without and with the breakpoints; the layout in which breakpoints work; and summed up above a
+threshold of all input, and of what is not cached."""
+LONG = ("plain", "layout")
+"""Which are played on, for what a hundred turns cost."""
 
 
 def main() -> int:
     """Run what the command line asks for."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--turns", type=int, default=11, help="turns of each run (11)")
+    parser.add_argument("--turns", type=int, default=20, help="turns of each run (20)")
+    parser.add_argument("--long", type=int, default=100, help=f"turns of {' and '.join(LONG)} (100)")
     parser.add_argument("--under", nargs="+", choices=MANNERS, default=list(MANNERS), help="which runs are made")
     parser.add_argument("--budget", type=int, default=BUDGET, help=f"tokens of all memory files ({BUDGET:,})")
-    parser.add_argument(
-        "--summarize-at", type=int, default=180_000, help="input tokens from which the talk is summed up"
-    )
+    parser.add_argument("--summarize-at", type=int, help="input tokens from which the talk is summed up")
     given = parser.parse_args()
     return started(lambda: play(given), "musume")
 
@@ -57,34 +68,43 @@ def main() -> int:
 def play(given: argparse.Namespace) -> None:
     """Make the runs and print what came of them. Raises `Failed`."""
     folder = work_folder(given, "musume")
-    runs = side_by_side(lambda name: run(given, folder, name), given.under)
+    if is_offline(given):
+        with offline(folder, lines(_count(given, name) for name in given.under)) as at:
+            client = Anthropic(base_url=at["url"], api_key="any")
+            runs = {name: run(given, folder, name, client) for name in given.under}
+    else:
+        runs = {name: run(given, folder, name, _client(given)) for name in given.under}
     sessions = {name: str(folder / name / "turns.jsonl") for name in runs}
-    printed(figures(runs, sizes(folder, given.model or MODEL)), sessions, folder, given.json)
+    found = figures(runs, sizes(folder, given.model or MODEL), folder)
+    printed(found, sessions, folder, given.json)
 
 
-def run(given: argparse.Namespace, folder: Path, name: str) -> Played:
-    """One run: its turns' logs, and what its session costs."""
+def run(given: argparse.Namespace, folder: Path, name: str, client: Anthropic) -> Played:
+    """One run: its turns' logs, and of a long one what ``ctxtui cost`` says."""
     here = folder / name
     (here / "memory").mkdir(parents=True)
     (here / "logs").mkdir()
     for file, text in MEMORY.items():
         (here / "memory" / file).write_text(text, encoding="utf-8")
-    tell(f"{name}: {given.turns} turns")
-    if is_offline(given):
-        with offline(here, lines(given.turns)) as at:
-            logs = _turns(given, here, name, Anthropic(base_url=at["url"], api_key="any"))
-    else:
-        logs = _turns(given, here, name, _client(given))
-    return Played(logs, asked("cost", str(here / "turns.jsonl"), cwd=here)["total_usd"])
+    tell(f"{name}: {_count(given, name)} turns")
+    logs = _turns(given, here, name, client)
+    paid = asked("cost", str(here / "turns.jsonl"), cwd=here)["total_usd"] if name in LONG else 0.0
+    return Played(logs, given.turns, paid)
+
+
+def _count(given: argparse.Namespace, name: str) -> int:
+    """The turns of a run."""
+    return max(given.turns, given.long) if name in LONG else int(given.turns)
 
 
 def _turns(given: argparse.Namespace, here: Path, name: str, client: Anthropic) -> list[dict[str, Any]]:
     """Play the turns. Tokens of memory are counted as the authors count: four characters each."""
     game = Game(Memory(here / "memory", given.budget, lambda text: len(text) // 4))
     manner = MANNERS[name]
-    manner = Manner(manner.policy, manner.breakpoints, manner.history, given.summarize_at)
-    agent = Agent(client, given.model or MODEL, game, manner, here / "logs", here / "turns.jsonl")
-    return [agent.turn(number) for number in range(1, given.turns + 1)]
+    if given.summarize_at is not None:
+        manner = replace(manner, summarize_at=given.summarize_at)
+    agent = Agent(client, given.model or MODEL, game, manner, here, [*MANNERS].index(name))
+    return [agent.turn(number) for number in range(1, _count(given, name) + 1)]
 
 
 def _client(given: argparse.Namespace) -> Anthropic:
@@ -103,9 +123,11 @@ def sizes(folder: Path, model: str) -> Sizes:
     """The tokens of a turn's message whole, compacted, and in four lines, as ``ctxtui count`` counts them."""
     from examples.musume.sample import written
 
-    texts = written(folder / "texts", CURES)
+    texts = written(folder / "texts", CURED)
     files = asked("count", *map(str, texts.values()), "--model", model, cwd=folder)["files"]
-    return Sizes(**dict(zip(texts, (one["tokens"] for one in files), strict=True)))
+    counts = dict(zip(texts, (one["tokens"] for one in files), strict=True))
+    told = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
+    return Sizes(counts, told["small_button"], told["small_turn"])
 
 
 if __name__ == "__main__":

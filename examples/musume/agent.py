@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from typing import Any
 
 from anthropic import Anthropic
 
-from examples.kit import COMMAND, Failed
+from ctxtui.services.headless.api import curator
 from examples.musume.game import Game
 from examples.musume.prompts import SUMMARIZE, SYSTEM, TOOLS
 from examples.musume.screens import metadata, screen, screenshot, spelled, turn_id
@@ -24,27 +23,32 @@ NO_MARKER = ("thinking", "redacted_thinking")
 
 @dataclass(frozen=True)
 class Manner:
-    """How the context is laid out: under which `policy` (a TOML file), with which `breakpoints` ("": none; ``written``:
-    the authors' three; ``layout``: memory in front of the talk, and one at the end of what stays), how many messages of
-    history are kept, and from how many input tokens the talk is summed up."""
+    """How the context is laid out: under which `policies` (TOML files), with which `breakpoints` ("": none;
+    ``written``: the authors' three, ``static``, ``memory``, ``history``: one of these alone; ``layout``: memory in
+    front of the talk, and one at the end of what stays), how many messages of history are kept, and from how many input
+    tokens the talk is summed up: of all, or where `fresh_alone` of those that are not cached (``input_tokens``)."""
 
-    policy: Path | None = None
+    policies: tuple[Path, ...] = ()
     breakpoints: str = ""
     history: int = 20
     summarize_at: int = 180_000
+    fresh_alone: bool = False
 
 
 class Agent:
-    """Plays `game` with `model`. `log` is the folder of the turns' logs; `session` the file that every request goes
-    into with its answer, which `ctxtui open` shows."""
+    """Plays `game` with `model` on a `day` of its own, so that no run reads what another one wrote to the cache. In the
+    folder `here`, ``logs`` has the turns' logs and ``turns.jsonl`` every request with its answer: ``ctxtui open`` shows
+    it."""
 
-    def __init__(self, client: Anthropic, model: str, game: Game, manner: Manner, log: Path, session: Path) -> None:
+    def __init__(self, client: Anthropic, model: str, game: Game, manner: Manner, here: Path, day: int = 0) -> None:
         self.client = client
         self.model = model
         self.game = game
         self.manner = manner
-        self.log = log
-        self.session = session
+        self.curate = curator(manner.policies) if manner.policies else None
+        self.log = here / "logs"
+        self.session = here / "turns.jsonl"
+        self.day = day
         self.history: list[Json] = []
         self.results: list[Json] = []
         self.summaries: list[Json] = []
@@ -54,7 +58,7 @@ class Agent:
         seen = self.game.seen = screen(number)
         memory = [_text(f"<{name}>\n{text}\n</{name}>") for name, text in self.game.memory.texts().items()]
         pictures = [_picture(seen)] * (2 if number % 3 == 2 else 1)
-        told = [*self.results, _text(metadata(number)), _text(spelled(seen))]
+        told = [*self.results, _text(metadata(number, self.day)), _text(spelled(seen))]
         in_front = self.manner.breakpoints == "layout"
         message = {"role": "user", "content": [*told, *pictures, *([] if in_front else memory)]}
         request = self._request([*self.history, message], memory if in_front else [])
@@ -62,7 +66,8 @@ class Agent:
         self._remember({"role": "user", "content": [*told, *([] if in_front else memory)]}, answer)
         self.results = [_result(call["id"], self.game.do(call["name"], call["input"])) for call in _calls(answer)]
         logged = self._logged(number, seen, memory, request, answer)
-        if sum(_input(answer["usage"])) > self.manner.summarize_at:
+        fresh, *cached = _input(answer["usage"])
+        if fresh + (0 if self.manner.fresh_alone else sum(cached)) > self.manner.summarize_at:
             self._summarize(answer)
         return logged
 
@@ -75,8 +80,8 @@ class Agent:
             "tools": TOOLS,
             "messages": list(messages),
         }
-        if self.manner.policy is not None:
-            request = curated(request, self.manner.policy)
+        if self.curate is not None:
+            request = self.curate(request)
         marked(request, self.manner.breakpoints)
         return request
 
@@ -108,7 +113,9 @@ class Agent:
         self.history = [{"role": "user", "content": [_text(f"What happened so far.\n\n{words}")]}]
         self.history.append({"role": "assistant", "content": [_text("I go on from there.")]})
         self.results = []
-        self.summaries.append({"timestamp": _now(), "tokens_before": before, "tokens_after": len(words) // 4})
+        turn = len([*self.log.iterdir()])
+        sizes = {"tokens_before": before, "tokens_after": len(words) // 4}
+        self.summaries.append({"timestamp": _now(), "turn": turn, **sizes})
 
     def _logged(self, number: int, seen: Json, memory: Sequence[Json], request: Json, answer: Json) -> Json:
         """The turn's log, in the authors' fields, written to ``TURN.json``."""
@@ -131,36 +138,27 @@ class Agent:
                 "history_messages": len(request["messages"]) - 1,
             },
             "cache_hit_rate": round(read / (fresh + written + read), 4),
-            "summarizations": self.summaries,
+            "summarizations": [*self.summaries],
         }
         path = self.log / f"{turn_id(number)}.json"
         path.write_text(json.dumps(logged, indent=2) + "\n", encoding="utf-8")
         return logged
 
 
-def curated(request: Json, policy: Path) -> Json:
-    """`request` under the policies of a file, as ``ctxtui curate`` writes it. Raises `Failed`."""
-    told = [*COMMAND, "curate", "-", "--policy", str(policy)]
-    done = subprocess.run(told, input=json.dumps(request), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Failed(f"ctxtui curate: {done.stderr}")
-    found: Json = json.loads(done.stdout)
-    return found
-
-
 def marked(request: Json, manner: str) -> None:
     """Put the cache breakpoints of a manner into `request`; the history stays without them."""
     system, messages = list(request["system"]), list(request["messages"])
     request["system"], request["messages"] = system, messages
-    if manner:
+    if manner in ("static", "written", "layout"):
         # 1. Tools and system prompt.
         system[0] = {**system[0], "cache_control": MARKER}
-    if manner == "written":
-        # 2. The memory files, at the end of the newest message. 3. What is older than the newest five messages.
+    if manner in ("memory", "written"):
+        # 2. The memory files, at the end of the newest message.
         messages[-1] = _marked(messages[-1])
-        if len(messages) > 5:
-            messages[-6] = _marked(messages[-6])
-    elif manner == "layout":
+    if manner in ("history", "written") and len(messages) > 5:
+        # 3. What is older than the newest five messages.
+        messages[-6] = _marked(messages[-6])
+    if manner == "layout":
         # 2. The memory files, in front of the talk. 3. The end of the turns that are four lines by now.
         system[-1] = {**system[-1], "cache_control": MARKER}
         if len(messages) > 1:

@@ -1,52 +1,42 @@
-"""The figures of the authors (CONTEXT.md) beside those of the runs."""
+"""The figures of the authors (CONTEXT.md) beside those of the runs: texts, input of turns, breakpoints, summaries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
-from examples.kit import Figure
+from examples.kit import Figure, asked
+from examples.musume.game import Memory
+from examples.musume.money import money
+from examples.musume.played import FRESH, READ, WRITTEN, Played
+from examples.musume.sample import FOUR_LINES, PRINTED
 
-FRESH, OUTPUT = "input_tokens", "output_tokens"
-WRITTEN, READ = "cache_creation_input_tokens", "cache_read_input_tokens"
+LEAST = 4_096
+"""Tokens that Claude Haiku 4.5 caches at least."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Tokens of texts: what is sent as it is, and under the cures."""
+    """Tokens of texts, by name: what is sent as it is, and under the cures; and two of these texts."""
 
-    system: int
-    tools: int
-    screen: int
-    small_screen: int
-    button: int
-    small_button: int
-    turn: int
-    small_turn: int
-    memory: int
+    tokens: Mapping[str, int]
+    small_button: str
+    small_turn: str
 
 
-@dataclass(frozen=True)
-class Played:
-    """A run: the log of each turn, and USD of all of them by list price."""
-
-    logs: Sequence[Mapping[str, Any]]
-    usd: float
-
-    def total(self, name: str) -> int:
-        """Tokens of all turns."""
-        return sum(int(log["usage"][name]) for log in self.logs)
-
-    @property
-    def hit_rate(self) -> float:
-        """What was read from the cache, of all input."""
-        return self.total(READ) / max(1, self.total(FRESH) + self.total(WRITTEN) + self.total(READ))
-
-
-def figures(runs: Mapping[str, Played], sizes: Sizes) -> list[Figure]:
-    """The table."""
-    return [*_texts(sizes), *_input(runs), *_money(runs)]
+def figures(runs: Mapping[str, Played], sizes: Sizes, folder: Path) -> list[Figure]:
+    """The table; `folder` is where the runs lie."""
+    return [
+        *_texts(sizes),
+        *_input(runs),
+        *_breakpoints(runs, sizes.tokens),
+        *_summaries(runs),
+        *_logs(runs, folder),
+        _memory(folder),
+        *money(runs),
+    ]
 
 
 def _less(before: int, after: int) -> str:
@@ -54,52 +44,188 @@ def _less(before: int, after: int) -> str:
 
 
 def _texts(sizes: Sizes) -> Iterator[Figure]:
-    static = sizes.system + sizes.tools
-    counted = "theirs are estimates: the button that they print is as large as ours"
-    yield Figure("system prompt and tools", "2,300 + 1,500", f"{sizes.system:,} + {sizes.tools:,}", "", "ctxtui count")
-    yield Figure("least that this model caches", "3,800 cached", "4,096", f"{static:,} alone are never cached")
-    yield Figure("a button", "180 -> 65", _less(sizes.button, sizes.small_button), counted)
-    yield Figure("a screen (priority 1)", "4,500 -> 1,600, 65 % less", _less(sizes.screen, sizes.small_screen), counted)
-    why = "with all memory files"
+    n, counted, command = sizes.tokens, "theirs are estimates: what they print is no larger than ours", "ctxtui count"
+    texts = f"{command} HERE/texts/"
+    told = f"{n['system']:,} + {n['tools']:,}"
     yield Figure(
-        "a turn that is over (priority 2)", "8,500 -> 150, 98 % less", _less(sizes.turn, sizes.small_turn), why
+        "system prompt and tools", "2,300 + 1,500", told, "ours say the same in fewer words", f"{texts}system.txt"
     )
-    yield Figure("memory files", "4,000 to 6,000", f"{sizes.memory:,}", "budget 32,000")
+    same = json.loads(sizes.small_button) == PRINTED and [*json.loads(sizes.small_button)] == [*PRINTED]
+    ours = "the same members in this order" if same else sizes.small_button
+    why = "but for the blanks, which cost tokens and say nothing"
+    yield Figure(
+        "Option A of the button that they print", json.dumps(PRINTED), ours, why, f"{texts}small_button.txt", "N15"
+    )
+    for name, theirs in (
+        ("button", "180 -> 65"),
+        ("scrollbar", "100 -> no figure"),
+        ("menu", "300 to 500 -> no figure"),
+    ):
+        ours = _less(n[name], n[f"small_{name}"])
+        yield Figure(f"a {name} by Option A", theirs, ours, counted, f"{texts}{name}.txt", "N15, §2 (a)")
+    ours = _less(n["screen"], n["small_screen"])
+    yield Figure(
+        "a screen of 21 buttons (priority 1)",
+        "4,500 -> 1,600, 65 % less",
+        ours,
+        counted,
+        f"{texts}screen.txt",
+        "N15, §2 (a)",
+    )
+    small = f"by Option A {n['spaced_screen']:,} with blanks, {n['indented_screen']:,} indented"
+    ours = f"{n['minified_screen']:,} without blanks; {small}"
+    why = "half of what Option A saves are blanks; other encodings (msgpack) are no text"
+    yield Figure(
+        "the same screen in other encodings", "to investigate", ours, why, f"{texts}minified_screen.txt", "N21"
+    )
+    same = sizes.small_turn == FOUR_LINES
+    ours = "the same four lines, byte for byte" if same else sizes.small_turn.replace("\n", " / ")
+    yield Figure("what becomes of turn_000005", "four lines", ours, "", f"{texts}small_turn.txt", "N16")
+    ours = _less(n["turn"], n["small_turn"])
+    yield Figure(
+        "a turn that is over (priority 2)",
+        "8,500 -> 150, 98 % less",
+        ours,
+        "with all memory files",
+        f"{texts}turn.txt",
+        "§2 (b)",
+    )
+    yield Figure("memory files", "4,000 to 6,000", f"{n['memory']:,}", "of a budget of 32,000", f"{texts}memory.txt")
 
 
 def _input(runs: Mapping[str, Played]) -> Iterator[Figure]:
-    for name, run in runs.items():
-        used = [sum(log["usage"][key] for key in (FRESH, WRITTEN, READ)) for log in run.logs]
-        theirs = "24,479 at turn 6" if name == "plain" else ""
-        sixth = f", {used[5]:,} at turn 6" if name == "plain" and len(used) > 5 else ""
-        why = "their breakdown of turn 6 keeps 8,000 to 10,000 of history; whole turns are more" if sixth else ""
-        ours = f"{used[0]:,} to {used[-1]:,}{sixth}"
-        yield Figure(f"input of turns, {_said(name)}", theirs, ours, why, "logs/TURN.json")
-
-
-def _money(runs: Mapping[str, Played]) -> Iterator[Figure]:
-    whys = {
-        "breakpoints": "only what stands before a screen that changes is read",
-        "cures_breakpoints": "a turn that becomes four lines breaks the prefix behind it",
-        "layout": "memory in front of the talk, a breakpoint where the trimmed turns end",
-    }
-    for name, run in runs.items():
-        if name in whys:
-            yield Figure(f"read from the cache, {_said(name)}", "40-60 %", f"{100 * run.hit_rate:.0f} %", whys[name])
-    plain = runs.get("plain")
-    for name, run in runs.items():
-        turn = run.usd / max(1, len(run.logs))
-        less = f", {100 - 100 * run.usd / plain.usd:.0f} % less" if plain and name != "plain" else ""
-        theirs = "$0.022" if name == "plain" else "$0.006, 73 % less" if name == "layout" else ""
-        why = (
-            "theirs at $0.80 / $4 a million and 24,479 tokens; the list says $1 / $5, and $1.25 for a write"
-            if name == "plain"
+    for name in ("plain", "trimmed", "cures", "layout"):
+        run = runs.get(name)
+        if run is None:
+            continue
+        used = [run.used(log) for log in run.first]
+        at = {"plain": "24,479 in, 595 out in turn 6"}.get(name, "")
+        sixth = (
+            f"; {used[5]:,} in, {run.first[5]['usage']['output_tokens']:,} out in turn 6"
+            if at and len(used) > 5
             else ""
         )
-        yield Figure(f"a turn costs, {_said(name)}", theirs, f"${turn:.4f}{less}", why, "ctxtui cost turns.jsonl")
-        if name in ("plain", "layout"):
-            theirs = "$2.20" if name == "plain" else "$0.60"
-            yield Figure(f"100 turns cost, {_said(name)}", theirs, f"${100 * turn:.2f}", "as these turns")
+        why = "their breakdown of turn 6 has 8,000 to 10,000 of history, one turn; ours had five" if sixth else ""
+        ours = f"{used[0]:,} to {used[-1]:,} in {len(used)} turns{sixth}"
+        yield Figure(f"input, {_said(name)}", at, ours, why, "ctxtui growth ID", "", name)
+    plain, trimmed = runs.get("plain"), runs.get("trimmed")
+    if plain and trimmed and len(plain.first) > 10:
+        saved = plain.used(plain.first[10]) - trimmed.used(trimmed.first[10])
+        why = "nine turns are in the history of 20 messages, and each is shorter than theirs"
+        yield Figure(
+            "saved by trimming after ten turns", "83,500", f"{saved:,}", why, "ctxtui growth ID", "§2 (b)", "trimmed"
+        )
+
+
+ALONE = {
+    "static_alone": (
+        "1, system prompt and tools",
+        "3,800 a turn",
+        "{static:,} stay under the {least:,} that this model caches at least; their 3,800 would, too",
+    ),
+    "memory_alone": (
+        "2, memory files until modified",
+        "0 to 32,000 a turn",
+        "they stand behind a screen that is another one each turn: what is written is never found again",
+    ),
+    "history_alone": (
+        "3, history up to message N-5",
+        "4,000 to 8,000 a turn",
+        "read until the history of 20 messages is full; from then on its beginning changes every turn",
+    ),
+}
+"""What each of their breakpoints is to save, and why it does not."""
+
+
+def _breakpoints(runs: Mapping[str, Played], tokens: Mapping[str, int]) -> Iterator[Figure]:
+    static = tokens["system"] + tokens["tools"]
+    command = "ctxtui cache ID"
+    for name, (what, theirs, why) in ALONE.items():
+        if name in runs:
+            run = runs[name]
+            # Ten turns fill the history; the eleventh is the last that begins as the one before it.
+            late = sum(log["usage"][READ] for log in run.first[11:])
+            later = f"; {late:,} from turn 12 on" if name == "history_alone" and run.first[11:] else ""
+            ours = f"{run.total(WRITTEN):,} written, {run.total(READ):,} read in {len(run.first)} turns{later}"
+            said = why.format(static=static, least=LEAST)
+            yield Figure(f"breakpoint {what}, alone", theirs, ours, said, command, "N17, §2 (c)", name)
+    whys = {
+        "breakpoints": "the third alone is read, and the second is paid for",
+        "trimmed_breakpoints": "a turn that becomes four lines is another prefix: what was written is not read",
+        "cures_breakpoints": "the same with Option A",
+        "layout": "memory in front of the talk, trimmed turns stay, a breakpoint where they end",
+    }
+    for name, why in whys.items():
+        if name in runs:
+            ours = f"{100 * runs[name].hit_rate:.0f} %"
+            theirs = "" if name == "layout" else "40 to 60 %"
+            yield Figure(f"read of all input, {_said(name)}", theirs, ours, why, command, "N17, §2 (c)", name)
+    layout = runs.get("layout")
+    if layout:
+        uncached = layout.total(READ) / max(1, layout.total(READ) + layout.total(FRESH))
+        ours, why = f"{100 * uncached:.0f} %", "their formula leaves out what is written"
+        yield Figure("cache_read / (cache_read + uncached), layout", "60 %", ours, why, command, "§2 (c)", "layout")
+
+
+def _summaries(runs: Mapping[str, Played]) -> Iterator[Figure]:
+    for name, what in (("summary", "all input"), ("summary_uncached", "uncached input")):
+        run = runs.get(name)
+        if run is None:
+            continue
+        events = run.first[-1]["summarizations"]
+        largest = max(map(run.used, run.first))
+        told = (
+            "; ".join(f"turn {one['turn']}: {one['tokens_before']:,} -> {one['tokens_after']:,}" for one in events)
+            or "never"
+        )
+        uncached = max(log["usage"][FRESH] for log in run.first)
+        why = (
+            ""
+            if name == "summary"
+            else f"input_tokens leaves out what the cache read and wrote: it never passed {uncached:,}"
+        )
+        ours = f"{told}; largest prompt {largest:,}"
+        yield Figure(
+            f"summed up above 40,000 of {what}", "at a threshold", ours, why, "ctxtui growth ID", "§2 (d)", name
+        )
+
+
+def _logs(runs: Mapping[str, Played], folder: Path) -> Iterator[Figure]:
+    name = next(iter(runs))
+    log = runs[name].first[-1]
+    ours = ", ".join([*log["usage"], *log["composition"], "cache_hit_rate", "summarizations"])
+    logs = folder / name / "logs"
+    yield Figure(
+        "members of logs/TURN.json",
+        "usage, composition, hit rate, events",
+        ours,
+        "",
+        "HERE/" + f"{name}/logs",
+        "§2 (e)",
+        name,
+    )
+    shown = asked("show", str(logs), cwd=folder)
+    opened = f"{len(shown['growth'])} calls of {len(runs[name].logs)} files"
+    yield Figure(
+        "the logs open as a session",
+        "",
+        opened,
+        "counts, without texts",
+        f"ctxtui open HERE/{name}/logs",
+        "N19",
+        str(logs),
+    )
+
+
+def _memory(folder: Path) -> Figure:
+    """What the agent is told where it would write above the budget: really tried, in a folder of its own."""
+    where = folder / "budget"
+    where.mkdir()
+    (where / "todo.md").write_text("x" * 40_000, encoding="utf-8")
+    told = Memory(where, 32_000, lambda text: len(text) // 4).write("ui_knowledge.md", "y" * 100_000, new=True)
+    return Figure(
+        "a write above the budget of memory", "32,000", told, "refused to the agent, who can shorten", "", "N18"
+    )
 
 
 def _said(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from examples.musume.screens import screen, turn_id
@@ -18,9 +19,9 @@ _THOUGHTS = (
 )
 
 
-def lines(turns: int) -> list[dict[str, Any]]:
-    """The answers of so many turns, and one that sums up."""
-    return [*map(_line, range(1, turns + 1)), _summary()]
+def lines(runs: Iterable[int]) -> list[dict[str, Any]]:
+    """The answers of runs of so many turns, one run after the other, and one that sums up."""
+    return [*(_line(turn) for turns in runs for turn in range(1, turns + 1)), _summary()]
 
 
 def _line(turn: int) -> dict[str, Any]:

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from examples.musume.agent import curated
+from ctxtui.services.headless.api import curator
 from examples.musume.prompts import MEMORY, SYSTEM, TOOLS
-from examples.musume.screens import metadata, screen, spelled
+from examples.musume.screens import FIRST, metadata, screen, spelled
 
-TURN = 5
-"""The turn with the menu of the document on the screen."""
+TURN = FIRST
+"""The turn with the menu of the document; the next has 21 buttons and a scrollbar, as the measured one has."""
 
 
-def written(folder: Path, cures: Path) -> dict[str, Path]:
+PRINTED = {"name": "Archive", "meta": "hint=NEW", "region": "menus"}
+"""The button that the document makes of its first, by Option A."""
+FOUR_LINES = """\
+Turn turn_000005 (2025-11-01T18:15:22)
+Buttons: Archive, Profile, Titles, Trophy Room, Friends, Options, Comics, Secrets, Info button, Back button, \
+Story menu button, Home menu button, Race menu button, Scout menu button
+Menu: tab=Menu, available=[Jukebox, Menu]
+Scrollbar: none"""
+"""What the document makes of that turn."""
+
+
+def written(folder: Path, cures: Sequence[Path]) -> dict[str, Path]:
     """A file for each text in `folder`, by what it is."""
     folder.mkdir()
-    now, after = _request(TURN), curated(_request(TURN), cures)
+    curate = curator(cures)
+    now, after = one_over(TURN), curate(one_over(TURN))
+    wide = curate(one_over(TURN + 1))["messages"][2]["content"][1]["text"]
     memory = "\n".join(f"<{name}>\n{text}\n</{name}>" for name, text in MEMORY.items())
-    seen = spelled(screen(TURN))
-    small = after["messages"][2]["content"][1]["text"]
+    first, seen = screen(TURN), spelled(screen(TURN + 1))
+    held = json.loads(wide)
     texts = {
         "system": SYSTEM,
         "tools": json.dumps(TOOLS),
         "screen": seen,
-        "small_screen": small,
-        "button": json.dumps(json.loads(seen)["buttons"][0], indent=2),
-        "small_button": json.dumps(json.loads(small)["buttons"][0], separators=(",", ":")),
+        "minified_screen": json.dumps(json.loads(seen), separators=(",", ":")),
+        "small_screen": wide,
+        "spaced_screen": json.dumps(held),
+        "indented_screen": json.dumps(held, indent=2),
+        "button": json.dumps(first["buttons"][0], indent=2),
+        "small_button": _part(after, "buttons"),
+        "scrollbar": json.dumps(json.loads(seen)["scrollbar"], indent=2),
+        "small_scrollbar": json.dumps(held["scrollbar"], separators=(",", ":")),
+        "menu": json.dumps(first["menu_state"], indent=2),
+        "small_menu": _part(after, "menu_state"),
         "turn": "\n".join(block["text"] for block in now["messages"][0]["content"]),
         "small_turn": "\n".join(block["text"] for block in after["messages"][0]["content"]),
         "memory": memory,
@@ -38,7 +59,13 @@ def written(folder: Path, cures: Path) -> dict[str, Path]:
     return paths
 
 
-def _request(turn: int) -> dict[str, Any]:
+def _part(request: Mapping[str, Any], name: str) -> str:
+    """A part of the newest screen; of its buttons the first."""
+    found = json.loads(request["messages"][2]["content"][1]["text"])[name]
+    return json.dumps(found[0] if isinstance(found, list) else found, separators=(",", ":"))
+
+
+def one_over(turn: int) -> dict[str, Any]:
     """A turn that is over, and one that is not."""
     said = [{"type": "text", "text": metadata(turn)}, {"type": "text", "text": spelled(screen(turn))}]
     memory = [{"type": "text", "text": f"<{name}>\n{text}\n</{name}>"} for name, text in MEMORY.items()]

@@ -82,14 +82,14 @@ def turn_id(turn: int) -> str:
     return f"turn_{turn:06}"
 
 
-def time_of(turn: int) -> str:
-    """When a turn begins, as its message says it."""
-    return f"{START + timedelta(minutes=turn):%Y-%m-%dT%H:%M:%S}"
+def time_of(turn: int, day: int = 0) -> str:
+    """When a turn begins, as its message says it, so many days later."""
+    return f"{START + timedelta(days=day, minutes=turn):%Y-%m-%dT%H:%M:%S}"
 
 
-def metadata(turn: int) -> str:
+def metadata(turn: int, day: int = 0) -> str:
     """The turn's metadata."""
-    return f"Turn ID: {turn_id(turn)}\nTimestamp: {time_of(turn)}"
+    return f"Turn ID: {turn_id(turn)}\nTimestamp: {time_of(turn, day)}"
 
 
 def spelled(seen: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,11 @@ from examples.kit import (
     work_folder,
 )
 from examples.pedroceli import repository
-from examples.pedroceli.figures import CLAIMED, FIXED, Job, figures
+from examples.pedroceli.figures import CLAIMED, FIXED, MODELS, Job, figures
 from examples.pedroceli.job import TASK, steps
 
 HERE = Path(__file__).resolve().parent
 WINDOWS = (32_768, 16_384)
-MODELS = {32_768: "qwen2.5-coder:32b", 16_384: "deepseek-coder:33b"}
-"""The models of the authors' worked examples."""
 TOOLS = "read_file grep edit_file write_file mcp__go__*"
 
 
@@ -70,7 +69,15 @@ def job(given: argparse.Namespace, folder: Path, window: int) -> Job:
         metadata=ran["metadata"],
         turns=[json.loads(path.read_text(encoding="utf-8")) for path in sorted((log / "logs").glob("turn_*.json"))],
         folder=sorted(path.name for path in log.iterdir()),
+        facts=_facts(log),
     )
+
+
+def _facts(log: Path) -> str:
+    """What the last prompt of a job says of its older rounds, in a line."""
+    last = max(log.glob("*-prompt.txt")).read_text(encoding="utf-8")
+    found = re.search(r"^Steps \d+-\d+:\n(?:- .*\n)+", last, re.MULTILINE)
+    return "; ".join(line.lstrip("- ").strip() for line in found[0].splitlines()) if found else ""
 
 
 def _worked(folder: Path, window: int) -> Any:

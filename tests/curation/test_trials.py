@@ -3,12 +3,14 @@ up, and asked about in a table."""
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.edit import REVERT, Edit
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import expand, externalized_content
 from ctxtui.curation.policies.policy import run
@@ -132,6 +134,37 @@ def test_older_generations_are_one_message(spelling: str) -> None:
         ]
     )
     assert len(texts) == 2 + 2 * 5
+
+
+def test_generations_that_grow_old_join_the_summary() -> None:
+    log: list[Edit] = []
+    for count in (4, 5, 6):
+        context, _ = context_of(generations("printed", count), "anthropic")
+        log += run(single("generation_window", POLICIES, {"n": 2}), situation_of(context, log))
+        texts = [item.block.value()["text"] for item in apply(context, log).sent if item.block.kind == "text"]
+        (summary,) = (text for text in texts if "Historical Summary" in text)
+        assert summary.startswith(f"[Historical Summary - Generations 0 to {count - 3}]\nGen 0: 15 trials")
+        assert summary.count("\nGen ") == count - 2 and len(texts) == 2 + 2 * 5
+    taken_back = [Edit(f"r{n}", REVERT, reverts=edit.id) for n, edit in enumerate(log)]
+    assert run(single("generation_window", POLICIES, {"n": 2}), situation_of(context, [*log, *taken_back])) == []
+
+
+def test_summaries_are_summed_up_by_levels() -> None:
+    told = []
+    log: list[Edit] = []
+    for turns in (4, 10, 12):
+        texts = [
+            f"Question {n}: what stands in file_{n}.py, and what would have to change in it?" for n in range(turns)
+        ]
+        context, _ = context_of(body(*[text * 20 for text in texts]), "anthropic")
+        log += run(single("summarize_every", POLICIES, {"k": 2, "keep": 1, "levels": 3}), situation_of(context, log))
+        kept = [item.block.value()["text"] for item in apply(context, log).sent if item.block.kind == "text"]
+        told.append([text.split("\n")[0] for text in kept if text.startswith("[Summary")])
+    assert [[re.findall(r"\d+-\d+", line) for line in lines] for lines in told] == [
+        [["1-2"]],
+        [["1-8"]],
+        [["1-8"], ["9-10"]],
+    ]
 
 
 def test_a_table_asks_for_a_selection() -> None:

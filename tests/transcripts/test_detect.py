@@ -19,6 +19,7 @@ from tests.transcripts.formats import (
     test_har,
     test_job_folder,
     test_lm_studio,
+    test_lm_studio_counts,
     test_openai_items,
     test_root_llm_log,
     test_swe_agent,
@@ -65,6 +66,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "inspect", "a.json", as_bytes(test_inspect.log(test_inspect.sample()))
     yield "inspect", "a.zip", test_inspect.archived(test_inspect.log(test_inspect.sample()))
     yield "lm studio", "a.log", test_lm_studio.LOG.encode()
+    yield "lm studio counts", "a.log", test_lm_studio_counts.LOG
     yield "openai items", "a.json", as_bytes(test_openai_items.stored())
     yield "job folder", "a.json", as_bytes(test_job_folder.job())
     yield "root llm log", "a.jsonl", as_lines(test_root_llm_log.log())

@@ -26,7 +26,8 @@ class Figures:
     `cache_read_of_unwritten` is the other common definition, read / (read +
     fresh), which leaves writes out. `rewrites` counts calls that paid again for what the cache had held (see
     `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one, or `partial_calls` have an
-    answer that is reported in part, it is not known, but that it is `cost_usd_at_least`.
+    answer that is reported in part, it is not known, but that it is `cost_usd_at_least`. `read_per_write` is tokens
+    read from the cache / tokens written to it, `call_seconds` how long the longest call took.
     """
 
     calls: int = 0
@@ -39,17 +40,21 @@ class Figures:
     cost_usd_at_least: float | None = None
     unpriced_calls: int = 0
     partial_calls: int = 0
+    read_per_write: float | None = None
+    call_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is allowed; None: no limit. Tokens, characters, a share (0 to 1), counts, USD."""
+    """What is allowed; None: no limit. Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds."""
 
     max_context: int | None = None
     max_block_chars: int | None = None
     min_cache_read: float | None = None
     max_rewrites: int | None = None
     max_cost: float | None = None
+    min_read_per_write: float | None = None
+    max_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,8 @@ _FIGURE: Final = {
     "min_cache_read": "cache_read",
     "max_rewrites": "rewrites",
     "max_cost": "cost_usd",
+    "min_read_per_write": "read_per_write",
+    "max_seconds": "call_seconds",
 }
 _WORDS: Final = {
     "max_context": "largest context, tokens",
@@ -87,13 +94,19 @@ _WORDS: Final = {
     "min_cache_read": "cache read / input",
     "max_rewrites": "rewrites",
     "max_cost": "cost, USD",
+    "min_read_per_write": "cache read / written",
+    "max_seconds": "longest call, seconds",
 }
+_OF_THE_DAY: Final = frozenset({"max_seconds"})
+"""What is never held against an earlier recording: how long a call takes is not the agent's doing."""
 
 
 def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
     """The figures of a session with its `bill`; `largest` is its largest context in tokens, reported or counted."""
     used = [call.usage for call in session.calls.values() if call.usage is not None and call.usage.has_cache]
     read_, fresh = sum(u.cache_read for u in used), sum(u.fresh for u in used)
+    written = sum(u.cache_write for u in used)
+    took = [c.ended - c.started for c in session.calls.values() if c.started is not None and c.ended is not None]
     whole = sum(u.input for u in used) if len(used) > 1 else 0
     unpriced = sum(bill.unpriced.values())
     return Figures(
@@ -107,6 +120,8 @@ def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
         cost_usd_at_least=bill.usd,
         unpriced_calls=unpriced,
         partial_calls=bill.partial,
+        read_per_write=read_ / written if written else None,
+        call_seconds=max(took, default=None),
     )
 
 
@@ -151,7 +166,7 @@ def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLE
     out = []
     for name, key in _FIGURE.items():
         before, now = baseline.get(key), getattr(found, key)
-        if not isinstance(before, int | float) or isinstance(before, bool):
+        if name in _OF_THE_DAY or not isinstance(before, int | float) or isinstance(before, bool):
             continue
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
         passed = now is not None and _within(name, now, allowed)
@@ -178,7 +193,9 @@ def _shown(limit: str, value: float | None) -> str:
         return "unknown"
     if limit == "min_cache_read":
         return f"{value:.1%}".replace("%", " %")
-    return f"{value:,.4f}" if limit == "max_cost" else f"{value:,.0f}"
+    if limit == "max_cost":
+        return f"{value:,.4f}"
+    return f"{value:,.1f}" if limit in ("min_read_per_write", "max_seconds") else f"{value:,.0f}"
 
 
 def as_fields(found: Figures) -> dict[str, Any]:

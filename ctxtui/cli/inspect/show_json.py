@@ -42,7 +42,7 @@ def as_json(
     """
     got = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
-    rows = [row for figure in blocks for row in _rows(book, chosen.call.model, figure)]
+    rows = _running(row for figure in blocks for row in _rows(book, chosen.call.model, figure))
     missing = {NOT_RECORDED: got.not_recorded} if got.not_recorded else {}
     again = {ATTACHED: got.attached} if got.attached else {}
     left = residual(book, chosen.call)
@@ -87,6 +87,16 @@ def _session(book: Book, name: str, source: str) -> dict[str, Any]:
         "threads": len(session.threads),
         "labels": [_label_row(one) for one in session_labels(book)],
     }
+
+
+def _running(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with the characters and the tokens up to the end of each."""
+    found, chars, tokens = [], 0, 0
+    for row in rows:
+        chars += row["span"][1] - row["span"][0]
+        tokens += row["tokens"]
+        found.append({**row, "running_chars": chars, "running_tokens": tokens})
+    return found
 
 
 def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:

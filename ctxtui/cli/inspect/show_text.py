@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
@@ -18,6 +18,7 @@ from ctxtui.analysis.figures import (
     figures,
     growth,
 )
+from ctxtui.analysis.labels.labelling import words as read_words
 from ctxtui.analysis.residual import residual
 from ctxtui.analysis.session_events import sentence, told
 from ctxtui.analysis.short_names import short_model
@@ -159,13 +160,26 @@ def _blocks(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], every: bo
         return
     shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:HEAVIEST]
     title = "blocks" if every else "heaviest blocks"
-    yield rule(title, f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else "")
-    table = _block_table(book, turns_of(book.session.tree, book.session.thread_calls(chosen.thread)))
+    left_out = f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else ""
+    yield rule(title, "tokens, characters and tokens so far" if every else left_out)
+    so_far = dict(zip(map(id, blocks), _so_far(blocks), strict=True)) if every else {}
+    table = _block_table(book, turns_of(book.session.tree, book.session.thread_calls(chosen.thread)), so_far)
     for figure in shown:
         yield table.draw(figure, width())
 
 
-def _block_table(book: Book, turns: Turns) -> Table[BlockFigure]:
+def _so_far(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
+    """Characters and tokens up to the end of each block."""
+    chars = tokens = 0
+    for figure in blocks:
+        chars += len(read_words(read(figure.block)))
+        tokens += figure.tokens if figure.read else 0
+        yield chars, tokens
+
+
+def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]) -> Table[BlockFigure]:
+    """The table of blocks; `so_far` gives characters and tokens up to the end of each, by its identity."""
+
     def turn(figure: BlockFigure, room: int) -> Span:
         node = book.session.tree[figure.node]
         return Span(str(turns.of(node.id)) if node.opens_turn and figure.node else "", "dim")
@@ -180,12 +194,16 @@ def _block_table(book: Book, turns: Turns) -> Table[BlockFigure]:
         gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.says} · " if figure.gone else ""
         return [Span(gone, "faint"), *one_line.words(says, "faint", "faint")]
 
+    def running(which: int) -> Callable[[BlockFigure, int], Span]:
+        return lambda figure, _: Span(numbers.tokens(so_far[id(figure)][which]), "dim")
+
     return Table(
         (
             Column("", 4, turn),
             Column("", 1, lambda figure, _: signs.category(figure.category).span, gap=1),
             Column("", 0, words, "left", gap=1),
             Column("", 9, _tokens),
+            *((Column("", 9, running(0)), Column("", 9, running(1))) if so_far else ()),
         ),
         mark=0,
         tail=2,

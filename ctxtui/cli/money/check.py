@@ -44,6 +44,10 @@ from ctxtui.services.recordings.folder_scan import expanded
     "--max-rewrites", type=click.IntRange(min=0), metavar="N", help="Calls that paid again for a lost prefix."
 )
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="List price of all calls.")
+@click.option(
+    "--min-read-per-write", type=click.FloatRange(min=0), metavar="N", help="Tokens read from the cache / written: 1."
+)
+@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="N", help="Seconds of the longest call.")
 @click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="An earlier check --json: no worse.")
 @click.option("--tolerance", metavar="SHARE", default=f"{TOLERANCE:.0%}", help="How much worse is no worse [5%].")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report, too.")
@@ -77,11 +81,13 @@ def check_(
 def _limits(given: dict[str, Any]) -> Limits:
     context, chars, hits = given["max_context"], given["max_block_chars"], given["min_cache_read"]
     return Limits(
-        None if context is None else amount(context, "--max-context"),
-        None if chars is None else amount(chars, "--max-block-chars"),
-        None if hits is None else share(hits, "--min-cache-read"),
-        given["max_rewrites"],
-        given["max_cost"],
+        max_context=None if context is None else amount(context, "--max-context"),
+        max_block_chars=None if chars is None else amount(chars, "--max-block-chars"),
+        min_cache_read=None if hits is None else share(hits, "--min-cache-read"),
+        max_rewrites=given["max_rewrites"],
+        max_cost=given["max_cost"],
+        min_read_per_write=given["min_read_per_write"],
+        max_seconds=given["max_seconds"],
     )
 
 

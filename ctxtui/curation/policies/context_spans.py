@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.core import block
 from ctxtui.core.edit import Edit
@@ -31,13 +31,56 @@ def free_runs(situation: PolicyContext, author: str, start: int, stop: int) -> l
 
 
 def summarised(
-    situation: PolicyContext, author: str, start: int, stop: int, what: str, text: str = ""
+    situation: PolicyContext, author: str, start: int, stop: int, what: str, text: str = "", *, again: bool = False
 ) -> Iterator[Edit]:
-    """One summary for each stretch between two positions that is larger than its summary."""
-    for run in free_runs(situation, author, start, stop):
+    """One summary for each stretch between two positions that is larger than its summary. With `again` it takes in
+    what the policy has summarised before: one summary then stands for several."""
+    for run in (
+        _runs_with_summaries(situation, author, start, stop) if again else free_runs(situation, author, start, stop)
+    ):
+        said = _summaries_in(situation, author, run) if again else []
+        if len(said) == 1 and not any(map(situation.stands, run)):
+            continue
         words = text or _facts_of(situation.context, run, what)
-        if sum(map(situation.size, run)) > tokens_of(situation, words):
+        before = sum(tokens_of(situation, str(one.given.get("text") or "")) for one in said)
+        if sum(map(situation.size, run)) + before > tokens_of(situation, words):
             yield edit(situation, author, SUMMARIZE, run, {"text": words})
+
+
+def _runs_with_summaries(situation: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:
+    """As `free_runs`, with what stands in a summary of the policy itself."""
+    own = {p for one in _own_summaries(situation, author) for p in one.positions}
+    free = {p for run in free_runs(situation, author, start, stop) for p in run}
+    runs: list[list[int]] = [[]]
+    for position in situation.blocks(start, stop):
+        if position in free or (position in own and position not in situation.pinned):
+            runs[-1].append(position)
+        elif runs[-1]:
+            runs.append([])
+    return [run for run in runs if run]
+
+
+class _Summary(NamedTuple):
+    """A summary of the policy's that is said, and the blocks that it stands for."""
+
+    edit: Edit
+    positions: frozenset[int]
+
+
+def _own_summaries(situation: PolicyContext, author: str) -> list[_Summary]:
+    changes, found = situation.applied.changes, dict[str, set[int]]()
+    edits: dict[str, Edit] = {}
+    for position, change in changes.items():
+        if change.edit.author == author and change.edit.kind == SUMMARIZE and change.after is None:
+            edits[change.edit.id] = change.edit
+            found.setdefault(change.edit.id, set()).add(position)
+    return [_Summary(edits[id_], frozenset(positions)) for id_, positions in found.items()]
+
+
+def _summaries_in(situation: PolicyContext, author: str, run: Sequence[int]) -> list[Edit]:
+    """The policy's summaries that a new one in the place of `run` would take in."""
+    here = frozenset(run)
+    return [one.edit for one in _own_summaries(situation, author) if one.positions & here]
 
 
 def _facts_of(context: Context, run: Sequence[int], what: str) -> str:

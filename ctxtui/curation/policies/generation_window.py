@@ -29,15 +29,16 @@ _TOP: Final = 3
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Once `slack` generations more than `n` are there, put one summary in the place of all older ones, a line for
-    each: trials, best score, the three best, what was selected. A message belongs to the generation that the next of
-    the user's messages names by `boundary`: its first group is the number, without a group each such message closes
-    one."""
+    """Once `slack` generations more than `n` are there, put one summary in the place of all older ones, also of those
+    that were summarised before: a line for each with trials, best score, the three best, what was selected. A message
+    belongs to the generation that the next of the user's messages names by `boundary`: its first group is the number,
+    without a group each such message closes one."""
     every = _generations(situation, settings["boundary"], _begin(situation, settings["keep_first"]))
     whole = [one for one in every if any(free_runs(situation, NAME, *one.stretch))]
     if len(whole) <= settings["n"] + settings["slack"]:
         return
-    old = whole[: len(whole) - settings["n"]] if settings["n"] else whole
+    kept = whole[len(whole) - settings["n"] :] if settings["n"] else []
+    old = every[: every.index(kept[0])] if kept else every
     told = [_told(situation, one) for one in old]
     first, last = old[0].name, old[-1].name
     head = (
@@ -45,9 +46,9 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         if len(old) > 1
         else f"[Historical Summary - Generation {first}]"
     )
-    after = f"\n\n[Detailed history continues from generation {whole[len(old)].name}]" if len(old) < len(whole) else ""
+    after = f"\n\n[Detailed history continues from generation {kept[0].name}]" if kept else ""
     text = "\n".join([head, *told]) + after
-    yield from summarised(situation, NAME, old[0].stretch.start, old[-1].stretch.stop, "", text)
+    yield from summarised(situation, NAME, old[0].stretch.start, old[-1].stretch.stop, "", text, again=True)
 
 
 def _begin(situation: PolicyContext, keep_first: int) -> int:

@@ -13,17 +13,28 @@ NAME = "summarize_every"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Summarise each `k` rounds as soon as `keep` younger ones follow them; what was summarised once stays so."""
+    """Summarise each `k` rounds as soon as `keep` younger ones follow them; what was summarised once stays so, unless
+    there are `levels`: then `k` summaries of one level become one of the next."""
     rounds, k = situation.rounds, max(1, settings["k"])
-    for first in range(0, len(rounds) - settings["keep"] - k + 1, k):
-        some = rounds[first : first + k]
-        yield from summarised(situation, NAME, some[0].start, some[-1].stop, numbered("round", first + 1, first + k))
+    stop = len(rounds) - settings["keep"]
+    sizes = [k**level for level in range(max(1, settings["levels"]), 0, -1)] if k > 1 else [1]
+    first = 0
+    while first + k <= stop:
+        size = next(size for size in sizes if first % size == 0 and first + size <= stop)
+        some = rounds[first : first + size]
+        what = numbered("round", first + 1, first + size)
+        yield from summarised(situation, NAME, some[0].start, some[-1].stop, what, again=size > k)
+        first += size
 
 
 POLICY = Policy(
     NAME,
     "summarise every k rounds",
     propose,
-    {"k": 10, "keep": 2},
-    {"k": "rounds in one summary", "keep": "younger rounds that must follow"},
+    {"k": 10, "keep": 2, "levels": 1},
+    {
+        "k": "rounds in one summary",
+        "keep": "younger rounds that must follow",
+        "levels": "2: k summaries become one again, and so on",
+    },
 )

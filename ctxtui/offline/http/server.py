@@ -113,10 +113,11 @@ class Server:
             raw = await request.read()
             headers = {name.lower(): value for name, value in request.headers.items()}
             fault = self._fate(headers)
-            if fault is not None and fault.kind == SLOW:
-                await asyncio.sleep(fault.seconds)
             begun = time.monotonic()
             got = _injected(fault) or await self._served(desk, raw, headers)
+            if fault is not None and fault.kind == SLOW:
+                # Behind the look at the cache: what this request writes can be read when its answer begins.
+                await asyncio.sleep(fault.seconds)
             self._note(path, raw, got, fault)
             id_ = self.provider.names.new("req_011C", 20)
             told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_openai_headers(desk, begun)}
@@ -144,9 +145,9 @@ class Server:
 
         async def answer(raw: bytes, held: dict[str, KeptResponse]) -> tuple[Reply | Refusal, Fault | None]:
             fault = named or self.faults.meet()
+            got = _injected(fault) or await self._served(desk, raw, headers, held)
             if fault is not None and fault.kind == SLOW:
                 await asyncio.sleep(fault.seconds)
-            got = _injected(fault) or await self._served(desk, raw, headers, held)
             self._note("/v1/responses", raw, got, fault)
             return got, fault
 

@@ -19,6 +19,7 @@ from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
 from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.headless.own_requests import curator
 from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.sandbox.command import CommandResult
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "HeadlessRun", "Outcome", "OwnTool",
-    "RunResult", "agent_run", "confined", "run_task",
+    "RunResult", "agent_run", "confined", "curator", "run_task",
 ]  # fmt: skip
 
 

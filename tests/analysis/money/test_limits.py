@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -21,20 +21,27 @@ GOOD = Figures(
     cache_read_of_unwritten=0.6,
     rewrites=2,
     cost_usd=0.9,
+    read_per_write=2.5,
+    call_seconds=12.0,
 )
 
 
+def limits(*values: float) -> Limits:
+    """The first limits, in their order."""
+    return Limits(**dict(zip((field.name for field in fields(Limits)), values, strict=False)))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
-    ("limits", "passed"),
+    ("allowed", "passed"),
     [
-        (Limits(90_000, 9000, 0.5, 2, 0.9), [True] * 5),
-        (Limits(89_999, 8999, 0.51, 1, 0.89), [False] * 5),
+        (limits(90_000, 9000, 0.5, 2, 0.9, 2.5, 12.0), [True] * 7),
+        (limits(89_999, 8999, 0.51, 1, 0.89, 2.6, 11.9), [False] * 7),
         (Limits(), []),
         (Limits(max_rewrites=0), [False]),
     ],
 )
-def test_a_limit_holds_up_to_its_own_value(limits: Limits, passed: list[bool]) -> None:
-    assert [one.passed for one in verdicts(GOOD, limits)] == passed
+def test_a_limit_holds_up_to_its_own_value(allowed: Limits, passed: list[bool]) -> None:
+    assert [one.passed for one in verdicts(GOOD, allowed)] == passed
 
 
 def test_what_is_not_known_does_not_pass_and_a_single_call_has_nothing_to_hit() -> None:
@@ -48,7 +55,7 @@ def test_what_is_not_known_does_not_pass_and_a_single_call_has_nothing_to_hit() 
         cost_usd=None,
         unpriced_calls=3,
     )
-    found = verdicts(unknown, Limits(1, 100, 0.1, 0, 1.0))
+    found = verdicts(unknown, limits(1, 100, 0.1, 0, 1.0))
     assert [(one.limit, one.passed) for one in found] == [
         ("max_context", False),
         ("max_block_chars", True),
@@ -72,6 +79,8 @@ def test_a_baseline_allows_a_little_more_and_no_rewrite_more() -> None:
         cache_read_of_unwritten=0.6,
         rewrites=3,
         cost_usd=0.9,
+        read_per_write=2.5,
+        call_seconds=99.0,
     )
     assert [one.limit for one in against(worse, as_fields(GOOD)) if not one.passed] == [
         "baseline context_tokens",

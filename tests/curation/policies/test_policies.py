@@ -129,7 +129,7 @@ def test_what_was_decided_stays_when_the_client_appends(name: str) -> None:
         later = situation_of(context, made)
         more = run(step, later)
         acted += bool(made)
-        escalates = name in ("keep_rounds", "budget")
+        escalates = name in ("keep_rounds", "budget", "generation_window")
         assert escalates or not about(context, made) & about(context, more)
         assert run(step, later.under(more)) == []
     # No random context lists trials; `test_trials` has some that do.

@@ -1,0 +1,1 @@
+"""What the documents claim and single commands show, on the samples and on small files."""

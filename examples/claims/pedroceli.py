@@ -1,0 +1,72 @@
+"""What commands show of Pedroceli's claims (context window management)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from examples.kit import COMMAND, Figure, asked
+from examples.pedroceli import repository
+
+SAMPLE = "sessions/4-pedroceli.jsonl"
+MODEL = "qwen2.5-coder:32b"
+
+
+def rows(folder: Path) -> Iterator[Figure]:
+    """The rows; `folder` is where to work."""
+    yield from _too_large(folder)
+    model = folder / "my-model"
+    model.mkdir()
+    (model / "config.json").write_text(json.dumps({"model_type": "qwen2", "max_position_embeddings": 16_384}))
+    found = asked("budget", "--model", str(model), cwd=_empty(folder))
+    yield Figure(
+        "the window of a model's own folder",
+        "auto-detect context from HF (a stretch goal)",
+        f"{found['window']:,}, usable {found['usable']:,}",
+        "its config.json; a .gguf says it in its header; the Hub is asked with --hub only",
+        "ctxtui budget --model HERE/my-model HERE/empty",
+        "N31, §4 windows, 004 future",
+        SAMPLE,
+    )
+    for entities, theirs, claim in ((2, "small", "under 20k"), (7, "medium", "20k to 50k"), (10, "large", "above 50k")):
+        project = folder / f"project-{theirs}"
+        repository.write(project, entities)
+        told = asked("budget", "--model", "llama3.1:70b", cwd=project)
+        tokens = told["repository"]["loadable_tokens"]
+        yield Figure(
+            f"a {theirs} repository, {claim} tokens",
+            {"small": "load everything", "medium": "files under 2k, larger ones summarised", "large": "by task"}[
+                theirs
+            ],
+            f"{tokens:,}: {told['strategy']['name']}",
+            "their example of 45,000 is medium by their own rule, and they call it large" if theirs == "medium" else "",
+            f"ctxtui budget --model llama3.1:70b HERE/project-{theirs}",
+            "N32, §4 files, 004 strategies",
+            SAMPLE,
+        )
+
+
+def _empty(folder: Path) -> Path:
+    made = folder / "empty"
+    made.mkdir(exist_ok=True)
+    return made
+
+
+def _too_large(folder: Path) -> Iterator[Figure]:
+    project = folder / "too-large"
+    project.mkdir()
+    (project / "ctxtui.toml").write_text(f'[models."{MODEL}"]\ncontext_size = 500000\nusable_context = 24576\n')
+    asks = ("run", "Refactor the database layer", "--model", MODEL, "--base-url", "http://127.0.0.1:9/v1")
+    done = subprocess.run([*COMMAND, *asks], cwd=project, capture_output=True, text=True, check=False)
+    said = done.stderr.strip().replace(str(folder), "...").splitlines()
+    yield Figure(
+        "a window of 500,000 for a model of 32,768",
+        "an error that names value, maximum and fix",
+        f"exit code {done.returncode}: {said[-1] if said else ''}",
+        "before anything is sent: nobody listens at that address",
+        "ctxtui show " + SAMPLE,
+        "N30, N31, §4 windows, 004 validation",
+        SAMPLE,
+    )

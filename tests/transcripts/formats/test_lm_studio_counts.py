@@ -1,0 +1,41 @@
+"""LM Studio's logs that tell counts alone: a call for each request, a thread for each conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ctxtui.services.recordings.open import load
+from ctxtui.transcripts.formats import lm_studio, lm_studio_counts
+
+PATH = Path(__file__).parents[3] / "examples" / "claims" / "lm-studio-server.log"
+LOG = PATH.read_bytes()
+
+
+def test_the_lines_that_the_document_prints() -> None:
+    session = load(PATH).session
+    told = {id_: [c.usage.input for c in session.thread_calls(id_) if c.usage] for id_ in session.threads}
+    assert told == {"main": [578, 938], "conversation-2": [5703, 6937]}
+    first, *_ = session.calls.values()
+    assert first.started is not None and first.usage is not None and not first.usage.has_cache
+    assert not first.response_head, "nothing is known but figures"
+
+
+def test_other_spellings_and_requests_without_figures(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text(
+        "[2025-10-30 04:33:34][INFO][qwen2.5-7b] Running chat completion on conversation with 1 messages.\r\n"
+        '  "usage": {\r\n    "prompt_tokens": 578,\r\n    "completion_tokens": 41\r\n'
+        "[2025-10-30 04:33:36][INFO][qwen2.5-7b] Running chat completion on conversation with 3 messages.\r\n"
+        "[2025-10-30 04:33:39][INFO][qwen2.5-7b] Running chat completion on conversation with 5 messages.\r\n"
+        '    "prompt_tokens": 1,938,\r\n'
+    )
+    loaded = load(path)
+    used = [call.usage for call in loaded.session.calls.values()]
+    assert [(one.input, one.output) for one in used if one] == [(578, 41), (1938, 0)]
+    assert [one.line for one in loaded.skipped] == [5] and "prompt_tokens" in loaded.skipped[0].reason
+
+
+def test_a_log_with_bodies_is_read_as_before() -> None:
+    body = b'[2025-10-30 04:33:34][DEBUG] Received request: POST to /v1/chat/completions with body  {"model": "m"}\n'
+    assert not lm_studio_counts.sniff(body + LOG, "a.log") and lm_studio.sniff(body + LOG, "a.log")
+    assert lm_studio_counts.sniff(LOG, "a.log") > 0.9
