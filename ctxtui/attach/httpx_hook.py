@@ -27,7 +27,8 @@ class WatchedExchange:
         self._tell = tell
         self._x = x
         self._fault = fault
-        self._over = False
+        self.over = False
+        """Whether its end was told."""
 
     def begin(self, request: Any, session: str, thread: str) -> None:
         """The request as it is about to leave."""
@@ -65,8 +66,8 @@ class WatchedExchange:
 
     def end(self, error: str = "") -> None:
         """It is over."""
-        if not self._over:
-            self._over = True
+        if not self.over:
+            self.over = True
             try:
                 self._tell(ExchangeEnded(self._x, time.time(), error))
             except Exception as fault:  # noqa: BLE001 - as above

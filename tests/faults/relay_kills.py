@@ -187,14 +187,19 @@ class Scene:
             self.screen.__exit__()
             self.screen = None
 
-    def ask(self, number: int) -> None:
-        """A request as an agent makes it: what broke off is asked again."""
+    def ask(self, number: int, streams: bool = True) -> None:
+        """A request as an agent makes it: what broke off is asked again. One that `streams` is kept alive for minutes
+        where it is held, another one is let go before the client gives up."""
         client = anthropic.Anthropic(api_key="k", base_url=self.url, max_retries=8, timeout=_HELD)
         words = [{"role": "user", "content": f"tell {number} things about relays, at length, in {number} lines"}]
         for _ in range(_TRIES):
             try:
-                with client.messages.stream(model="claude-sonnet-4-5", max_tokens=900, messages=words) as stream:  # type: ignore[arg-type]
-                    message = stream.get_final_message()
+                asked: Any = {"model": "claude-sonnet-4-5", "max_tokens": 900, "messages": words}
+                if streams:
+                    with client.messages.stream(**asked) as stream:
+                        message: Any = stream.get_final_message()
+                else:
+                    message = client.messages.create(**asked)
             except (anthropic.APIError, OSError, RuntimeError):
                 # What broke off raises what its library calls it.
                 self.told["again"] += 1
@@ -228,7 +233,7 @@ class Scene:
             assert self.screen is not None
             # What the screen does with ctrl+o: the next request waits for it.
             hold_next(recording, recording.stem, hold=True)
-        asking = threading.Thread(target=self.ask, args=(number,))
+        asking = threading.Thread(target=self.ask, args=(number, victim != SCREEN))
         asking.start()
         if victim == SCREEN:
             until(lambda: look(recording).held or not asking.is_alive(), "the request waits")

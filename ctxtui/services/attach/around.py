@@ -34,7 +34,7 @@ NOT_RUN: Final = 126
 """What a file that cannot be run ends with."""
 _SIGNALLED: Final = 128
 """Above it: the number of the signal that ended a program."""
-_SWITCHING: Final = 0.0005
+_SWITCHING: Final = 0.00005
 """Seconds that a thread may keep the others waiting: a chunk never waits for the recorder."""
 
 
