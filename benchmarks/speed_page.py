@@ -21,8 +21,13 @@ nearest to its limit."""
 _BETWEEN: Final = re.compile(r"( *)<!-- speed -->\n.*?<!-- /speed -->", re.DOTALL)
 
 
-def write(results: Sequence[Result], seconds: float) -> None:
-    """Put what was measured on record and into the documents."""
+def write(results: Sequence[Result], seconds: float, *, whole: bool = True) -> None:
+    """Put what was measured on record and into the documents; where it is not the `whole` table, in the place of the
+    same rows of the last one."""
+    if not whole:
+        before = on_record()
+        results = merged([Result.of(row) for row in before["results"]], results)
+        seconds = before["seconds"]
     record = {
         "measured": f"{datetime.now(UTC):%Y-%m-%d}",
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
@@ -33,6 +38,21 @@ def write(results: Sequence[Result], seconds: float) -> None:
     for name, worst_only in PLACES.items():
         path = ROOT / name
         path.write_text(placed(path.read_text(encoding="utf-8"), record, worst_only=worst_only), encoding="utf-8")
+
+
+def merged(before: Sequence[Result], new: Sequence[Result]) -> list[Result]:
+    """The rows `before` with the `new` ones in their places; one that had no figure gives way to those of its goal."""
+    fresh = {(one.goal, one.name): one for one in new}
+    there, out = {(one.goal, one.name) for one in before}, list[Result]()
+    more = [one for key, one in fresh.items() if key not in there]
+    for one in before:
+        found = fresh.get((one.goal, one.name), one)
+        if found.value is None and any(other.goal == one.goal for other in more):
+            out += [other for other in more if other.goal == one.goal]
+            more = [other for other in more if other.goal != one.goal]
+        else:
+            out.append(found)
+    return [*out, *more]
 
 
 def on_record() -> dict[str, Any]:

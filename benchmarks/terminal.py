@@ -164,7 +164,9 @@ class Terminal:
     def memory(self) -> int:
         """The most memory that the process had so far, in bytes (Linux)."""
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
+        found = next((line for line in lines if line.startswith("VmHWM:")), None)
+        assert found is not None, f"the program has ended; it said last: {self.text()[-600:]!r}"
+        return int(found.split()[1]) * 1024
 
 
 PYTHON = sys.executable

@@ -43,6 +43,18 @@ def test_the_documents_quote_the_table_on_record(name: str, worst_only: bool) ->
     assert "| G1 |" in text
 
 
+def test_what_was_measured_alone_takes_the_place_of_its_rows() -> None:
+    before = [Result("G1", "a", "", 3.0), not_run("G5", "Counting", "", "it failed"), Result("G7", "b", "", 8.0)]
+    new = [Result("G5", "figures", "", 1.0), Result("G5", "again", "", 0.8), Result("G7", "b", "", 2.0)]
+    found = speed_page.merged(before, new)
+    assert [(one.goal, one.name, one.value) for one in found] == [
+        ("G1", "a", 3.0),
+        ("G5", "figures", 1.0),
+        ("G5", "again", 0.8),
+        ("G7", "b", 2.0),
+    ]
+
+
 def test_another_checkout_brings_its_ctxtui_and_nothing_else(tmp_path: Path) -> None:
     other = tmp_path / "other"
     (other / "ctxtui").mkdir(parents=True)

@@ -15,6 +15,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import KnownStretches, Measure, RequestCount, body_sums
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.weights import tokens
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
@@ -65,19 +66,24 @@ def _is_signed(context: Context, block: Block) -> bool:
 
 
 def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
-    """What features come to in tokens of the reports, which give the prompt of `found` (whose context is `head`) its
-    lengths: where they told more or fewer tokens than its blocks are counted, each block counts so much more or less.
+    """What features come to in the request of `found` (whose context is `head`): as everything of the session is
+    counted, so that what an edit frees is priced as just so many tokens. What reports told beyond the blocks is none of
+    theirs: it stays when they go. Where all blocks that are not gone are counted as more than was told in all, each
+    counts so much less.
     """
-    tree, counts, seen = book.session.tree, book.cumulated(model), NOTHING
+    tree, counts, weights, seen = book.session.tree, book.cumulated(model), book.weights(model), NOTHING
     for features in counts.at(head):
         seen = plus(seen, features)
     start = tree[head].turn_start
     if book.card(model).strips_thinking and start != ROOT:
         seen = minus(seen, counts.at(tree[start].parent)[INDEX["thinking"]])
-    counted, told = found.weigh(seen), found.prompt.total - found.prompt.tokens(ROOT)
-    share = told / counted if counted > 0 and told > 0 else 1.0
+    counted, told = tokens(seen, weights), found.prompt.total
+    gone = book.contexts.at(head)
+    if gone:
+        counted -= sum(book.contexts.tokens(model, head, gone))
+    share = min(1.0, told / counted) if counted > 0 and told > 0 else 1.0
 
     def weigh(features: Features) -> float:
-        return found.weigh(features) * share
+        return tokens(features, weights) * share
 
     return weigh

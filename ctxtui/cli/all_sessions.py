@@ -24,6 +24,10 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
 
 
+_DAY: Final = 86_400
+"""Seconds by which clocks may differ."""
+
+
 class Age(click.ParamType[float]):
     """A span of time such as 30d, in seconds."""
 
@@ -41,23 +45,70 @@ class Age(click.ParamType[float]):
 
 def known_sessions(settings: Settings, folder: Path | None = None, cluster: str = "") -> list[SessionSummary]:
     """Them, oldest first, samples left out; what is not remembered yet is read now, by the processes of a `cluster` if
-    its address is given. Raises what listing `folder`
-    raises; what cannot be read has an `error`."""
-    from ctxtui.services.library.library import SessionLibrary
+    its address is given. Raises what listing `folder` raises; what cannot be read has an `error`."""
+    sessions = AllSessions(settings, folder, cluster)
+    for _ in sessions.read():
+        pass
+    return sessions.known
 
-    shelf = SessionLibrary(settings, Path.cwd())
-    every = shelf.inside(folder) if folder is not None else shelf.stored(shelf.placed())
-    found = [one for one in every if one.group != SAMPLES or folder is not None]
-    if shelf.trouble:
-        note(f"the database was left out: {shelf.trouble}")
-    known = shelf.remembered(found)
-    unread = [one for one in found if one.key not in known]
-    if unread:
+
+class AllSessions:
+    """The sessions of the user, or the recordings in a folder: what is remembered of them at once, the rest as it is
+    read. Of those whose file was last written to before `since` (Unix seconds) no call is wanted: they are not read.
+    Raises what listing the folder raises."""
+
+    def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
+        from ctxtui.services.library.library import SessionLibrary
+
+        self._settings, self._cluster = settings, cluster
+        self._shelf = shelf = SessionLibrary(settings, Path.cwd())
+        every = shelf.inside(folder) if folder is not None else shelf.stored(shelf.placed())
+        self._every = [one for one in every if one.group != SAMPLES or folder is not None]
+        if shelf.trouble:
+            note(f"the database was left out: {shelf.trouble}")
+        self._known = shelf.remembered(self._every)
+        wanted = [one for one in self._every if one.key in self._known or one.mtime >= since - _DAY]
+        self._every = wanted
+
+    @property
+    def known(self) -> list[SessionSummary]:
+        """Those of which something is known by now, oldest first."""
+        return sorted(self._known.values(), key=lambda one: one.mtime)
+
+    @property
+    def left(self) -> int:
+        """How many are still to be read whole."""
+        return sum(one.key not in self._known or self._known[one.key].usage_only for one in self._every)
+
+    def read_usage(self) -> None:
+        """Read what the calls of all others used, and nothing else of them."""
+        self._known |= self._shelf.remembered(self._unread(), usage=True)
+        unread = self._unread()
+        if unread:
+            from ctxtui.services.library.usage_pass import usage_pass
+
+            paired = self._shelf.paired()
+            read = filter(None, map(paired.taken, usage_pass(list(paired.with_transcripts(unread)), self._settings)))
+            with Working("reading what calls used") as work:
+                for one in chain(_stored(unread, self._settings), read):
+                    self._known[one.key] = one
+                    work.say(f"{len(self._known):,} of {len(self._every):,} sessions")
+
+    def read(self) -> Iterator[SessionSummary]:
+        """Read all others whole, and give each as it was read."""
+        unread = [one for one in self._every if one.key not in self._known or self._known[one.key].usage_only]
+        if not unread:
+            return
+        done = len(self._every) - len(unread)
         with Working("reading") as work:
-            for one in chain(_stored(unread, settings), shelf.figures(unread, Event(), cluster)):
-                known[one.key] = one
-                work.say(f"{len(known)} of {len(found)} sessions")
-    return sorted(known.values(), key=lambda one: one.mtime)
+            for one in chain(_stored(unread, self._settings), self._shelf.figures(unread, Event(), self._cluster)):
+                self._known[one.key] = one
+                done += 1
+                work.say(f"{done:,} of {len(self._every):,} sessions")
+                yield one
+
+    def _unread(self) -> list[SessionSummary]:
+        return [one for one in self._every if one.key not in self._known]
 
 
 def _stored(unread: list[SessionSummary], settings: Settings) -> Iterator[SessionSummary]:

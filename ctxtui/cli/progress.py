@@ -86,6 +86,9 @@ class _Line:
         self.wipe()
         self._printed = time.monotonic()
 
+    def back(self) -> None:
+        self._printed -= SILENT
+
 
 _LOCK: Final = threading.Lock()
 """Protects the line: a thread draws it while the command prints."""
@@ -96,6 +99,12 @@ def wipe() -> None:
     """Something is printed now: the line makes room for it."""
     with _LOCK:
         _LINE.printed()
+
+
+def back() -> None:
+    """What is printed is there: the line may come back at once."""
+    with _LOCK:
+        _LINE.back()
 
 
 @contextmanager

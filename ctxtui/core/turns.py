@@ -62,7 +62,8 @@ class Turns:
             at = tree[tree[at].parent].turn_start
         if new:
             # What the context before had behind the turn that both share may stand here at another place.
-            rest = self._before[self._before.index(at) + 1 :] if at in self._before else list(self._before)
+            shared = self._until(at)
+            rest = self._before[len(shared) :]
             for start in reversed(new):
                 same = next(
                     (n for n, old in enumerate(rest) if tree[old].block.digest == tree[start].block.digest), None
@@ -74,8 +75,18 @@ class Turns:
                     self._numbers[start] = self._numbers[rest[same]]
                     del rest[: same + 1]
         if not self._before or self._before[-1] != last:
-            self._before = self._starts(last)
+            shared = self._until(at)
+            # A turn more of a long context: what is known of those before it is not gone through again.
+            known = bool(shared) or at == ROOT
+            self._before = [*shared, *reversed(new)] if known else self._starts(last)
         return last
+
+    def _until(self, start: int) -> list[int]:
+        """The turns of the context before up to and with the one that begins with `start`; none where it has not."""
+        before = self._before
+        if before and before[-1] == start:
+            return before
+        return before[: before.index(start) + 1] if start in before else []
 
     def _starts(self, start: int) -> list[int]:
         found: list[int] = []

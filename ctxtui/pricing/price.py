@@ -88,7 +88,8 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
         return None
     if call.stop_reason == COUNTED:
         return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
-    billed = _billed_units(replace(usage, output=call.output), call.extra)
+    output = call.output
+    billed = _billed_units(usage if usage.output == output else replace(usage, output=output), call.extra)
     found = call_rates(call, table)
     if found is None:
         return None

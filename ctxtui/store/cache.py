@@ -88,6 +88,28 @@ def remember(
     )
 
 
+def remember_less(
+    conn: sqlite3.Connection,
+    new: Iterable[tuple[str, int, float, Json]],
+    version: str,
+    more: str,
+    now: float,
+) -> None:
+    """Remember many summaries at once, each with the path, size and mtime of its file, but where one of the version
+    `more`, which says more, is remembered of the file as it is."""
+    with writing(conn):
+        conn.executemany(
+            "INSERT INTO file_summaries (path, size, mtime, version, summary, at) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, "
+            "version = excluded.version, summary = excluded.summary, at = excluded.at "
+            "WHERE NOT (version = ? AND size = excluded.size AND mtime = excluded.mtime)",
+            [
+                (sql_text(path), size, mtime, version, json.dumps(summary, separators=(",", ":")), now, more)
+                for path, size, mtime, summary in new
+            ],
+        )
+
+
 def glances(conn: sqlite3.Connection) -> dict[str | bytes, Glance]:
     """What is remembered of the heads of files, by `sql_text` of their paths."""
     return {row[0]: Glance(*row[1:]) for row in conn.execute("SELECT path, size, title, cwd, version FROM glances")}

@@ -244,6 +244,12 @@ class Store:
         cache.remember(self._conn, path, size, mtime, version, summary, time.time())
 
     @told
+    def remember_less(self, new: Iterable[tuple[str, int, float, Json]], version: str, more: str) -> None:
+        """Remember summaries (JSON values), each with the path, size and mtime of its file; one of the version `more`
+        of the same file stays."""
+        cache.remember_less(self._conn, new, version, more, time.time())
+
+    @told
     def glances(self) -> dict[str | bytes, Glance]:
         """What is remembered of the heads of files, by `sql_text` of their paths."""
         return cache.glances(self._conn)

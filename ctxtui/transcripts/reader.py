@@ -7,6 +7,10 @@ from typing import Protocol
 from ctxtui.core.session import Event, Skipped
 
 
+class NeedsContexts(Exception):
+    """A file says something of which what its calls used cannot be told without their contexts: it is read whole."""
+
+
 class Reader(Protocol):
     """Turns the bytes of one recording into events; made by a format's `open` with the tree that gets the nodes.
 

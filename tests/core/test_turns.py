@@ -2,7 +2,7 @@
 
 from ctxtui.core import block
 from ctxtui.core.call import Call
-from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.turns import Turns, turns_of
 from tests.core.test_tree import said
 
@@ -56,3 +56,24 @@ def test_what_was_sent_under_edits_has_the_turns_of_what_the_agent_had() -> None
     sent = tree.extend(ROOT, [*answer("1"), *asked("b")])
     turns = turns_of(tree, [Call("0", "main", raw, sent)])
     assert turns.of_call(0) == 2 and turns.of(sent) == 2
+
+
+class Watched(Tree):
+    """Counts the nodes that are looked at."""
+
+    looked = 0
+
+    def __getitem__(self, node: int) -> Node:
+        self.looked += 1
+        return super().__getitem__(node)
+
+
+def test_a_turn_more_is_taken_in_without_going_through_those_before_it() -> None:
+    tree, head, calls = Watched(), ROOT, []
+    for number in range(400):
+        head = tree.extend(head, [*asked(f"say {number}"), *answer(f"said {number}")])
+        calls.append(Call(f"c{number}", "main", head, head, head))
+    tree.looked = 0
+    turns = turns_of(tree, calls)
+    assert [turns.of_call(at) for at in range(400)] == list(range(1, 401))
+    assert tree.looked < 20 * len(calls)

@@ -7,9 +7,25 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, CacheAuditor
+from ctxtui.analysis.cache.audit import CacheAudited, CacheAuditor
 from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
 from ctxtui.analysis.cache.miss_cause import Cause
+from ctxtui.analysis.cache.missed import (
+    BEFORE,
+    BEHIND,
+    COMPACTION,
+    CONTENT,
+    MODEL,
+    PARAMETER,
+    RESTART,
+    STRIPPED,
+    SYSTEM,
+    TOOLS,
+    TTL,
+    UNKNOWN,
+    Missed,
+    PartingBlock,
+)
 from ctxtui.analysis.content.file_accesses import touches
 from ctxtui.analysis.content.parting import parting
 from ctxtui.analysis.money.input_split import split_of
@@ -23,11 +39,6 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.pricing.rates import Rates
-
-TTL, CONTENT, SYSTEM, TOOLS, MODEL = "TTL", "content changed", "system changed", "tools changed", "model changed"
-COMPACTION, RESTART, STRIPPED, UNKNOWN = "compaction", "client restarted", "thinking stripped", NOT_IN_RECORD
-PARAMETER, BEHIND, BEFORE = "parameter changed", "cache fell behind", "lost as before"
-"""Causes, as they are shown; those about markers are `cache.explain`'s."""
 
 _CAUSE: Final = {
     "expired": TTL,
@@ -44,60 +55,6 @@ _CAUSE: Final = {
 }
 _SHOWN: Final = 4_000
 """Characters of a block that are taken along to be compared word by word."""
-
-
-@dataclass(frozen=True, slots=True)
-class PartingBlock:
-    """One of the two blocks that part a call from the one before: its category, label and words (shortened)."""
-
-    category: str
-    label: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missed:
-    """One miss. `number` (from 1) of `thread` at `at` (Unix seconds), which `base` was the call before.
-
-    `tokens` were written again or paid in full: `paid` is what they cost at this call, `usd` what that is more than
-    reading them (None: no price is known). `read` tokens were read, `partial`: not nothing; `shared` are the tokens
-    that both requests begin with, as reported for them; `sizes` are the inputs of both calls. `cause` is one of this
-    module's, `by` how many seconds too late it came, `pause` the seconds since the call before (None: not recorded),
-    `life` the lifetime that counted, `what` more about the cause. `tested`: the simulator was asked whether it would be
-    hit or miss (see `audit.CacheAudited.missed`); `foreseen`: it said miss. `block` is the place (from 1) of the first
-    block that differs among `blocks`, `old` and `new` that block in both requests, `writer` the tool call of this
-    session that changed it, "" for none.
-    """
-
-    thread: str
-    number: int
-    base: int
-    at: float | None
-    between: float | None
-    tokens: int
-    usd: float | None
-    read: int
-    shared: int
-    sizes: tuple[int, int]
-    cause: str
-    what: str
-    by: float
-    life: float
-    foreseen: bool
-    evidence: str
-    tested: bool = True
-    paid: float | None = None
-    pause: float | None = None
-    block: int = 0
-    blocks: int = 0
-    old: PartingBlock | None = None
-    new: PartingBlock | None = None
-    writer: str = ""
-
-    @property
-    def partial(self) -> bool:
-        """Whether what stands in front of the change was still read."""
-        return self.read > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +139,7 @@ class MissFinder:
         self._rates = rates
         self._demands = CacheDemands(book, rules, running)
         self._auditor = CacheAuditor(book, rules)
+        self._numbers: dict[str, int] = {}
         self.found: list[Missed] = []
         self.rows: list[CacheAudited] = []
         """The calls that were foretold and held against their reports."""
@@ -199,11 +157,18 @@ class MissFinder:
         self.found.append(found)
         return found
 
+    def _number(self, call: Call) -> int:
+        """The number of `call` in its thread, from 1."""
+        order = self._book.session.order[call.thread]
+        known = self._numbers.get(call.id, 0)
+        if not 0 < known <= len(order) or order[known - 1] != call.id:
+            self._numbers.update((id_, number) for number, id_ in enumerate(order, 1))
+        return self._numbers[call.id]
+
     def _missed(self, call: Call, demand: CacheDemand, row: CacheAudited | None, tokens: int) -> Missed:
         book, base, usage = self._book, demand.before, call.usage
         assert usage is not None and base is not None and base.usage is not None
         tree = book.session.tree
-        order = book.session.order[call.thread]
         first, second, token = parting(book, self._running(call.model), base, call)
         told = Cause(row.cause, what=row.what) if row is not None else demand.cause
         cause = _cause(told.name, tree, second if second != ROOT else first)
@@ -215,8 +180,8 @@ class MissFinder:
         late = max(0.0, (demand.pause or 0.0) - demand.life) if cause == TTL else 0.0
         return Missed(
             thread=call.thread,
-            number=order.index(call.id) + 1,
-            base=order.index(base.id) + 1,
+            number=self._number(call),
+            base=self._number(base),
             at=call.started,
             between=base.started,
             tokens=tokens,

@@ -12,15 +12,17 @@ KIND = "cache lifetime"
 
 def find(given: FindingInputs) -> Iterator[Finding]:
     """Entries of an hour where those of five minutes are asked for, and the other way round."""
-    for cure, says, setting in (
+    for cure, cache, says, setting in (
         (
             hours(given.costs, given.missed, given.rates),
+            "1h",
             "{count} pauses of 5 minutes to an hour emptied the cache: {tokens} written again; entries of 1 hour would "
             "have cost {usd} less",
             'ask for entries of 1 hour ("ttl": "1h")',
         ),
         (
             minutes(given.costs, given.rates),
+            "5m",
             "entries of 1 hour were hardly needed: {tokens} written into them; entries of 5 minutes would have cost "
             "{usd} less",
             "ask for entries of 5 minutes",
@@ -37,4 +39,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
                 count=cure.count,
                 ahead=cure.saves / len(given.calls),
                 setting=setting,
+                cache=cache,
             )

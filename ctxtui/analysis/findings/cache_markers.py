@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs
+from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.money.savings import cached
 
 KIND = "cache markers"
+UNASKED = "moving-tail"
+"""The strategy for a client that sets no markers."""
 WORTH = 0.02
 """The share of the input's cost that other markers must save to be named."""
 
@@ -25,6 +28,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             count=none.count,
             ahead=none.saves / len(given.calls),
             setting="ctxtui cache --markers shows where; B sets one",
+            cache=UNASKED,
         )
         return
     placing = given.placing
@@ -42,4 +46,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             names=(best.name,),
             ahead=saves / len(placing.calls),
             setting="ctxtui cache --markers shows what each strategy costs",
+            cache=spelled(best.name),
         )

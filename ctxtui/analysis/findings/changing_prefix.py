@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.analysis.cache.misses import CONTENT, SYSTEM, TOOLS, Missed
+from ctxtui.analysis.cache.missed import CONTENT, SYSTEM, TOOLS, Missed
 from ctxtui.analysis.findings.finding import Finding, FindingInputs
 
 KIND: Final = "changing prefix"
@@ -40,6 +40,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             names=tuple(filter(None, (_changed(max(found, key=lambda one: one.number)),))),
             ahead=usd / len(given.calls) if usd is not None else None,
             setting="dates, lists and status belong into the last message, not in front of all others",
+            by_hand="the client writes its front anew for each call: where the text stands is set in the program",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing
-from ctxtui.analysis.cache.misses import Missed
+from ctxtui.analysis.cache.missed import Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call
@@ -27,7 +27,8 @@ class Finding:
     the places of the figures: `tokens` are in every call now, `so_far` USD were paid for it in `calls` calls (None: not
     known), `count` of what `names` name. `edits` cure it from here on; where none does, `ahead` is what each later call
     costs less (USD; None: not known) once `setting` is followed. `policy` with `given` makes the same edits on the
-    command line.
+    command line. `cache` is the strategy whose markers cure it, as the lab calls it; where neither is there, `by_hand`
+    says why nothing can be staged.
     """
 
     kind: str
@@ -43,6 +44,8 @@ class Finding:
     given: Mapping[str, Json] = field(default_factory=dict)
     ahead: float | None = None
     setting: str = ""
+    cache: str = ""
+    by_hand: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.findings.finding import Finding
+from ctxtui.analysis.lab.proof import Proof
+from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext
@@ -21,13 +23,31 @@ LEAST: Final = 0.01
 @dataclass(frozen=True, kw_only=True)
 class PricedFinding:
     """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would have
-    saved in the recorded calls that followed (`rest`; None: none did)."""
+    saved in the recorded calls that followed (`rest`; None: none did). `marks` are the breakpoints that cure it in the
+    next request. The lab tried it on the recording: `proved` had it stood from the first call on, up to the one shown,
+    `followed` from there on (None: not tried)."""
 
     finding: Finding
     horizon: int
     tag: PriceTag | None = None
     risk: Risk | None = None
     rest: RestOfSession | None = None
+    marks: tuple[Edit, ...] = ()
+    proved: Proof | None = None
+    followed: Proof | None = None
+
+    @property
+    def stages(self) -> tuple[Edit, ...]:
+        """What is staged to cure it."""
+        return self.finding.edits or self.marks
+
+    @property
+    def why_not(self) -> str:
+        """Why nothing can be staged ("": something can)."""
+        if self.stages:
+            return ""
+        takes_none = "the next request has no place for breakpoints: its provider takes none"
+        return self.finding.by_hand or (takes_none if self.finding.cache else "no edit of the context cures it")
 
     @property
     def moment(self) -> ApplyMoment | None:

@@ -30,8 +30,8 @@ class RecordedStep:
     """One recorded call. `number` counts all calls of the session from 1; it was sent `at` and, as its cache sees it,
     at `asked_at` (Unix seconds; None: not known). `life` is the lifetime that its client writes ("": the default),
     `floors` what it reads anyway. `lacking` are tokens that the recording lacks of it, as the reports before tell it,
-    and `gone` the blocks that they show to be gone. `cold`: what was cached for it has expired. `marks`: its client
-    sets cache markers, as far as reports before it tell."""
+    and `gone` the blocks that they show to be gone. `cold`: what was cached for it has expired, in a `pause` of so
+    many seconds. `marks`: its client sets cache markers, as far as reports before it tell."""
 
     call: Call
     number: int
@@ -42,6 +42,7 @@ class RecordedStep:
     lacking: int
     gone: Absences
     cold: bool
+    pause: float = 0.0
     marks: bool = True
 
 
@@ -87,6 +88,7 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
                 lacking=lacks,
                 gone=gone,
                 cold=0 < lasts < pause,
+                pause=pause,
                 marks=before.marks(call),
             )
         forecast = reads.forecast(call, foretold) if foretold is not None else None

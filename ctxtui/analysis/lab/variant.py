@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
@@ -16,20 +16,29 @@ RECORDED: Final = "recorded"
 """The cache strategy of the client itself: its markers and their lifetime, as recorded or inferred."""
 
 
+class StagedEdits(NamedTuple):
+    """`edits` that stand in `thread` behind its call `since` (0: from its first one on)."""
+
+    thread: str
+    since: int
+    edits: tuple[Edit, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """One way through a session: the `steps` of the policy or profile `policy` before every call, the markers of the
-    strategy `cache`, and another `model` ("": as recorded)."""
+    strategy `cache`, another `model` ("": as recorded), and edits that are `staged` (None: there are none)."""
 
     policy: str = AS_RECORDED
     steps: tuple[Step, ...] = ()
     cache: str = RECORDED
     model: str = ""
+    staged: StagedEdits | None = None
 
     @property
     def is_recorded(self) -> bool:
         """Whether it changes nothing."""
-        return not self.steps and self.cache == RECORDED and not self.model
+        return not self.steps and self.cache == RECORDED and not self.model and self.staged is None
 
     @property
     def settings(self) -> dict[str, Json]:

@@ -12,7 +12,7 @@ from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.analysis.lab.dependence import later_quotes
 from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
-from ctxtui.analysis.lab.placed_marks import SentRequestHere, marks_of
+from ctxtui.analysis.lab.placed_marks import LIVES, SentRequestHere, marks_of
 from ctxtui.analysis.lab.recorded import RecordedStep
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
@@ -21,15 +21,18 @@ from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
+from ctxtui.core.block import Block, text
 from ctxtui.core.call import WINDOW, Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.tokens import weights
 
 _THINKING: Final = INDEX["thinking"]
 _BILLED: Final = ("usage", "iterations")
@@ -94,6 +97,9 @@ class VariantPass:
         self._calls: list[VariantCall] = []
         self._models: dict[str, None] = {}
         self._quoted = 0
+        staged = variant.staged
+        later = bench.book.session.thread_calls(staged.thread)[staged.since :] if staged is not None else ()
+        self._staged_at = frozenset(call.id for call in later)
 
     def take(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
         """The next call, whose recorded context is `context`."""
@@ -106,7 +112,11 @@ class VariantPass:
             thread = self._thread(call, thread, context, shared.made)
         hidden = self._hidden(step, call)
         usable = self._bench.usable(call)
-        propose = self._proposing(step, shared, call, hidden, usable) if self.variant.steps else None
+        propose = (
+            self._proposing(step, shared, call, hidden, usable)
+            if self.variant.steps
+            else self._staging(step.call, context)
+        )
         head, applied = thread.path.take(context, propose, shared.unwritten)
         if last is None or last[2].changes is not applied.changes:
             for position in applied.changes:
@@ -158,6 +168,18 @@ class VariantPass:
 
         return propose
 
+    def _staging(self, call: Call, context: Context) -> Proposing | None:
+        """The staged edits of the variant, from the call on at which they begin."""
+        staged = self.variant.staged
+        if staged is None or call.id not in self._staged_at:
+            return None
+        rules = rules_for(context.dialect, self._book.card(call.model or self._book.session.model))
+
+        def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
+            return (log, applied) if log else (staged.edits, apply(context, staged.edits, rules))
+
+        return propose
+
     def _simulated(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, usable: int) -> None:
         model = call.model or self._book.session.model
         self._book.cumulated(model).advance()
@@ -200,7 +222,12 @@ class VariantPass:
             return 0
         changed = {change.node for change in here.applied.changes.values()}
         left = step.gone.where(lambda node: node not in changed) if changed else step.gone
-        return sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
+        found = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
+        # An edit of a block that its client took out has nothing to change any more.
+        stood = (
+            one.after for one in here.applied.changes.values() if one.after is not None and one.node in step.gone.of
+        )
+        return found + sum(self._block_tokens(model, block) for block in stood)
 
     def _outcome(
         self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int
@@ -243,8 +270,14 @@ class VariantPass:
         outcome = self._simulator.ask(made, at)
         self._simulator.take(outcome if at == step.at else self._simulator.ask(made, step.at))
         shared = self._tree.common(here.head, step.call.sent_head)
-        floor = step.floors.warm if outcome.read else step.floors.cold
+        # Where nothing expired, what stands in front of the conversation is read also where that is another one.
+        floor = step.floors.warm if outcome.read or not self._expired(step, rules) else step.floors.cold
         return outcome.reading(min(floor, tokens(shared)))
+
+    def _expired(self, step: RecordedStep, rules: CacheRules) -> bool:
+        """Whether the pause before a call was longer than what this variant writes lives."""
+        life = self.variant.cache if self.variant.cache in LIVES else step.life
+        return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
 
     def _usd(self, call: Call, outcome: CacheOutcome | None, output: int | None) -> float | None:
         if outcome is None or output is None:
@@ -280,8 +313,7 @@ class VariantPass:
         )
 
     def _tokens_of(self, words: str) -> int:
-        from ctxtui.core import block
-        from ctxtui.tokens.weights import tokens
+        return self._block_tokens(next(iter(self._models), ""), text(words))
 
-        model = next(iter(self._models), "")
-        return round(tokens(self._book.measure(model)(block.text(words)), self._book.weights(model)))
+    def _block_tokens(self, model: str, block: Block) -> int:
+        return round(weights.tokens(self._book.measure(model)(block), self._book.weights(model)))

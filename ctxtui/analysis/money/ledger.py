@@ -105,10 +105,8 @@ class CostLedger:
 
     def _blocks_until(self, head: int, token: float) -> int:
         """How many blocks of the path lie more than half before `token`."""
-        running, tree = self._running, self._book.session.tree
-        return bisect_right(
-            self._path, 2 * token, key=lambda node: running.read(head, node) + running.read(head, tree[node].parent)
-        )
+        read, tree = self._running.reading(head), self._book.session.tree
+        return bisect_right(self._path, 2 * token, key=lambda node: read(node) + read(tree[node].parent))
 
     def _categories(
         self, head: int, charged: Charged, lacks: tuple[int, int], ends: tuple[float, float, float]
@@ -129,16 +127,14 @@ class CostLedger:
 
     def _sums_until(self, head: int, token: float) -> list[float]:
         """Tokens by category of the context `head` up to `token`, which may stand inside a block."""
-        running, path = self._running, self._path
-        whole = bisect_right(path, token, key=lambda node: running.read(head, node))
+        running, path, read = self._running, self._path, self._running.reading(head)
+        whole = bisect_right(path, token, key=read)
         last = path[whole - 1] if whole else ROOT
         sums = [float(n) for n in running.sums(head, last)]
         if whole < len(path) and token > 0:
             # The block that `token` stands in may count in several categories: each gets the same share of its own.
             after = running.sums(head, path[whole])
-            part = (token - running.read(head, last)) / (
-                (running.read(head, path[whole]) - running.read(head, last)) or 1
-            )
+            part = (token - read(last)) / ((read(path[whole]) - read(last)) or 1)
             sums = [before + (till - before) * part for before, till in zip(sums, after, strict=True)]
         return sums
 

@@ -28,6 +28,8 @@ class UsageSums:
     compactions: int = 0
     overflows: int = 0
     partial: int = 0
+    uncounted: int = 0
+    """Sessions of which only what their calls used is known yet: no misses, compactions and overflows."""
 
     def add(self, other: UsageSums) -> None:
         """Take in the calls of `other`, too; `sessions` are counted by whoever knows them apart."""
@@ -42,6 +44,7 @@ class UsageSums:
         self.compactions += other.compactions
         self.overflows += other.overflows
         self.partial += other.partial
+        self.uncounted += other.uncounted
 
     @property
     def at_least(self) -> bool:

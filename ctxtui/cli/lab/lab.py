@@ -191,15 +191,16 @@ def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
 def _print(found: list[SessionLab], settings: Settings) -> None:
     from ctxtui.cli.paint import Painter, rule, width
     from ctxtui.views.lists import lab as views
-    from ctxtui.views.text import safe_text
+    from ctxtui.views.text import cells, safe_text
     from ctxtui.views.text.span import Span, plain
 
     painter, room = Painter(settings.glyphs), width()
     for number, one in enumerate(found):
         if number:
             painter.line(())
-        title = f"{safe_text.one_line(one.title)} · {one.calls:,} call{'s' if one.calls != 1 else ''}"
-        painter.line(rule(title, plain(views.told(one))))
+        calls, told_off = f" · {one.calls:,} call{'s' if one.calls != 1 else ''}", plain(views.told(one))
+        title = cells.fit(safe_text.one_line(one.title), max(12, room - len(calls) - len(told_off) - 8))
+        painter.line(rule(f"{title}{calls}", told_off))
         if one.rows:
             table = views.lab_table(one, curves=False)
             painter.line(table.heads(room))

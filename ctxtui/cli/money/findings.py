@@ -16,6 +16,7 @@ from ctxtui.core.edit_json import to_json
 
 if TYPE_CHECKING:
     from ctxtui.analysis.findings.priced import PricedFinding
+    from ctxtui.analysis.lab.proof import Proof
     from ctxtui.services.library.findings import Findings
 
 
@@ -100,6 +101,15 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         "rest": None
         if rest is None
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
-        "edits": [to_json(edit) for edit in about.edits],
+        "lab": {"so_far": _proof(one.proved), "followed": _proof(one.followed)},
+        "edits": [to_json(edit) for edit in one.stages],
+        "not_staged": one.why_not or None,
         "command": views.command(one, name, found) or None,
     }
+
+
+def _proof(one: Proof | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    usd = -one.money if one.money is not None else None
+    return {"first_call": one.numbers[0], "calls": one.calls, "saved_tokens": list(one.saved), "usd": usd}

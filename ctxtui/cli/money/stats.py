@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.all_sessions import CLUSTER_HELP, Age, known_sessions
+from ctxtui.cli.all_sessions import CLUSTER_HELP, Age, AllSessions
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.cli.redrawn import Redrawn, redrawn
 from ctxtui.services.library.spending import TOOL
-from ctxtui.services.library.stats import FIVE_HOURS, TAG, VERSION, WAYS, Change, stats_of
+from ctxtui.services.library.stats import FIVE_HOURS, SKILL, TAG, VERSION, WAYS, Change, stats_of
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists import stats as view
 from ctxtui.views.text import numbers, safe_text
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
 
 _DEAREST: Final = 5
-"""Tools and windows that are named where they were not asked for."""
+"""Tools, misses and windows that are named where they were not asked for."""
+_OF_CONTEXTS: Final = frozenset({TOOL, SKILL})
+"""Ways that take what stands in contexts."""
 
 
 class ChangeName(click.ParamType[Change]):
@@ -59,7 +63,9 @@ class ChangeName(click.ParamType[Change]):
     "once. Sessions are read once and remembered.\n\n"
     "With --change the calls before and after it are held against each other, each figure with the interval in which "
     "95 of 100 such differences lie: a date, client-version=V (from that version on), or tag=NAME (the sessions that "
-    "you tagged so).\n\n\b\n"
+    "you tagged so).\n\n"
+    "Misses, overflows, compactions and tools take counts of tokens: the first time they come in behind the rest, "
+    "and with --usage they stay out.\n\n\b\n"
     "Example: ctxtui stats --since 30d --by project\n"
     "Example: ctxtui stats --change client-version=2.1.300",
 )
@@ -67,6 +73,7 @@ class ChangeName(click.ParamType[Change]):
 @click.option("--since", type=Age(), metavar="AGE", help="Only calls within an age: 7d, 12h ...")
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
 @click.option("--change", "changed", type=ChangeName(), metavar="WHAT", help="Hold before against after.")
+@click.option("--usage", is_flag=True, help="Only what calls used: at once, also of sessions never read.")
 @click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
@@ -76,6 +83,7 @@ def stats(
     since: float | None,
     by: str | None,
     changed: Change | None,
+    usage: bool,
     cluster: str,
     as_json: bool,
 ) -> None:
@@ -83,11 +91,24 @@ def stats(
     settings = config_of(context).settings
     if folder is not None and not folder.is_dir():
         raise WrongUse(f"{folder} is no folder", way_out="ctxtui stats [FOLDER]; ctxtui cost FILE for one session")
-    known = known_sessions(settings, folder, cluster)
+    if usage and by in _OF_CONTEXTS:
+        raise WrongUse(f"--by {by} takes what stands in contexts", way_out="leave out --usage")
     at = time.time()
     beginning = at - since if since is not None else 0.0
-    found = stats_of(known, at, by=by or "", since=beginning, changed=changed)
-    failed = [one for one in known if one.error and not is_empty(one)]
+    sessions = AllSessions(settings, folder, cluster, beginning)
+
+    def made() -> Stats:
+        return stats_of(sessions.known, at, by=by or "", since=beginning, changed=changed)
+
+    if usage:
+        sessions.read_usage()
+    elif as_json or by in _OF_CONTEXTS or not sessions.left or not redrawn():
+        for _ in sessions.read():
+            pass
+    else:
+        _fill_in(sessions, lambda found: _print(Painter(settings.glyphs), found, by or "", at), made)
+    found = made()
+    failed = [one for one in sessions.known if one.error and not is_empty(one)]
     if as_json:
         errors = [{"file": one.path, "error": one.error} for one in failed]
         write_json({"since_seconds": since, **as_fields(found, by or "", at), "failed": errors})
@@ -95,6 +116,16 @@ def stats(
         _print(Painter(settings.glyphs), found, by or "", at)
     for one in failed:
         note(f"{one.path}: {one.error}")
+
+
+def _fill_in(sessions: AllSessions, show: Callable[[Stats], None], made: Callable[[], Stats]) -> None:
+    """Show what calls used, and what takes counts as sessions are counted; nothing of it stays on the screen."""
+    sessions.read_usage()
+    with Redrawn() as screen:
+        screen.draw(lambda: show(made()))
+        for _ in sessions.read():
+            if screen.due():
+                screen.draw(lambda: show(made()))
 
 
 def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
@@ -108,13 +139,13 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
     tools = found.tools if by == TOOL else found.tools[:_DEAREST]
     if tools:
         own = view.tools_table(mark=0)
-        painter.line(rule("tools", "" if by == TOOL else "the dearest"))
+        painter.line(rule("tools", _counted(found, "" if by == TOOL else "the dearest")))
         painter.line(own.heads(room))
         for tool in tools:
             painter.line(own.draw(tool, room))
     if found.worst and by != TOOL:
-        painter.line(rule("misses", "the worst"))
-        for miss in found.worst:
+        painter.line(rule("misses", _counted(found, "the worst")))
+        for miss in found.worst[:_DEAREST]:
             painter.line(
                 [
                     Span(f"{numbers.money(miss.lost):>9}", "warn"),
@@ -139,6 +170,11 @@ def _print_change(painter: Painter, found: Comparison, room: int) -> None:
         painter.line(table.draw(metric, room))
 
 
+def _counted(found: Stats, words: str) -> str:
+    left = found.total.uncounted
+    return f"{words} of {found.total.sessions - left:,}; {left:,} sessions are not counted yet" if left else words
+
+
 def _when(start: float) -> str:
     return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
 
@@ -151,7 +187,7 @@ def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
         "rows": [tool._asdict() for tool in found.tools] if by == TOOL else [_usage(row) for row in found.rows],
         "five_hours": [{**_window(one), "open": one.holds(at)} for one in found.windows],
         "week": _window(found.week),
-        "worst_misses": [miss._asdict() for miss in found.worst],
+        "worst_misses": [miss._asdict() for miss in found.worst[:_DEAREST]],
         "tools": [tool._asdict() for tool in found.tools[:_DEAREST]],
         "comparison": _comparison(found.comparison) if found.comparison is not None else None,
     }
@@ -162,6 +198,8 @@ def _usage(row: UsageSums) -> dict[str, Any]:
     known["name"] = row.name or None
     if row.at_least:
         known |= {"usd": None, "usd_at_least": row.usd}
+    if row.uncounted:
+        known |= {"misses": None, "lost": None, "compactions": None, "overflows": None}
     return known
 
 

@@ -21,6 +21,8 @@ from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.attach.forking.fork_gate import ForkGate
+from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.leading import ByAddress, ByProxy, Leading
@@ -64,6 +66,9 @@ class Around:
     """Policies and files of profiles that stand over every thread."""
     policy_settings: tuple[str, ...] = ()
     forward: bool = False
+    answers: RecordedAnswers | None = None
+    """Those of a recorded session, for a program that forks from it."""
+    fork: ForkGate | None = None
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
     _led: Leading = field(init=False)
@@ -119,9 +124,10 @@ class Around:
         self.gate = HoldGate(edits, self.hold, self.recorder.put, self._recorded, desk=desk)
         self.control = Control(self.folder, self.run, self.gate.answer)
         await self.control.start()
+        self.fork = ForkGate(self.gate, self.answers) if self.answers is not None else None
         sys.setswitchinterval(_SWITCHING)
         made = ByProxy if self.forward else ByAddress
-        self._led = made(self.program, self.env, self.recorder, self.gate, upstreams)
+        self._led = made(self.program, self.env, self.recorder, self.fork or self.gate, upstreams)
         started = await self._led.begin(list(self.command[1:]), self.cwd)
         self.urls = dict(self._led.urls)
         return started

@@ -44,6 +44,10 @@ class LocalCounts:
         count = self._counter(card.encoding)
         return [features_of(block, count, card) for block in blocks]
 
+    def words(self, card: ModelCard, texts: list[str]) -> list[int]:
+        """The tokens of each of `texts`."""
+        return list(map(self._counter(card.encoding), texts))
+
     def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:
         """The labelled pieces of each block, which comes with its category."""
         count = self._counter(card.encoding)

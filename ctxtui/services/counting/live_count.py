@@ -8,12 +8,9 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
-from ctxtui.core import block as blocks
-from ctxtui.core.block import Block
-from ctxtui.services.counting.counting import Bench
-from ctxtui.tokens.features import NOTHING, Features, plus
+from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, tokens
 
@@ -23,21 +20,31 @@ _LONG: Final = 4000
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
+class WordCounter(Protocol):
+    """Where the counting is done: in this process or in another one."""
+
+    def words(self, card: ModelCard, texts: list[str]) -> list[int]:
+        """The tokens of each of `texts` as the model of `card` cuts them."""
+
+
 @dataclass(slots=True)
 class _Part:
-    kind: str
-    text: str = ""
-    upto: int = 0
-    settled: Features = NOTHING
-    tail: Features = NOTHING
-    changed: bool = False
+    thinks: bool
+    open: str = ""
+    """What may still be cut otherwise, less what is `new`."""
+    new: list[str] = field(default_factory=list)
+    length: int = 0
+    """Characters that are settled."""
+    settled: int = 0
+    tokens: int = 0
+    """What all of it comes to."""
 
 
 @dataclass(slots=True)
 class LiveCount:
     """Counts the blocks of one answer for the model of `card`. `feed` is for the event loop, `advance` for a worker."""
 
-    bench: Bench
+    bench: WordCounter
     card: ModelCard
     weights: Weights
     _parts: dict[int, _Part] = field(default_factory=dict)
@@ -46,30 +53,34 @@ class LiveCount:
     def feed(self, block: int, kind: str, text: str) -> None:
         """More of block number `block`."""
         with self._lock:
-            part = self._parts.setdefault(block, _Part(kind))
-            part.text += text
-            part.changed = True
+            part = self._parts.get(block)
+            if part is None:
+                part = self._parts[block] = _Part(kind in _THINKING)
+            part.new.append(text)
 
     def advance(self) -> dict[int, int]:
         """Count what came since; the tokens of every block so far."""
         with self._lock:
-            work = [(part, part.upto, cut_of(part.text, part.upto), len(part.text)) for part in self._parts.values()]
-            work = [one for one in work if one[0].changed]
-            pieces = [(one[0], one[0].text[one[1] : one[2]], one[0].text[one[2] : one[3]]) for one in work]
-            for part, *_ in work:
-                part.changed = False
-        wanted = [_block(part.kind, text) for part, *texts in pieces for text in texts if text]
-        found = iter(self.bench.features(self.card, wanted) if wanted else ())
-        with self._lock:
-            for (part, settled, tail), (_, _, cut, _) in zip(pieces, work, strict=True):
-                if settled:
-                    part.settled = plus(part.settled, next(found))
-                part.upto = cut
-                part.tail = next(found) if tail else NOTHING
-            return {
-                number: round(tokens(plus(part.settled, part.tail), self.weights))
-                for number, part in self._parts.items()
-            }
+            work: list[tuple[_Part, str, int]] = []
+            for part in self._parts.values():
+                if part.new:
+                    text = part.open + "".join(part.new)
+                    part.new.clear()
+                    cut = cut_of(text, 0)
+                    part.open = text[cut:]
+                    work.append((part, text, cut))
+        wanted = [some for _, text, cut in work for some in (text[:cut], text[cut:]) if some]
+        found = iter(self.bench.words(self.card, wanted) if wanted else ())
+        for part, text, cut in work:
+            part.settled += next(found) if cut else 0
+            part.length += cut
+            tail = next(found) if cut < len(text) else 0
+            part.tokens = round(tokens(self._features(part, part.settled + tail, len(text) - cut), self.weights))
+        return {number: part.tokens for number, part in self._parts.items()}
+
+    def _features(self, part: _Part, words: int, tail: int) -> Features:
+        """As `tokens.block_features` has them of the block that all of it will be."""
+        return Features(thinking=words) if part.thinks else Features(text=words, letters=(part.length + tail) / 4)
 
 
 def cut_of(text: str, start: int) -> int:
@@ -82,9 +93,3 @@ def cut_of(text: str, start: int) -> int:
         blank = text.rfind(" ", start, len(text) - 1)
         cut = blank if blank > start else cut
     return cut
-
-
-def _block(kind: str, text: str) -> Block:
-    if kind in _THINKING:
-        return blocks.make("thinking", {"type": "thinking", "thinking": text})
-    return blocks.text(text)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.lab.placed_marks import strategy_of
+from ctxtui.analysis.lab.placed_marks import LIVES, strategy_of
 from ctxtui.cache.marker_placement import PlacementRequest
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit, make
@@ -11,15 +13,21 @@ from ctxtui.core.edit_kinds import BREAKPOINT
 from ctxtui.curation.context import Context
 from ctxtui.services.counting.books import cached_by
 
+TAIL: Final = "moving-tail"
+"""The strategy that stands for the client's own places."""
+
 
 def placed_breakpoints(context: Context, call: Call, book: Book, cache: str) -> tuple[Edit, ...]:
-    """The breakpoints that the strategy called `cache` sets on `context`, which goes on from `call`; none where the
-    provider takes none."""
-    strategy, rules = strategy_of(cache), cached_by(book)(call)
-    if strategy is None or not rules.mechanism.writes_at_markers:
+    """The breakpoints that the strategy called `cache` sets on `context`, which goes on from `call`; of a lifetime,
+    those at the ends of the last messages, where clients set theirs. None where the provider takes none."""
+    rules = cached_by(book)(call)
+    strategy = strategy_of(cache) or (strategy_of(TAIL) if cache in LIVES else None)
+    if strategy is None or not rules.mechanism.writes_at_markers or (cache in LIVES and cache not in rules.lives):
         return ()
     names = {seconds: name for name, seconds in rules.lives.items()}
     marks = strategy.place(PlacementRequest(context.tree, context.head, rules))
+    if cache in LIVES:
+        marks = [(node, rules.lives[cache]) for node, _ in marks]
     found = []
     for node, life in marks:
         ttl = names.get(life, "")

@@ -27,6 +27,7 @@ from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, charge_of, curated
+from ctxtui.services.library.finding_proofs import TOO_LONG, is_long, proved
 from ctxtui.services.library.preflight import marker_rates
 
 
@@ -46,7 +47,8 @@ class Findings:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits, those that save most first; the same edit once."""
+        """All edits of the context, those that save most first; the same edit once. Breakpoints are staged each by
+        themselves: what they save is in no price tag of one request."""
         return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
 
     @property
@@ -83,14 +85,15 @@ def findings_of(
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
     )
     pricing = _Pricing(given, base, chosen, calls[chosen.number :], account, horizon)
-    found = ranked(filter(None, map(pricing.priced, findings(given))))
+    every = [one for one in map(pricing.priced, findings(given)) if one is not None]
+    found = ranked(proved(account, chosen, given.situation.context, every, edits))
     made = Findings(
         thread=chosen.thread,
         number=chosen.number,
         calls=len(calls),
         horizon=horizon,
         found=tuple(found),
-        lacks=tuple(_lacking(costs.calls, priced)),
+        lacks=(*_lacking(costs.calls, priced), *([TOO_LONG] if found and is_long(chosen, base.context) else ())),
     )
     if not made.edits:
         return made

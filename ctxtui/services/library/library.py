@@ -207,7 +207,7 @@ class SessionLibrary:
         # Imported here: processes and pools are not needed for the first frame.
         from ctxtui.services.library.reader_pool import figured, figured_by
 
-        paired = self._pairs()
+        paired = self.paired()
         wanted = paired.with_transcripts(one for one in seen if one.path and not one.known)
         heads = self._heads()
         try:
@@ -225,15 +225,17 @@ class SessionLibrary:
             self.close()
             heads.keep()
 
-    def remembered(self, seen: Iterable[SessionSummary]) -> dict[str, SessionSummary]:
-        """Those of `seen` whose figures the database remembers, by key: nothing is read."""
+    def remembered(self, seen: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
+        """Those of `seen` whose figures the database remembers, or what their calls used (`usage`), by key: nothing is
+        read."""
         # Imported here: the memory is not needed for the first frame.
         from ctxtui.services.library.summary_memory import remembered
 
-        paired = self._pairs()
-        return paired.joined(remembered(paired.with_transcripts(seen), self._settings))
+        paired = self.paired()
+        return paired.joined(remembered(paired.with_transcripts(seen), self._settings, usage=usage))
 
-    def _pairs(self) -> PairedSummaries:
+    def paired(self) -> PairedSummaries:
+        """What brings the sessions that ctxtui recorded and their clients' own transcripts together."""
         from ctxtui.services.library.own_transcripts import PairedSummaries
 
         return PairedSummaries(self._own, self._transcripts)

@@ -34,6 +34,7 @@ def as_one(attached: SessionSummary, own: SessionSummary) -> SessionSummary:
         turns=max(attached.turns, own.turns),
         first_user_text=own.first_user_text or attached.first_user_text,
         tags=own.tags or attached.tags,
+        usage_only=attached.usage_only or own.usage_only,
     )
     if not more:
         return joined

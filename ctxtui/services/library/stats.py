@@ -24,7 +24,9 @@ _IN_TIME: Final = frozenset({DAY, WEEK, FIVE_HOURS})
 _OF_A_CALL: Final = _IN_TIME | {MODEL, SKILL}
 """Ways by which the calls of one session may stand in several rows."""
 NO_SKILL: Final = "no skill"
-_WORST: Final = 5
+UNCOUNTED: Final = "not counted yet"
+"""The skill of calls in sessions of which only the usage is known."""
+_WORST: Final = 50
 
 
 class Change(NamedTuple):
@@ -66,8 +68,10 @@ def stats_of(
     used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
     windows = five_hours(used)
     parts = [_by_name(one, calls, by, windows) for one, calls in own]
+    total = _sum("", [usage for part in parts for usage in part.values()], len(own))
+    total.uncounted = sum(one.usage_only for one, _ in own)
     return Stats(
-        total=_sum("", [usage for part in parts for usage in part.values()], len(own)),
+        total=total,
         rows=_rows(parts, by) if by and by != TOOL else [],
         windows=windows,
         week=last_week(used, at),
@@ -91,9 +95,11 @@ def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list
             if usage is None:
                 usage = found[name] = UsageSums(name=name)
             _add(usage, call)
+        for usage in found.values():
+            usage.uncounted = int(one.usage_only)
         return found
     name = _name(one, calls[0], by) if by else ""
-    return {name: _used(calls)}
+    return {name: _used(one, calls)}
 
 
 def _add(to: UsageSums, call: CallSpent) -> None:
@@ -152,7 +158,7 @@ def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
     if by == WEEK:
         return week_of(call.started)
     if by == SKILL:
-        return call.skill or NO_SKILL
+        return UNCOUNTED if one.usage_only else call.skill or NO_SKILL
     if by == VERSION:
         return f"{one.source} {one.client_version}".strip() if one.client_version else UNKNOWN
     return (one.cwd if by == PROJECT else one.source) or UNKNOWN
@@ -211,6 +217,8 @@ _METRICS: Final[tuple[tuple[str, str, Callable[[UsageSums], float], Callable[[Us
     ("over usable in 100 calls", "calls", lambda own: 100.0 * own.overflows, lambda own: own.calls),
 )
 """Each figure that is compared, as a sum over sessions of what stands above the line over what stands below."""
+_COUNTED: Final = 5
+"""From which of them on sessions must have been read whole."""
 
 
 def _compared(own: _Own, changed: Change) -> Comparison:
@@ -220,8 +228,9 @@ def _compared(own: _Own, changed: Change) -> Comparison:
             if of_side := [call for call in calls if after(changed, one, call) == bool(side)]:
                 mine.append((one, of_side))
     metrics = []
-    each = [[_used(calls) for _, calls in side] for side in sides]
-    for name, unit, above, below in _METRICS:
+    each = [[_used(one, calls) for one, calls in side] for side in sides]
+    uncounted = any(one.usage_only for one, _ in own)
+    for name, unit, above, below in _METRICS[:_COUNTED] if uncounted else _METRICS:
         first, second = (ratio([(above(one), below(one)) for one in side]) for side in each)
         difference = change(first, second) if first is not None and second is not None else None
         metrics.append(Metric(name, unit, first, second, difference))
@@ -233,8 +242,8 @@ def _compared(own: _Own, changed: Change) -> Comparison:
     )
 
 
-def _used(calls: list[CallSpent]) -> UsageSums:
-    found = UsageSums()
+def _used(one: SessionSummary, calls: list[CallSpent]) -> UsageSums:
+    found = UsageSums(uncounted=int(one.usage_only))
     for call in calls:
         _add(found, call)
     return found

@@ -76,6 +76,29 @@ def filled(
     return _spent(said, book, price, _Happened(book, missed, usable_share))
 
 
+def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
+    """`seen` with what its calls used, of a recording that may have been read for that alone (`load_usage`)."""
+    session = loaded.session
+    models = tuple(Tally(call.model for call in session.calls.values() if call.model).most_common())
+    index, main = {name: number for number, (name, _) in enumerate(models)}, main_thread(session)
+    spent = tuple(_one_spent(call, price(call), index, session, main) for call in session.calls.values())
+    return with_sums(
+        replace(
+            seen,
+            source=loaded.source,
+            cwd=session.about.cwd or seen.cwd,
+            client_version=session.about.version or seen.client_version,
+            title=session.about.title or seen.title,
+            known=True,
+            usage_only=True,
+            model=session.model,
+            models=models,
+            calls=len(session.calls),
+            spent=spent,
+        )
+    )
+
+
 def _advice(session: Session, source: str) -> str:
     """How the client writes down its requests, where it did not."""
     version = session.about.version

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from typing import Any, Final, get_type_hints
 
@@ -23,7 +23,7 @@ from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
-VERSION: Final = 12
+VERSION: Final = 13
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
@@ -40,6 +40,11 @@ def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
     return f"{VERSION} {__version__} {price_table().version} {shaping} {rules.digest}"
 
 
+def usage_version_for(settings: Settings) -> str:
+    """Under which version summaries are remembered of which only the usage is known."""
+    return f"usage {version_for(settings)}"
+
+
 def place_of(seen: SessionSummary) -> tuple[str, int]:
     """What a session is remembered by beside its time: its file and that one's size, or the database's id and calls."""
     return (seen.path, seen.size) if seen.path else (f"stored {seen.stored}", seen.calls)
@@ -47,7 +52,8 @@ def place_of(seen: SessionSummary) -> tuple[str, int]:
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
     """What is remembered of a session."""
-    return {name: value for name, value in asdict(summary).items() if name not in _OF_THE_FILE}
+    told = {one.name: getattr(summary, one.name) for one in fields(summary) if one.name not in _OF_THE_FILE}
+    return {**told, "tools": [asdict(tool) for tool in summary.tools]}
 
 
 def as_remembered(seen: SessionSummary, kept: Json) -> SessionSummary | None:
@@ -59,10 +65,10 @@ def as_remembered(seen: SessionSummary, kept: Json) -> SessionSummary | None:
 
 
 def _told(seen: SessionSummary, kept: Any) -> SessionSummary:
-    fields = msgspec.structs.asdict(kept)
+    told = msgspec.structs.asdict(kept)
     # What the user calls it may have changed since; the title of one that only the database holds is his.
     own = seen.own_title or (seen.title if not seen.path and seen.title != seen.id else "")
-    return replace(seen, **{**fields, "title": own or fields["title"], "own_title": seen.own_title})
+    return replace(seen, **{**told, "title": own or told["title"], "own_title": seen.own_title})
 
 
 @cache
@@ -72,8 +78,9 @@ def _kept() -> type[msgspec.Struct]:
     return msgspec.defstruct("Kept", [(name, kind) for name, kind in hints.items() if name not in _OF_THE_FILE])
 
 
-def remembered(seen: Iterable[SessionSummary], settings: Settings) -> dict[str, SessionSummary]:
-    """Those of `seen` whose figures are remembered as they are now, by their keys."""
+def remembered(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> dict[str, SessionSummary]:
+    """Those of `seen` whose figures are remembered as they are now, by their keys; with `usage` also those of which
+    only the usage is."""
     wanted = {(sql_text(name), size): one for one in seen for name, size in (place_of(one),)}
     path = database(settings.data_dir)
     if not wanted or not path.exists():
@@ -81,6 +88,7 @@ def remembered(seen: Iterable[SessionSummary], settings: Settings) -> dict[str, 
     try:
         with Store.open(path) as store:
             rows = store.summaries(version_for(settings))
+            rows += store.summaries(usage_version_for(settings)) if usage else []
     except CtxtuiError:
         return {}  # whoever listed the sessions has told what is wrong with the database
     found: dict[str, SessionSummary] = {}
@@ -92,3 +100,13 @@ def remembered(seen: Iterable[SessionSummary], settings: Settings) -> dict[str, 
             with suppress(msgspec.MsgspecError, UnicodeEncodeError):
                 found[one.key] = _told(one, decoder.decode(kept))
     return found
+
+
+def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
+    """Remember what the calls of sessions used, until more is known of them."""
+    rows = [(one.path, one.size, one.mtime, to_json(one)) for one in new if one.path and not one.error]
+    if not rows:
+        return
+    # Nothing is lost but the time to read them again.
+    with suppress(CtxtuiError), Store.open(database(settings.data_dir)) as store:
+        store.remember_less(rows, usage_version_for(settings), version_for(settings))

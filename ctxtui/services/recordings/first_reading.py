@@ -48,8 +48,9 @@ class FirstReading:
     """Whether anything for a model was read so far."""
 
     @classmethod
-    def begin(cls, name: str, head: bytes, place: str = "") -> FirstReading:
-        """A reading of a file called `name`, at `place`, that begins with `head`.
+    def begin(cls, name: str, head: bytes, place: str = "", *, usage: bool = False) -> FirstReading:
+        """A reading of a file called `name`, at `place`, that begins with `head`; with `usage` it tells what calls used
+        and keeps no contexts, where the format can do that (`NeedsContexts` is raised where the file cannot).
 
         Raises `NoContext` where no format fits.
         """
@@ -57,7 +58,8 @@ class FirstReading:
         if form is None:
             raise no_context(head, name, place)
         session = Session()
-        return cls(name, form, session, form.open(session.tree))
+        opened = (form.open_usage if usage else None) or form.open
+        return cls(name, form, session, opened(session.tree))
 
     @property
     def bytes_read(self) -> int:
@@ -140,28 +142,32 @@ def _says(event: Event) -> bool:
     return isinstance(event, CallSeen) or (isinstance(event, TipMoved) and event.head != ROOT)
 
 
-def begin_file(path: Path, bodies: Path | None = None) -> tuple[FirstReading, Iterator[list[Event]]]:
+def begin_file(
+    path: Path, bodies: Path | None = None, *, usage: bool = False
+) -> tuple[FirstReading, Iterator[list[Event]]]:
     """A reading of the file `path` and its companions, and the events of what is there now, slice by slice.
 
-    `bodies` is one more folder that bodies of its requests may be in.
+    `bodies` is one more folder that bodies of its requests may be in, `usage` as for `FirstReading.begin`.
 
     Raises `NoContext` where no format fits, `NotFound`, `Unreadable`; the iterator raises the last two as well.
     """
     tail = Tail(path)
-    reading, chunks = begin(path.name, tail.slices(), str(path))
+    reading, chunks = begin(path.name, tail.slices(), str(path), usage=usage)
     reading.main = tail
     reading.bodies = bodies
     reading.folders = folders_of(path, reading.form, bodies)
     return reading, chunks
 
 
-def begin(name: str, data: Iterator[bytes], place: str = "") -> tuple[FirstReading, Iterator[list[Event]]]:
+def begin(
+    name: str, data: Iterator[bytes], place: str = "", *, usage: bool = False
+) -> tuple[FirstReading, Iterator[list[Event]]]:
     """As `begin_file`, for any bytes that are called `name`."""
     # A pipe gives what it has: the format is chosen when the head is whole or the data at its end.
     held: list[bytes] = []
     while sum(map(len, held)) < HEAD_BYTES and (piece := next(data, b"")):
         held.append(piece)
-    reading = FirstReading.begin(name, b"".join(held)[:HEAD_BYTES], place)
+    reading = FirstReading.begin(name, b"".join(held)[:HEAD_BYTES], place, usage=usage)
 
     def chunks() -> Iterator[list[Event]]:
         yield from reading.chunks(_chain(held, data))

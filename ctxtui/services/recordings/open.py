@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Event
 from ctxtui.services.recordings.body_folder import INDEX
 from ctxtui.services.recordings.body_sessions import BodySession, session_at, stream_of
@@ -20,16 +20,19 @@ from ctxtui.services.recordings.file_tail import SLICE, Tail, is_stream, unreada
 from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.services.recordings.recording import Loaded, ReadAnew, RecordingNews
+from ctxtui.transcripts.reader import NeedsContexts
 
 _ARCHIVE: Final = b"PK\x03\x04"
 
 
-def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
+def opening(path: Path, *, usage: bool = False) -> tuple[Loaded, Iterator[RecordingNews]]:
     """An open recording with nothing read yet, and its first reading: take each `RecordingNews` as it comes.
 
     For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
     sessions the newest is read, or the one that `path` names (``DATABASE#ID``); so of a folder of Claude Code's bodies,
-    with the session's transcript where that is found. Raises `NotFound`, `Unreadable`, `NoContext`.
+    with the session's transcript where that is found. `usage` as for `FirstReading.begin`.
+
+    Raises `NotFound`, `Unreadable`, `NoContext`.
     """
     database, session = parted(path)
     written = session_at(path)
@@ -61,7 +64,7 @@ def opening(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
         reading, chunks = anew.begin()
         loaded = Loaded(reading.session, path.name, path, reading, anew)
     else:
-        reading, chunks = begin_file(path)
+        reading, chunks = begin_file(path, usage=usage)
         loaded = Loaded(reading.session, path.name, path, reading)
     return loaded, map(RecordingNews, chunks)
 
@@ -95,6 +98,17 @@ def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:
     """
     loaded, news = opening(path)
     return finished(loaded, news, progress)
+
+
+def load_usage(path: Path) -> Loaded:
+    """The recording in the file `path` as far as it takes to know what its calls used: their contexts may be left out.
+
+    Raises as `load` does.
+    """
+    try:
+        return finished(*opening(path, usage=True))
+    except (NeedsContexts, NoContext, UnicodeError):
+        return load(path)  # a file without any call has a context all the same, or says why not
 
 
 def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:

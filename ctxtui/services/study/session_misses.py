@@ -10,7 +10,8 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.misses import Missed, MissFinder
+    from ctxtui.analysis.cache.missed import Missed
+    from ctxtui.analysis.cache.misses import MissFinder
 
 
 class SessionMisses:
@@ -25,17 +26,16 @@ class SessionMisses:
         self._running = running
         self._finder: MissFinder | None = None
         self._taken: list[Call] = []
+        self._calls: tuple[int, list[Call]] | None = None
+        """How many calls the session had, and those of them that can be looked at."""
         self._versions: dict[str, int] = {}
         self.found: Sequence[Missed] = ()
 
     def advance(self, limit: int) -> bool:
         """Take in up to `limit` calls, as far as they are counted; whether there was anything to do."""
-        calls = list(self._book.session.calls.values())
-        if calls and not calls[-1].usage:
-            # It is under way: it would be looked at again.
-            calls.pop()
+        calls, anew = self._now()
         finder = self._finder
-        if finder is None or calls[: len(self._taken)] != self._taken or self._outdated():
+        if finder is None or anew or self._outdated():
             finder = self._begun()
         before = len(self._taken)
         for call in calls[before : before + limit]:
@@ -49,6 +49,23 @@ class SessionMisses:
             self.found = tuple(finder.found)
             return True
         return len(self._taken) > before
+
+    def grew(self) -> None:
+        """The session has other calls than before."""
+        self._calls = None
+
+    def _now(self) -> tuple[list[Call], bool]:
+        """The calls that can be looked at, and whether one of those that were is another one now."""
+        every = self._book.session.calls
+        known, anew = self._calls, False
+        if known is None or known[0] != len(every):
+            calls = list(every.values())
+            known = self._calls = len(calls), calls
+            if calls and not calls[-1].usage:
+                # It is under way: it would be looked at again.
+                calls.pop()
+            anew = calls[: len(self._taken)] != self._taken
+        return known[1], anew
 
     def _outdated(self) -> bool:
         return any(self._running(model).version != version for model, version in self._versions.items())

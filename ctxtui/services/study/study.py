@@ -149,6 +149,7 @@ class Study:
         """The session has more than before: read the threads that were looked at anew."""
         for known in list(self._threads.values()):
             known.refresh()
+        self.misses.grew()
         self._unsummed = True
 
     @property

@@ -30,6 +30,13 @@ class CountThese(NamedTuple):
     blocks: Sent
 
 
+class CountWords(NamedTuple):
+    """Asks for the tokens of texts."""
+
+    card: ModelCard
+    texts: list[str]
+
+
 class LabelThese(NamedTuple):
     """Asks for the labelled pieces of blocks, which come with their `categories`."""
 
@@ -52,6 +59,11 @@ class CountingWorker:
         """The features of each block."""
         return [one for batch in _batches(blocks) for one in self._count(card, batch)]
 
+    def words(self, card: ModelCard, texts: list[str]) -> list[int]:
+        """The tokens of each of `texts`."""
+        answer = self._ask(CountWords(card, texts))
+        return self._instead.words(card, texts) if self._instead is not None else list(answer)
+
     def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:
         """The labelled pieces of each block, which comes with its category."""
         left = iter([category for category, _ in blocks])
@@ -71,7 +83,7 @@ class CountingWorker:
         found, self.slow = answer
         return list(found)
 
-    def _ask(self, request: CountThese | LabelThese) -> Any:
+    def _ask(self, request: CountThese | CountWords | LabelThese) -> Any:
         if self._instead is None:
             try:
                 return self._child.ask(request)
@@ -105,11 +117,13 @@ def _batches(blocks: list[Block]) -> Iterator[list[Block]]:
         yield batch
 
 
-def make() -> Callable[[CountThese | LabelThese], Any]:
+def make() -> Callable[[CountThese | CountWords | LabelThese], Any]:
     """What the child answers with: the features of the blocks it is sent, or their labelled pieces."""
     here = LocalCounts()
 
-    def answer(request: CountThese | LabelThese) -> Any:
+    def answer(request: CountThese | CountWords | LabelThese) -> Any:
+        if isinstance(request, CountWords):
+            return here.words(request.card, request.texts)
         blocks = _taken(request.blocks)
         if isinstance(request, CountThese):
             return [tuple(one) for one in here.features(request.card, blocks)]

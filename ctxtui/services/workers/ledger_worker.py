@@ -47,6 +47,6 @@ def make() -> Callable[[tuple[Settings, str]], LedgerSoFar]:
     def answer(request: tuple[Settings, str]) -> LedgerSoFar:
         settings, cwd = request
         known, left = known_so_far(settings, Path(cwd), kept)
-        return LedgerSoFar(tools_ledger(known), left)
+        return LedgerSoFar(tools_ledger(known), len(left))
 
     return answer

@@ -15,19 +15,21 @@ KnownSessions = MutableMapping[SessionSummary, SessionSummary]
 """Sessions with their figures, by themselves as they were listed: kept from one look to the next."""
 
 
-def known_so_far(settings: Settings, cwd: Path, kept: KnownSessions) -> tuple[list[SessionSummary], int]:
-    """The sessions whose figures are remembered, oldest first, samples left out; and how many are not read yet."""
+def known_so_far(
+    settings: Settings, cwd: Path, kept: KnownSessions
+) -> tuple[list[SessionSummary], list[SessionSummary]]:
+    """The sessions whose figures are remembered, oldest first, samples left out; and those that are not read yet."""
     shelf = SessionLibrary(settings, cwd)
     every = [one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES]
     known = {one: kept[one] for one in every if one in kept}
     found = shelf.remembered(one for one in every if one not in known)
     known |= {one: found[one.key] for one in every if one.key in found}
-    left = 0
+    left = []
     for one in every:
         if one in known:
             continue
         if one.path:
-            left += 1
+            left.append(one)
         else:
             with suppress(CtxtuiError):  # Home says of it what is wrong
                 known[one] = _from_store(one, settings)

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.analysis.money.usage_stats import Stats
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.stats import stats_of
+from ctxtui.services.library.summary_memory import remembered
+from ctxtui.services.library.usage_pass import usage_pass
 from ctxtui.services.workers.remembered_sessions import known_so_far
 from ctxtui.views.model.session_summary import SessionSummary
 
+_SLICE: Final = 1.5
+"""Seconds for which usage is read before what is known of it is told."""
+
 
 class StatsSoFar(NamedTuple):
-    """The stats of the sessions that were read, and how many were not yet."""
+    """The stats of the sessions that were read: of how many not more than their usage is known yet (`left`, with those
+    of which nothing is: `unread`)."""
 
     found: Stats
     left: int
+    unread: int = 0
 
 
 class StatsWorker:
@@ -46,10 +54,29 @@ class StatsWorker:
 def make() -> Callable[[tuple[Settings, str, str]], StatsSoFar]:
     """What the child answers with."""
     kept: dict[SessionSummary, SessionSummary] = {}
+    used: dict[SessionSummary, SessionSummary] = {}
 
     def answer(request: tuple[Settings, str, str]) -> StatsSoFar:
         settings, cwd, by = request
         known, left = known_so_far(settings, Path(cwd), kept)
-        return StatsSoFar(stats_of(known, time.time(), by=by), left)
+        _read_usage(left, used, settings)
+        known += [used[one] for one in left if one in used]
+        known.sort(key=lambda one: one.mtime)
+        unread = sum(one not in used for one in left)
+        return StatsSoFar(stats_of(known, time.time(), by=by), len(left), unread)
 
     return answer
+
+
+def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSummary], settings: Settings) -> None:
+    """What the calls of some more of the sessions that are `left` used, into `used`."""
+    unread = [one for one in left if one not in used]
+    found = remembered(unread, settings, usage=True)
+    used |= {one: found[one.key] for one in unread if one.key in found}
+    until = time.monotonic() + _SLICE
+    unread = [one for one in reversed(unread) if one not in used]
+    with closing(usage_pass(unread, settings)) as passing:
+        for one, told in zip(unread, passing, strict=False):
+            used[one] = told
+            if time.monotonic() >= until:
+                break

@@ -35,6 +35,7 @@ from ctxtui.views.home.session_list import SessionsSought
 from ctxtui.views.home.totals import sums_of
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.money.usage_stats import WorstMiss
     from ctxtui.tui.dialogs.find import Everywhere
     from ctxtui.tui.lists.stats import StatsSource
     from ctxtui.tui.lists.tool_ledger import Ledger
@@ -234,7 +235,11 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         if self._make_stats is not None:
             from ctxtui.tui.lists.stats import StatsScreen
 
-            self.app.push_screen(StatsScreen(self._make_stats()))
+            self.app.push_screen(StatsScreen(self._make_stats()), self._open_miss)
+
+    def _open_miss(self, miss: WorstMiss | None) -> None:
+        if miss is not None:
+            self.post_message(Open(miss.key, note="`c` lists its misses"))
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """What the figures at a spot are made of."""

@@ -14,6 +14,7 @@ from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import findings as views
+from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 
 class StageFinding(Command):
-    """Stage the edits that cure this finding, as one action. Nothing leaves before you apply them; where no edit cures
-    it, what to set is said."""
+    """Stage the edits that cure this finding, or its breakpoints in the next request, as one action. Nothing leaves
+    before you apply them; where nothing can be staged, why is said."""
 
     name, keys, label, group = "stage the cure", ("enter",), "stage", "findings"
     run = Act(lambda: FindingsScreen, lambda screen: screen.take())
@@ -134,10 +135,10 @@ class FindingsScreen(ListScreen[PricedFinding, Sequence[PricedFinding]]):
             self.said.say([Span("no command makes these edits; ⏎ stages them", "dim")])
 
     def choose(self, row: PricedFinding) -> Sequence[PricedFinding] | None:
-        """What cures it; where no edit does, that is said."""
-        if row.finding.edits:
+        """What cures it; where nothing can be staged, why is said."""
+        if row.stages:
             return (row,)
-        self.said.say([Span("no edit of the context cures this: ", "warn"), Span(row.finding.setting, "ink")])
+        self.said.say([Span("nothing to stage: ", "warn"), Span(safe_text.one_line(row.why_not), "ink")])
         return None
 
     def take_all(self) -> None:

@@ -20,7 +20,7 @@ from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists import lab as views
 from ctxtui.views.lists import lab_chart
 from ctxtui.views.lists.lab import LabLine
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, plain
 from ctxtui.views.text.table import Table
 
@@ -138,6 +138,9 @@ class CurvesBoard(Board):
             return [self.far] if self.far else ()
         told = [line for note in views.notes(self.what) for line in _wrapped(note, width - 2)]
         kept = told[: max(1, min(len(told), height // 4))] if height >= 8 else []
+        if kept and len(kept) < len(told):
+            words = safe_text.one_line(plain(kept[-1])).strip()
+            kept[-1] = [Span(f"  {cells.fit(f'{words} …', width - 4)}", "dim")]
         chart = lab_chart.chart_lines(self.what, self.lines, width, height - len(kept), self.here)
         return [*chart, *([Span(" "), *line] for line in kept)][:height]
 

@@ -200,6 +200,10 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         """Whether nothing more will be known of them."""
         return True
 
+    def pause(self) -> float:
+        """Seconds until rows that are not settled are worked out again."""
+        return self.again
+
     def begins_at(self, rows: Sequence[Row]) -> int:
         """The row on which the cursor stands at first."""
         return 0
@@ -220,7 +224,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
             self.tell()
             self.draw_rows(self.begins_at(what) if first else None)
         if not self.settled(what):
-            self.set_timer(self.again, self.begin)
+            self.set_timer(self.pause(), self.begin)
 
     def tell(self) -> None:
         """Say on the title's rule what there is to say."""

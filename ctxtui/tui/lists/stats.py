@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
+from ctxtui.analysis.money.usage_stats import WorstMiss
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.lists import stats as view
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
     from ctxtui.services.workers.stats_worker import StatsSoFar
 
 WAYS: Final = ("project", "model", "tool", "source", "client-version", "skill", "day", "week", "5-hours")
-"""What rows can be made by, in the order of the key that goes through them."""
+"""What rows can be made by."""
+
+
+MISSES: Final = "misses"
+VIEWS: Final = (*WAYS, MISSES)
+"""What is shown, in the order of the key that goes through it."""
 
 
 class StatsSource(Protocol):
@@ -38,7 +44,8 @@ class NextStatsOrder(Command):
 
 
 class NextWay(Command):
-    """Rows by something else: project, model, tool, source, client version, skill, day, week, windows of 5 hours."""
+    """Rows by something else: project, model, tool, source, client version, skill, day, week, windows of 5 hours; then
+    the worst misses."""
 
     name, keys, label, group = "rows by something else", ("tab", "b"), "by another", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.turn(1))
@@ -51,7 +58,7 @@ class WayBefore(Command):
     run = Act(lambda: StatsScreen, lambda screen: screen.turn(-1))
 
 
-class StatsScreen(ListScreen[StatRow, None]):
+class StatsScreen(ListScreen[StatRow, WorstMiss]):
     """The stats that `source` makes. Sessions that are not read yet are taken in as they are."""
 
     commands = (NextWay, WayBefore, NextStatsOrder)
@@ -66,25 +73,36 @@ class StatsScreen(ListScreen[StatRow, None]):
 
     @property
     def by(self) -> str:
-        """What rows are made by."""
-        return WAYS[self._way]
+        """What rows are made by; `MISSES` for the worst of them."""
+        return VIEWS[self._way]
 
     def load(self) -> Sequence[StatRow]:
         """What is remembered of every session."""
         by = self.by
-        found = self._source.ask(by)
+        found = self._source.ask("" if by == MISSES else by)
         if found is not None and by == self.by:
             self._last = found
         if self._last is None:
             return ()
-        return self._last.found.tools if by == "tool" else [*self._last.found.rows, self._last.found.total]
+        known = self._last.found
+        if by == MISSES:
+            return known.worst
+        return known.tools if by == "tool" else [*known.rows, known.total]
+
+    def choose(self, row: StatRow) -> WorstMiss | None:
+        """A miss is looked at where it happened."""
+        return row if isinstance(row, WorstMiss) else None
+
+    def pause(self) -> float:
+        """None, as long as it reads itself."""
+        return 0.05 if self._last is not None and self._last.unread else super().pause()
 
     def settled(self, rows: Sequence[StatRow]) -> bool:
         """Once every session is read."""
         return self._last is not None and not self._last.left
 
     def table(self, rows: Sequence[StatRow]) -> Table[StatRow]:
-        """Of tools, or of what else rows are made by."""
+        """Of tools, of misses, or of what else rows are made by."""
         return view.table_of(rows, self.by.replace("-", " "))
 
     def told(self, rows: Sequence[StatRow]) -> Spans:
@@ -92,15 +110,18 @@ class StatsScreen(ListScreen[StatRow, None]):
         return view.told(self._last.found, time.time()) if self._last is not None else ()
 
     def noted(self, rows: Sequence[StatRow]) -> Spans:
-        """How many are not read yet."""
-        left = self._last.left if self._last is not None else 0
-        return [Span(f"{left:,} not read yet", "warn")] if left else ()
+        """How many are not read, or not counted yet."""
+        if self._last is None or not self._last.left:
+            return ()
+        unread, left = self._last.unread, self._last.left
+        return [Span(f"{unread:,} not read yet" if unread else f"{left:,} not counted yet", "warn")]
 
     def turn(self, steps: int) -> None:
-        """Make rows by another one of `WAYS`."""
-        self._way = (self._way + steps) % len(WAYS)
+        """Show another one of `VIEWS`."""
+        self._way = (self._way + steps) % len(VIEWS)
         # Rows that happen to be the same have another head all the same.
         self.order, self.rows = "", ()
+        self.pane.none = "No miss that lost money is known." if self.by == MISSES else self.none
         self.begin()
 
     def sums_of_rule(self) -> Mapping[str, str]:

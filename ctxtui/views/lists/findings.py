@@ -9,6 +9,8 @@ from typing import Final, Protocol
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.lab.placed_marks import LIVES
+from ctxtui.analysis.lab.proof import Proof
 from ctxtui.core.canonical import Json
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.views.lists.advice import STYLE
@@ -91,7 +93,7 @@ def _saves(one: PricedFinding, room: int) -> Span:
 
 def _risk(one: PricedFinding, room: int) -> Span:
     if one.risk is None:
-        return Span("a setting", "dim")
+        return Span("breakpoints" if one.marks else "by hand", "dim")
     return Span(one.risk.words if room > 20 else one.risk.short, STYLE[one.risk])
 
 
@@ -181,12 +183,37 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
         yield [Span(f" {risk}", STYLE[one.risk] if one.risk is not None else "dim"), Span(quoted, "warn")]
     elif one.saves is not None:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far", "ink")]
+    yield from _staged(one)
     rest = one.rest
     if rest is not None and rest.holding:
         usd = f", {numbers.signed_money(rest.usd)} in all" if rest.usd is not None else ""
         least = " at least" if rest.partial else ""
         tokens = f"{numbers.tokens(sum(rest.saved))} tokens less"
         yield [Span(f" in the {rest.holding:,} recorded calls that followed: {tokens}{usd}{least}", "ok")]
+    if one.followed is not None:
+        yield [Span(f" the lab, staged here: {_proof(one.followed)} that followed", "dim")]
+    if one.proved is not None:
+        cache = one.finding.cache
+        markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
+        since = markers if cache else "had it stood from call 1 on"
+        yield [Span(f" the lab, {since}: {_proof(one.proved)}", "dim")]
+
+
+def _staged(one: PricedFinding) -> Iterator[Spans]:
+    """What `enter` stages where that is no edit of the context, or why nothing."""
+    if one.marks:
+        many = f"{len(one.marks)} breakpoint{'' if len(one.marks) == 1 else 's'}"
+        yield [Span(f" staged as {many} of the next request; what they save shows over many calls", "dim")]
+    elif one.why_not:
+        yield [Span(f" nothing to stage: {one.why_not}", "warn")]
+
+
+def _proof(one: Proof) -> str:
+    """What the lab says: ``6.2M tokens less, −$11.69 in 200 calls``."""
+    tokens = f"{numbers.tokens(abs(one.tokens))} tokens {'less' if one.tokens >= 0 else 'more'}, " if one.tokens else ""
+    usd = numbers.signed_money(-one.money) if one.money is not None else "cost unknown"
+    calls = f"{one.calls:,} call{'' if one.calls == 1 else 's'}"
+    return f"{tokens}{usd} in {'' if one.numbers[:1] == (1,) else 'the '}{calls}"
 
 
 def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:

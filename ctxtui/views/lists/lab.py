@@ -111,7 +111,7 @@ def lab_table(lab: SessionLab, *, curves: bool = True) -> Table[LabLine]:
             Column("", 1, lambda line, _: Span(STAR if line.best else "", "warn"), "left", gap=1),
             Column("policy", 0, policy, "left", gap=0, least=16),
             _tokens("peak", lab.usable),
-            _tokens("final", lab.usable, "dim", 74),
+            _tokens("final", lab.usable, "dim", 84),
             _tokens("total", 0),
             _tokens("read", 0, "dim", 150),
             _tokens("write", 0, "dim", 150),

@@ -7,12 +7,16 @@ from typing import Final, cast
 
 from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import QuotaWindow
-from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, UsageSums
+from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, UsageSums, WorstMiss
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-StatRow = UsageSums | HeavyTool
+StatRow = UsageSums | HeavyTool | WorstMiss
+
+PENDING: Final = Span("…", "faint")
+"""In place of a figure that takes sessions which are not counted yet."""
+_COUNTED: Final = frozenset({"misses", "overflows", "compactions"})
 
 
 def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
@@ -29,7 +33,7 @@ def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
             Column("lost", 7, _lost, gap=1, sum=sum_of_lost, sort=lambda row: row.lost or 0.0),
             Column("over", 5, _count("overflows", "warn"), gap=1, from_width=100, sort=lambda row: row.overflows),
             Column("comp.", 5, _count("compactions"), gap=1, from_width=110, sort=lambda row: row.compactions),
-            Column("cost", 8, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.usd or 0.0),
+            Column("cost", 9, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.usd or 0.0),
         ),
         mark=mark,
     )
@@ -48,8 +52,26 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
     )
 
 
+def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
+    """The table of the worst misses."""
+    return Table(
+        (
+            Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
+            Column("call", 7, lambda row, _: Span(f"{row.call:,}", "ink"), gap=1, sort=lambda row: row.call),
+            Column("title", 0, _session, "left", gap=2, least=20, sort=lambda row: row.title or row.key),
+        ),
+        mark=mark,
+    )
+
+
+def _session(row: WorstMiss, room: int) -> Span:
+    return Span(cells.ends(safe_text.one_line(row.title or row.key, 400), room), "ink")
+
+
 def table_of(rows: Sequence[StatRow], head: str) -> Table[StatRow]:
     """The table of such rows, all of one kind; `head` names what they are made by."""
+    if any(isinstance(row, WorstMiss) for row in rows):
+        return cast(Table[StatRow], misses_table())
     found = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
     return cast(Table[StatRow], found)
 
@@ -66,6 +88,8 @@ def _name(row: UsageSums, room: int) -> Span:
 
 def _count(field: str, style: str = "ink") -> Callable[[UsageSums, int], Span]:
     def cell(row: UsageSums, room: int) -> Span:
+        if row.uncounted and field in _COUNTED:
+            return PENDING
         value: int = getattr(row, field)
         return Span(f"{value:,}", style) if value else Span(numbers.NONE, "faint")
 
@@ -86,6 +110,8 @@ def _read(row: UsageSums, room: int) -> Span:
 
 
 def _lost(row: UsageSums, room: int) -> Span:
+    if row.uncounted:
+        return PENDING
     return Span(numbers.money(row.lost), "warn") if row.lost else Span(numbers.NONE, "faint")
 
 
@@ -118,6 +144,8 @@ def sum_of_read(row: UsageSums) -> str:
 
 def sum_of_lost(row: UsageSums) -> str:
     """What misses cost, as a share of it all."""
+    if row.uncounted:
+        return f"{_many(row.uncounted, 'session')} not counted yet."
     return sums.share_of_money(row.lost, row.usd)
 
 

@@ -103,6 +103,8 @@ class SessionSummary:
     known: bool = False
     error: str = ""
     """Why it could not be read: ``binary data at byte 0``."""
+    usage_only: bool = False
+    """Whether only what its calls used is known yet: nothing that takes its contexts, or counts of their tokens."""
     model: str = ""
     calls: int = 0
     """Calls over all threads."""

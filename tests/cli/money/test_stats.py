@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ctxtui.services.config.config import load
+from ctxtui.services.config.paths import database
 from ctxtui.services.library.stats import WAYS
+from ctxtui.services.library.summary_memory import version_for
+from ctxtui.store.store import Store
+from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import Run
 
@@ -44,3 +55,72 @@ def test_what_cannot_be_asked_is_told(ctxtui: Run) -> None:
     assert ran.code == 2 and "a date such as" in ran.err
     assert "is no folder" in ctxtui("stats", "nowhere").err
     assert ctxtui("stats", "--since", "soon").code == 2
+
+
+COUNTED = ("misses", "lost", "compactions", "overflows", "uncounted")
+
+
+def undated(told: dict[str, Any]) -> dict[str, Any]:
+    """Without the week, which ends now."""
+    return {**told, "week": None}
+
+
+def test_usage_alone_is_part_of_the_whole(ctxtui: Run) -> None:
+    Path("logs").mkdir()
+    Path("logs/one.jsonl").write_bytes(parallel().dump())
+    Path("logs/two.jsonl").write_bytes(generate(n_messages=30, seed=2))
+    usage = ctxtui("stats", "logs", "--by", "model", "--usage", "--json").json
+    again = ctxtui("stats", "logs", "--by", "model", "--usage", "--json").json
+    whole = ctxtui("stats", "logs", "--by", "model", "--json").json
+    assert undated(again) == undated(usage) and usage["five_hours"] == whole["five_hours"]
+    pairs = zip([usage["total"], *usage["rows"]], [whole["total"], *whole["rows"]], strict=True)
+    for one, other in pairs:
+        assert {key: one[key] for key in one if key not in COUNTED} == {
+            key: other[key] for key in other if key not in COUNTED
+        }
+        assert [one[key] for key in COUNTED[:-1]] == [None] * 4 and one["uncounted"] == one["sessions"]
+        assert other["misses"] is not None and other["uncounted"] == 0
+    known = ctxtui("stats", "logs", "--by", "model", "--usage", "--json").json
+    assert undated(known) == undated(whole), "it is known by now"
+    for way in ("tool", "skill"):
+        assert "leave out --usage" in ctxtui("stats", "logs", "--by", way, "--usage").err
+
+
+def test_old_sessions_are_not_read_for_what_came_since(ctxtui: Run) -> None:
+    Path("logs").mkdir()
+    for name in ("old", "new"):
+        Path(f"logs/{name}.jsonl").write_bytes(generate(n_messages=20, seed=len(name)))
+    os.utime("logs/old.jsonl", (1e9, 1e9))
+    settings = load(()).settings
+    ctxtui("stats", "logs", "--since", "1d")
+    with Store.open(database()) as store:
+        assert [Path(str(path)).name for path, *_ in store.summaries(version_for(settings))] == ["new.jsonl"]
+    ctxtui("stats", "logs")
+    with Store.open(database()) as store:
+        assert len(store.summaries(version_for(settings))) == 2
+
+
+def on_terminal(command: list[str], environment: dict[str, str]) -> str:
+    """What a command writes to a terminal until it ends."""
+    near, far = pty.openpty()
+    process = subprocess.Popen(command, stdout=far, stderr=subprocess.DEVNULL, env=environment)
+    os.close(far)
+    said = b""
+    with suppress(OSError):  # what an ended terminal says on Linux
+        while piece := os.read(near, 65536):
+            said += piece
+    os.close(near)
+    assert process.wait() == 0
+    return said.decode()
+
+
+def test_on_a_terminal_counts_come_in_behind_usage(ctxtui: Run, home: Path) -> None:
+    Path("logs").mkdir()
+    for seed in range(3):
+        Path(f"logs/{seed}.jsonl").write_bytes(generate(n_messages=40, seed=seed))
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
+    shown = on_terminal([sys.executable, "-m", "ctxtui", "stats", "logs", "--by", "project"], environment)
+    first, last = shown.split("\x1b[J")[0], shown.rsplit("\x1b[J", 1)[1]
+    assert "…" in first and "…" not in last
+    assert "/home/ada/shop" in first and "/home/ada/shop" in last
+    assert "not counted yet" not in last

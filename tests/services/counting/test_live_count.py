@@ -7,11 +7,9 @@ import random
 import pytest
 
 from ctxtui.core import block
-from ctxtui.core.block import Block
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.live_count import LiveCount, cut_of
-from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import prior, tokens
 
@@ -29,9 +27,9 @@ class Counting:
         self.here = LocalCounts()
         self.characters = 0
 
-    def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
-        self.characters += sum(len(one.body) for one in blocks)
-        return self.here.features(card, blocks)
+    def words(self, card: ModelCard, texts: list[str]) -> list[int]:
+        self.characters += sum(map(len, texts))
+        return self.here.words(card, texts)
 
 
 @pytest.mark.parametrize("name", list(TEXTS))

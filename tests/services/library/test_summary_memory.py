@@ -12,7 +12,10 @@ import pytest
 from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.config import load
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.spending import TOOL
+from ctxtui.services.library.stats import SKILL, WAYS, stats_of
 from ctxtui.services.library.summary_memory import as_remembered, remembered, to_json
+from ctxtui.services.library.usage_pass import usage_pass
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from tests.cases.claude_code import generate
@@ -75,4 +78,39 @@ def test_stats_over_remembered_sessions_start_no_process(
 
     monkeypatch.setattr(ChildProcess, "ask", gone)
     again = ctxtui("stats", "--by", "project", "--json").json
-    assert first == again and again["total"]["calls"] > 20
+    # The week ends now, which is later.
+    assert {**first, "week": 0} == {**again, "week": 0} and again["total"]["calls"] > 20
+
+
+def test_usage_is_remembered_until_more_is_known(home: Path) -> None:
+    folder(home)
+    settings = load(()).settings
+    own = [one for one in listed() if one.group != SAMPLES]
+    used = {one.key: one for one in usage_pass(own, settings)}
+    assert {one.usage_only for one in used.values() if not one.error} == {True}
+    assert [bool(one.error) for one in used.values()].count(True) == 1
+    assert remembered(own, settings) == {}
+    known = {key: one for key, one in used.items() if not one.error}
+    assert remembered(own, settings, usage=True) == known
+    answer = make()
+    figured = {one.key: answer((one, settings)) for one in own}
+    list(usage_pass(own, settings))
+    assert remembered(own, settings, usage=True) == figured, "what says more stays"
+
+
+def test_usage_alone_is_what_the_whole_says(home: Path) -> None:
+    folder(home)
+    settings = load(()).settings
+    own = [one for one in listed() if one.path]
+    answer = make()
+    for by in WAYS:
+        whole = stats_of([answer((one, settings)) for one in own], 1e9, by=by)
+        least = stats_of(usage_pass(own, settings), 1e9, by=by)
+        assert (least.windows, least.week) == (whole.windows, whole.week)
+        rows = [(least.total, whole.total)]
+        if by not in (TOOL, SKILL):
+            rows += zip(least.rows, whole.rows, strict=True)
+        for one, other in rows:
+            for name in ("name", "sessions", "calls", "input", "read", "output", "usd", "unpriced", "partial"):
+                assert getattr(one, name) == getattr(other, name), (by, name)
+            assert one.uncounted == one.sessions and not other.uncounted

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.app import App
 
+from ctxtui.analysis.money.usage_stats import WorstMiss
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.count_cache import Memory
@@ -17,6 +19,7 @@ from ctxtui.services.workers.summary_worker import make
 from ctxtui.tui.lists import stats as screen_of
 from ctxtui.tui.lists.stats import StatsScreen
 from ctxtui.tui.theme.theme import dress
+from ctxtui.views.model.session_summary import MISSED, CallSpent, SessionSummary
 from tests.cases.claude_code_requests import parallel
 from tests.services.library.test_stats import NEW, OLD
 from tests.services.library.test_tool_ledger import session
@@ -57,12 +60,43 @@ async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
             head = "server, tool" if way == "tool" else way.replace("-", " ")
             await until(pilot, lambda head=head: head in text(app))  # type: ignore[misc]
         await pilot.press("tab")
+        await until(pilot, lambda: "No miss that lost money" in text(app))
+        await pilot.press("tab")
         await until(pilot, lambda: "project" in text(app))
-        await pilot.press("shift+tab", "s")
+        await pilot.press("shift+tab", "shift+tab", "s")
         await until(pilot, lambda: "5 hours" in text(app) and "↓" in text(app))
         await pilot.press("escape")
         await until(pilot, lambda: source.closed)
-    assert set(WAYS) == set(source.asked)
+    assert {*WAYS, ""} == set(source.asked)
+
+
+class Missed:
+    """Stats with a miss, of a session that is not counted."""
+
+    def ask(self, by: str) -> StatsSoFar:
+        """With a session of which only the usage is known."""
+        spent = (CallSpent("a", 110, 100, 90, 1.0, started=1, marks=MISSED, lost=0.75),)
+        known = SessionSummary(key="/w/known.jsonl", title="the dear one", known=True, spent=spent, cwd="/known")
+        used = replace(NEW[0], usage_only=True, cwd="/used")
+        return StatsSoFar(stats_of([known, used], 0.0, by=by), 1)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+async def test_what_is_not_counted_yet_is_no_figure_and_a_miss_is_opened() -> None:
+    app, chosen = App[None](), list[WorstMiss | None]()
+    dress(app, {}, "dark", "unicode")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.push_screen(StatsScreen(Missed()), chosen.append)
+        await until(pilot, lambda: "1 not counted yet" in text(app))
+        used, known = (next(line for line in text(app).splitlines() if name in line) for name in ("/used", "/known"))
+        assert "…" in used and "…" not in known and "$0.750" in known
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: "the dear one" in text(app) and "$0.750" in text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(chosen))
+    assert chosen[0] is not None and (chosen[0].key, chosen[0].call) == ("/w/known.jsonl", 1)
 
 
 def test_the_screen_has_the_ways_of_the_command() -> None:
@@ -80,12 +114,14 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
     worker = StatsWorker(settings, tmp_path)
     try:
         before = worker.ask("model")
-        assert before is not None and (before.left, before.found.total.calls) == (1, 0)
+        assert before is not None and (before.left, before.unread, before.found.total.uncounted) == (1, 0, 1)
+        used = before.found.total
         Memory(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
         figured = [answer((one, settings)) for one in SessionLibrary(settings, tmp_path).glimpses()]
         after = worker.ask("model")
-        assert after is not None and after.left == 0
+        assert after is not None and after.left == 0 and not after.found.total.uncounted
+        assert (after.found.total.calls, after.found.total.usd) == (used.calls, used.usd)
         assert after.found.total.calls == sum(one.calls for one in figured if one.key.startswith(str(folder)))
     finally:
         worker.close()

@@ -109,7 +109,7 @@ class Answers:
         """A new call of `thread`, whose request was sent after `parent`; `sent` is what the file says of it."""
         asked, head = sendable(parent), sent.head
         if head is None:
-            asked = self._read_from(thread, asked, said.report.usage)
+            asked = self.read_from(thread, asked, said.report.usage)
             head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
@@ -119,8 +119,6 @@ class Answers:
         answer = ApiResponse(head, id=id_, asked=asked, context=head, number=len(self.calls), front=sent.front)
         self._answers[id_] = thread.last = answer
         at, before = seconds(record.timestamp), newest(asked)
-        # A copied file may carry the copy's time on some records: nothing is asked after it was answered.
-        began = before if before is None or at is None or before <= at else None
         self.calls[id_] = Call(
             id_,
             thread.id,
@@ -129,7 +127,7 @@ class Answers:
             head,
             provider=PROVIDER,
             model=said.model,
-            started=sent.at if sent.at is not None else began,
+            started=sent.at if sent.at is not None else began(asked, at),
             fidelity=sent.fidelity,
             epoch=thread.epoch,
             skeleton=sent.skeleton,
@@ -150,8 +148,8 @@ class Answers:
         call = self.calls[answer.id]
         stop = said.stop or call.stop_reason
         at = seconds(record.timestamp)
-        usage, known = _later(call.usage, said.report.usage), call.extra
-        told = known if usage and "requestId" in known and usage is call.usage else _extra(record, said, known)
+        usage, known = later(call.usage, said.report.usage), call.extra
+        told = known if usage and "requestId" in known and usage is call.usage else extra_of(record, said, known)
         self.calls[answer.id] = call = replace(
             call,
             response_head=answer.head,
@@ -188,7 +186,7 @@ class Answers:
             )
             yield CallSeen(made)
 
-    def _read_from(self, thread: ClaudeThread, asked: Point, usage: Usage | None) -> Point:
+    def read_from(self, thread: ClaudeThread, asked: Point, usage: Usage | None) -> Point:
         """`asked`, unless the cache says otherwise: a call that only goes on with results, and read exactly what
         another recent call of the thread had read and written, goes on from that one. Two lines of work that run at
         the same time are written into one chain."""
@@ -240,7 +238,15 @@ class Answers:
                 owner.version += 1
 
 
-def _later(old: Usage | None, new: Usage | None) -> Usage | None:
+def began(asked: Point, at: float | None) -> float | None:
+    """When a request at `asked`, answered at `at`, was sent: with the newest record in its context. A copied file may
+    carry the copy's time on some records: nothing is asked after it was answered."""
+    before = newest(asked)
+    return before if before is None or at is None or before <= at else None
+
+
+def later(old: Usage | None, new: Usage | None) -> Usage | None:
+    """Of two reports of one answer the one that counts: the later one, but none from before the answer's end."""
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
     return new
@@ -280,7 +286,8 @@ def _asked(said: float | None, before: float | None, at: float | None) -> dict[s
     return {"asked_at": said}
 
 
-def _extra(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
+def extra_of(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
+    """What is `known` of a call beyond its report, with what a record of its answer says."""
     report = said.report.value
     reported = report if isinstance(report, dict) else {}
     found: Iterable[tuple[str, Json]] = [(key, reported.get(key)) for key in _EXTRA]

@@ -30,7 +30,7 @@ def message(
 ) -> list[Event]:
     """A record with a message."""
     thread, events = state.thread(record, agent)
-    if records_requests(record.version):
+    if state.contexts and records_requests(record.version):
         state.requests(agent).store.record(record, said, sent_items(record, said))
     if said.role != "assistant":
         return events + _user(state, record, said, thread, agent)
@@ -56,7 +56,8 @@ def _answer(
         # Another thread's answer, copied into the history of this one.
         return notes + state.moved(thread)
     call = state.answers.extend(answer, thread, said, record, found)
-    state.side.seen(call, own=not agent)
+    if state.contexts:
+        state.side.seen(call, own=not agent)
     for part in said.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)

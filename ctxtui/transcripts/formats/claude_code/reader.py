@@ -13,7 +13,6 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import messages, sending, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
-from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
 from ctxtui.transcripts.formats.claude_code.request_records import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
@@ -38,6 +37,7 @@ _BEGINNING: Final = 120
 """Bytes of a block that are looked at for what it begins with."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
+_SURE: Final = 0.99
 _AGENT: Final = re.compile(r"agent-([^/\\]+?)\.jsonl$")
 _MARKS: Final = (
     {"leafUuid", "summary"},
@@ -49,13 +49,19 @@ _MARKS: Final = (
 
 def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins a Claude Code session file."""
+    # Most files say so in their first line.
+    first = _sure_of(head[: head.find(b"\n") + 1])
+    return first if first >= _SURE else _sure_of(head)
+
+
+def _sure_of(head: bytes) -> float:
     best = 0.0
     for record in file_head.records(head):
         keys = record.keys()
         if "payload" in keys and "sessionId" not in keys:
             continue
         if {"uuid", "sessionId"} <= keys and ({"parentUuid", "isSidechain"} & keys):
-            return 0.99
+            return _SURE
         if record.get("type") and any(mark <= keys for mark in _MARKS):
             best = max(best, 0.9)
         elif {"uuid", "parentUuid", "type"} <= keys or (str(record.get("type")) in _SPEAKERS and "message" in keys):
@@ -106,13 +112,11 @@ class ClaudeCodeReader:
         if is_body_name(name):
             bodies = self._state.bodies
             return BodyIndexReader(bodies) if name == INDEX else BodyFileReader(bodies, name)
-        match = _AGENT.search(name)
-        agent = match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
-        return ClaudeCodeReader(self._state.tree, self._state, agent, name)
+        return ClaudeCodeReader(self._state.tree, self._state, agent_of(name), name)
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
-        for piece in chain.from_iterable(map(_read, pieces)):
+        for piece in chain.from_iterable(map(self._read, pieces)):
             if isinstance(piece, FoundObject):
                 record = piece.record or decode(piece.raw)
                 if self._belongs(record):
@@ -126,6 +130,9 @@ class ClaudeCodeReader:
                     events += system_records.broken(self._state, piece, self._agent)
         return self._state.bodies.through(events)
 
+    def _read(self, piece: Piece) -> Iterable[Piece]:
+        return legible(piece) if isinstance(piece, FoundObject) and piece.record is not None else (piece,)
+
     def _belongs(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:
             sessions = self._state.about.sessions
@@ -136,8 +143,10 @@ class ClaudeCodeReader:
         return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
 
 
-def _read(piece: Piece) -> Iterable[Piece]:
-    return legible(piece) if isinstance(piece, FoundObject) and piece.record is not None else (piece,)
+def agent_of(name: str) -> str:
+    """The id of the subagent whose file is called `name`."""
+    match = _AGENT.search(name)
+    return match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
 
 
 def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
@@ -171,7 +180,7 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
         case kind if kind in _TITLES:
             state.about.titled(record, known=record.leaf_uuid in state.threads.points)
             return []
-    message = said(record, found.clean)
+    message = state.said(record, found.clean)
     if message is not None and message.role in ("user", "assistant", "system"):
         if message.role == "user" and not agent and message.parts:
             first = message.parts[0].block

@@ -13,11 +13,14 @@ from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.reader import NeedsContexts
 from ctxtui.wire.request import Request
 
 
 def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
     """A record of a request, or of what requests are made of. One that is followed by another was not answered."""
+    if not state.contexts:
+        raise NeedsContexts("records of requests")
     requests = state.requests(agent)
     before = requests.last
     made, notes = requests.take(found)
@@ -61,6 +64,8 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
 
 def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
     """A record of what the session has used so far."""
+    if not state.contexts:
+        raise NeedsContexts("what the client counts beside its calls")
     value = canonical.loads(found.raw)
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (found.start, found.end)

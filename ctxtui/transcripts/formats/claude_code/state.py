@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 
 from ctxtui.core.block import Item
@@ -11,6 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.answers import Answers
+from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, said
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     CLIENT,
     PASSING,
@@ -50,6 +51,10 @@ class ClaudeState:
     other: Counter[str] = field(default_factory=Counter)
     order: int = 0
     clock: str | float | None = None
+    said: Callable[[ClaudeRecord, bool | None], ClaudeMessage | None] = said
+    """Reads the message in a record."""
+    contexts: bool = True
+    """Whether contexts are kept; else what calls used is all that is told."""
     side: SideCalls = field(default_factory=SideCalls)
     bodies: BodyJoin = field(init=False)
     """Bodies of requests that the client wrote to files."""
@@ -112,6 +117,8 @@ class ClaudeState:
 
     def moved(self, thread: ClaudeThread) -> list[Event]:
         """The event that `thread` ends elsewhere now, if it does."""
+        if not self.contexts:
+            return []
         head = context(self.tree, thread.tip) if thread.tip is not None else thread.head
         if head == thread.head:
             return []

@@ -17,7 +17,7 @@ from ctxtui.transcripts.formats.claude_code import front, messages
 from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
 from ctxtui.transcripts.formats.claude_code.front import SNAPSHOT
-from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, leaves, said
+from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, leaves
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
 from ctxtui.transcripts.formats.claude_code.request_records import KINDS
@@ -25,6 +25,7 @@ from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, named_wi
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.reader import NeedsContexts
 
 _KEY: Final = rb'"%s":\s*("[^"\\]*"|true)'
 _KEYS: Final = {
@@ -49,6 +50,8 @@ def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
     match record.subtype:
         case "compact_boundary":
             metadata = record.json("compactMetadata")
+            if not state.contexts and isinstance(metadata, dict) and "preservedSegment" in metadata:
+                raise NeedsContexts("messages that a compaction keeps")
             after, kept = kept_items(state.tree, state.threads.points, metadata)
             if kept:
                 state.kept[after] = kept
@@ -114,7 +117,7 @@ def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent
     if data.hook_name.startswith(_RESUME):
         thread.resumed = True
     nested = data.record
-    spoken = said(nested, found.clean) if nested is not None else None
+    spoken = state.said(nested, found.clean) if nested is not None else None
     if nested is None or spoken is None or not spoken.parts:
         state.silent[f"progress {data.type}"] += 1
         return events

@@ -65,7 +65,10 @@ class ClaudeThreads:
                 id_ = MAIN
             if record.uuid:
                 self._side[record.uuid] = id_
-        return self._threads.setdefault(id_, ClaudeThread(id_))
+        found = self._threads.get(id_)
+        if found is None:
+            found = self._threads[id_] = ClaudeThread(id_)
+        return found
 
     def known(self, agent: str) -> ClaudeThread | None:
         """The thread of the file of subagent `agent` ("" for the session's own), if any of it was seen."""

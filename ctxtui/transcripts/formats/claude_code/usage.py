@@ -40,4 +40,6 @@ def report_of(value: Json, final: bool) -> Report:
     if isinstance(value, dict) and ESTIMATED_BY in value:
         return Report(value, None, count(value.get("input_tokens")))
     found, _ = usage.anthropic_passes(value)
-    return Report(value, replace(found, output_final=final) if found is not None and found.input else None)
+    if found is None or not found.input:
+        return Report(value)
+    return Report(value, found if found.output_final == final else replace(found, output_final=final))

@@ -74,7 +74,7 @@ class PoliciesController(EditController):
         kind = findings_report(scene.thread or MAIN, self.state.index + 1, overlay.log if overlay is not None else ())
 
         def take(rows: Sequence[PricedFinding] | None) -> None:
-            made = {edit.id: edit for row in rows or () for edit in row.finding.edits}
+            made = {edit.id: edit for row in rows or () for edit in row.stages}
             if made:
                 self._stage_made(scene, tuple(made.values()))
 

@@ -1,0 +1,277 @@
+"""The money law: what a ranked finding promises, its staged edits carry in the lab, over every later call of the
+recording and by the price tag that they are staged with. What a setting promises is what the lab finds of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.lab.recorded import simulated_calls
+from ctxtui.analysis.lab.variant import Variant
+from ctxtui.core.call import Call
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import CallSeen, Session
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.price.later_calls import later_calls
+from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
+from ctxtui.curation.price.rest_of_session import LaterCall
+from ctxtui.curation.provider_rules import rules_for
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import Account
+from ctxtui.services.counting.books import cached_by
+from ctxtui.services.lab.experiment import bench_of, run
+from ctxtui.services.library import finding_proofs
+from ctxtui.services.library import findings as findings_module
+from ctxtui.services.library.findings import Findings
+from ctxtui.services.recordings.open import load
+from tests.analysis.lab.recordings import COUNTER, grown
+from tests.cases import claude_code
+from tests.cases.long_runs import long_run
+from tests.corpus import every_recording
+from tests.services.library.test_findings import found, planted
+
+STEP = 512
+"""Tokens by which the reads of automatic caches differ at most: they go in steps (facts: 128, 512 for newer models)."""
+WITHIN = 0.05
+"""Share of the money that moves by which it may differ: the tag counts blocks by what was learnt up to its call, the
+lab by what all reports of the recording tell, and the next request is not written yet when it is priced."""
+
+
+Simulated = Mapping[str, Usage]
+"""The usage of each call by its id, as the lab simulates the recording itself."""
+
+
+def simulated(session: Session) -> Simulated:
+    """What each call would have read, written and sent by its provider's rules. So what a promise is worth is not mixed
+    with what a provider's cache did otherwise; that is said by the lab in words
+    (`tests/analysis/lab/test_as_recorded.py`)."""
+    own = run(bench_of(session, COUNTER, Settings()), [Variant()])[0]
+    made = {}
+    for call, one in zip(simulated_calls(session), own.calls, strict=True):
+        if one.read is not None and one.write is not None and one.fresh is not None and call.usage is not None:
+            hour = call.usage.write_1h > call.usage.write_5m
+            write = {"write_1h": one.write} if hour else {"write_5m": one.write}
+            made[call.id] = Usage(fresh=one.fresh, cache_read=one.read, output=call.usage.output, **write)
+    return made
+
+
+def promised(session: Session, number: int, usages: Simulated) -> tuple[Findings, Account]:
+    """The findings at call `number`; what they would have saved later is worked out for calls of these `usages`."""
+
+    def calls(tree: Tree, last: int, later: Iterable[Call], freed: Any, front: Any) -> Iterator[LaterCall]:
+        swapped = (replace(call, usage=usages.get(call.id, call.usage)) for call in later)
+        return later_calls(tree, last, swapped, freed, front)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(findings_module, "later_calls", calls)
+        told, made, _ = found(session, number)
+    return told, made
+
+
+def unlike(account: Account, told: Findings, usages: Simulated, *, whole: bool = True) -> Iterator[str]:
+    """Where what is promised is not what the lab finds. The price of the first request, and so of all together, is
+    looked at for `whole` sessions only: when it is priced it is not written yet, and a block more may decide whether
+    what was written before the edits is still looked up."""
+    for one in told.found:
+        if one.followed is not None and one.rest is not None and one.tag is not None:
+            found = [*_tokens(account, told, one, whole=whole), *_each_call(account, told, one, one.tag, usages)]
+            if whole:
+                found += [*_first_call(told, one, one.tag), *_together(account, told, one)]
+            yield from (f"{one.finding.kind}, {why}" for why in found)
+
+
+def _tokens(account: Account, told: Findings, one: PricedFinding, *, whole: bool) -> Iterator[str]:
+    """In each later call just as many tokens are not sent as was promised; of recordings, in which blocks of the same
+    words come again, never fewer."""
+    assert one.rest is not None
+    assert one.followed is not None
+    for number, carried in zip(one.followed.numbers, one.followed.saved, strict=True):
+        promised = one.rest.saved[number - told.number - 1]
+        if not promised or abs(carried - promised) <= _rounded(one):
+            continue
+        anew = account.session.thread_calls(told.thread)[number - 1].epoch.number != _epoch(account, told)
+        if carried < promised * (1 - WITHIN * anew) or (whole and not _repaired_behind(account, told, one, number)):
+            yield f"call {number}: {promised} tokens promised, {carried} carried"
+
+
+def _rounded(one: PricedFinding) -> float:
+    """Tokens by which one call may differ: every block is counted in whole ones."""
+    return 3 + sum(len(edit.targets) for edit in one.finding.edits) / 2
+
+
+def _epoch(account: Account, told: Findings) -> int:
+    return account.session.thread_calls(told.thread)[told.number - 1].epoch.number
+
+
+def _repaired_behind(account: Account, told: Findings, one: PricedFinding, number: int) -> bool:
+    """Whether in a later call blocks go that came after the edits: the model would not have answered like that under
+    them, so nobody can promise it. Behind a compaction or a clearing by the client it is another context."""
+    calls, tree = account.session.thread_calls(told.thread), account.session.tree
+    if calls[number - 1].epoch.number != _epoch(account, told):
+        return True
+    there = len(Context.of_call(tree, calls[told.number - 1], calls[told.number - 1].response_head))
+    context = Context.of_call(tree, calls[number - 1])
+    rules = rules_for(context.dialect, account.book.card(calls[number - 1].model))
+    return any(at >= there for at in apply(context, one.finding.edits, rules).changes)
+
+
+def _first_call(told: Findings, one: PricedFinding, tag: PriceTag) -> Iterator[str]:
+    """The first later call pays what the tag says for one of its moments."""
+    assert one.followed is not None
+    once = [moment.once for moment in tag.moments if moment.once is not None]
+    usd = dict(zip(one.followed.numbers, one.followed.usd, strict=True)).get(told.number + 1)
+    if once and usd is not None:
+        least, most = min(once), max(once)
+        slack = WITHIN * (most - least) + 1e-6
+        if not least - slack <= -usd <= most + slack:
+            yield f"call {told.number + 1}: {usd:.5f} USD less, {-most:.5f} to {-least:.5f} promised"
+
+
+def _each_call(account: Account, told: Findings, one: PricedFinding, tag: PriceTag, usages: Simulated) -> Iterator[str]:
+    """Each further call of the same model that reads its context and has all that is freed costs as much less as the
+    tag says for every later call."""
+    assert one.followed is not None
+    per_call = next((moment.per_call for moment in tag.moments if moment.name == NOW), None)
+    missed = next((moment.once for moment in tag.moments if moment.name == MISS), None)
+    if per_call is None or missed is None:
+        return
+    calls = account.session.thread_calls(told.thread)
+    here = calls[told.number - 1]
+    # Automatic caches read in steps: what of one step is fresh costs as much as where nothing is read.
+    in_steps = not cached_by(account.book)(here).mechanism.writes_at_markers
+    granule = STEP * abs(missed) / max(tag.freed, 1) + 1e-5 if in_steps else 1e-5
+    for number, saved, usd in zip(one.followed.numbers[1:], one.followed.saved[1:], one.followed.usd[1:], strict=True):
+        call = calls[number - 1]
+        usage = usages.get(call.id)
+        if usd is None or usage is None or call.model != here.model or abs(saved - tag.freed) > _rounded(one):
+            continue
+        if usage.cache_read > WARM * usage.input and abs(usd + per_call) > WITHIN * abs(per_call) + granule:
+            yield f"call {number}: {usd:.5f} USD less, {-per_call:.5f} promised for each call"
+
+
+WARM = 0.9
+"""The share of a call's input that it reads where nothing was lost before it."""
+
+
+def _together(account: Account, told: Findings, one: PricedFinding) -> Iterator[str]:
+    """All later calls together cost as much less."""
+    assert one.rest is not None
+    assert one.followed is not None
+    carried, rest = one.followed.money, one.rest
+    if carried is None or rest.usd is None or rest.partial or rest.calls != one.followed.calls:
+        return
+    # What is written anew at once and what is saved later may all but cancel out: what moves is the measure.
+    moved = sum(abs(usd or 0.0) for usd in one.followed.usd)
+    off = carried + rest.usd
+    # A client that compacts or clears where the edits have done so already breaks nothing any more.
+    anew = len({call.epoch.number for call in account.session.thread_calls(told.thread)[told.number - 1 :]}) > 1
+    if abs(off) > WITHIN * moved + 1e-5 and not (anew and off > 0):
+        yield f"{-rest.usd:.5f} USD promised, {carried:.5f} carried, of {moved:.5f} that moved"
+
+
+def _read(data: bytes, folder: Path) -> Session:
+    path = folder / "one.jsonl"
+    path.write_bytes(data)
+    return load(path).session
+
+
+def _cached(session: Session) -> Session:
+    """`session` with a client that asks for caching."""
+    for call in list(session.calls.values()):
+        assert call.usage is not None
+        session.apply(CallSeen(replace(call, usage=replace(call.usage, fresh=0, write_5m=call.usage.fresh))))
+    return session
+
+
+MADE: dict[str, Callable[[Path], Session]] = {
+    "planted": lambda _: planted(),
+    "a transcript": lambda _: _cached(grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)),
+    "a client's transcript": lambda folder: _read(claude_code.generate(90, 5), folder),
+    "one that is compacted": lambda folder: _read(claude_code.generate(120, 3, compactions=1), folder),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_lab_carries_what_is_promised(name: str, tmp_path: Path) -> None:
+    session = MADE[name](tmp_path)
+    usages = simulated(session)
+    calls = len(session.thread_calls())
+    tried = 0
+    for number in sorted({calls // 2, calls * 3 // 4}):
+        told, made = promised(session, number, usages)
+        tried += sum(one.followed is not None for one in told.found)
+        assert list(unlike(made, told, usages)) == []
+    assert tried, "nothing was found: nothing is tested"
+
+
+def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, right = planted(), finding_proofs.proofs
+
+    def wrong(bench, trials):  # type: ignore[no-untyped-def]
+        return right(bench, [trial._replace(edits=trial.edits[:-1]) for trial in trials])
+
+    monkeypatch.setattr(finding_proofs, "proofs", wrong)
+    usages = simulated(session)
+    assert list(unlike(*reversed(promised(session, 9, usages)), usages)) != []
+
+
+def test_what_was_paid_so_far_is_what_the_lab_finds_without_it() -> None:
+    told, _, _ = found(planted())
+    tried = [one for one in told.found if one.finding.so_far is not None and one.proved is not None]
+    assert tried
+    for one in tried:
+        assert one.proved is not None
+        assert one.proved.numbers == tuple(range(1, told.number + 1))
+        assert one.finding.so_far == pytest.approx(one.proved.money, rel=0.2)
+
+
+def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
+    """A client that asks for no caching: breakpoints cure it, and what they save is the lab's figure."""
+    session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
+    told, _, _ = found(session)
+    one = next(one for one in told.found if one.finding.kind == "cache markers")
+    assert one.proved is not None
+    assert one.finding.so_far == pytest.approx(one.proved.money)
+    assert one.saves == pytest.approx((one.proved.money or 0.0) / one.proved.calls * told.horizon)
+    assert [edit.kind for edit in one.stages] == ["breakpoint"] * len(one.stages)
+    assert one.stages
+    assert not one.why_not
+
+
+def test_where_a_session_is_too_long_for_the_lab_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding_proofs, "MOST", 10)
+    told, _, _ = found(planted())
+    assert told.found
+    assert all(one.proved is None for one in told.found if one.finding.edits)
+    assert finding_proofs.TOO_LONG in told.lacks
+
+
+def test_what_cannot_be_staged_says_why() -> None:
+    about = replace(next(iter(found(planted())[0].found)).finding, edits=(), by_hand="it is set in the program")
+    assert PricedFinding(finding=about, horizon=20).why_not == "it is set in the program"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", every_recording())
+def test_recordings_carry_it_too(path: Path) -> None:
+    try:
+        session = load(path).session
+    except CtxtuiError:
+        pytest.skip("holds no context")
+    usages = simulated(session)
+    calls = len(session.thread_calls()) if session.order else 0
+    for number in sorted({calls // 2, calls * 3 // 4}):
+        if 0 < number < calls and choose(session, "", number).number == number:
+            told, made = promised(session, number, usages)
+            assert list(unlike(made, told, usages, whole=False)) == []
