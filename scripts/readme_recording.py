@@ -55,7 +55,7 @@ MISSED = "Why did the cache miss, and what did that cost?"
 CHANGED = "What did call 11 read that call 10 did not?"
 WHAT_IF = "What if the large results were gone?"
 STEPS = (
-    Step(DOING, "ctxtui", (), "$2.25", 1.8),
+    Step(DOING, "ctxtui", (), "$3.48", 1.8),
     Step(DOING, "⏎  opens a session", ("enter",), "this call", 1.8),
     Step(FILLS, "↑  every block, with tokens and cache state", ("up", "up"), "this call", 1.6),
     Step(FILLS, "⏎  opens one", ("enter",), "more lines", 1.8),

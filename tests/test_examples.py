@@ -228,6 +228,10 @@ def test_jobs_in_both_windows(tmp_path: Path) -> None:
         assert ours(found, f"{name}: strategy") == "by task"
         share = int(ours(found, f"{name}: largest call, of the window").split()[0])
         assert 40 < share < 75, window
+    assert ours(found, "8k: each call logs").endswith("total=8,192 (100.0 % of 8,192)")
+    assert ours(found, "8k: warning above 90 % of the window").endswith("at 100 % of the window of 8,192 tokens")
+    assert ours(found, "window of llama3.1:70b") == "131,072, usable 98,304"
+    assert len(shown(tmp_path, found["sessions"]["8k"])["growth"]) == 2
 
 
 # Musume

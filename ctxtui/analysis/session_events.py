@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from ctxtui.analysis.cache.misses import COMPACTION, MODEL, TTL, UNKNOWN, Missed
+from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import ASIDE, TOOLS_CHANGED, Session
 from ctxtui.core.turns import turns_of

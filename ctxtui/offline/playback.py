@@ -15,6 +15,8 @@ _LENGTHS: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
 
 Recorded = tuple[Sequence[Item], Sequence[Item], str]
 """A recorded call: the items of its context, the items of its answer, its stop reason."""
+Said = tuple[tuple[str, str, str], ...]
+"""What messages say: side, kind of part and words of each."""
 
 
 class Playback:
@@ -26,16 +28,16 @@ class Playback:
 
     def __init__(self, calls: Sequence[Recorded]) -> None:
         self._answers = [_answer(answered, stopped) for _, answered, stopped in calls]
-        self._by_context = {_said(context): n for n, (context, _, _) in enumerate(calls)}
+        self._by_context = {said(context): n for n, (context, _, _) in enumerate(calls)}
 
     def answer(self, request: Request) -> ModelAnswer | None:
         """The recorded answer to `request`; None where the recording has no more."""
-        exact = self._by_context.get(_said(request.items))
+        exact = self._by_context.get(said(request.items))
         number = _answers_in(request.items) if exact is None else exact
         return self._answers[number] if number < len(self._answers) else None
 
 
-def _said(items: Sequence[Item]) -> tuple[tuple[str, str, str], ...]:
+def said(items: Sequence[Item]) -> Said:
     """What the messages say, whatever the dialect: side, kind of part, words."""
     told: list[tuple[str, str, str]] = []
     for block, place in items:

@@ -33,6 +33,19 @@ def rows(folder: Path) -> Iterator[Figure]:
         "N28, §3 (a), 002 test 3",
         SAMPLE,
     )
+    tried = asked("lab", str(ROOT / SAMPLE), "--policy", "summarize_every k=10", "--cache", "recorded", cwd=folder)
+    plain, summed = tried["sessions"][0]["variants"]
+    count, tokens = summed["summaries"]["count"], summed["summaries"]["tokens"]
+    yield Figure(
+        "calls that summaries cost",
+        "extra LLM calls (slower, more cost)",
+        f"{count} summaries of {tokens:,} tokens in all, {summed['calls'] - plain['calls']} calls more",
+        "drawn from the record, so that none is made; an agent that asks a model has its call in the session like any "
+        "other (LLuMa's summary)",
+        f"ctxtui lab {SAMPLE} --policy 'summarize_every k=10' --cache recorded",
+        "N25, §3 (d), 002 strategy 4",
+        SAMPLE,
+    )
     offered = _served(folder)
     run = offered.get("run", {})
     yield Figure(

@@ -24,6 +24,7 @@ from examples.kit import (
 from examples.pedroceli import repository
 from examples.pedroceli.figures import CLAIMED, FIXED, MODELS, Job, figures
 from examples.pedroceli.job import TASK, steps
+from examples.pedroceli.tight import NAME, rows, tight, windows
 
 HERE = Path(__file__).resolve().parent
 WINDOWS = (32_768, 16_384)
@@ -44,7 +45,12 @@ def play(given: argparse.Namespace) -> None:
     folder = work_folder(given, "pedroceli")
     jobs = [job(given, folder, window) for window in given.windows]
     sessions = {f"{one.window // 1024}k": one.metadata["session"] for one in jobs}
-    printed(figures(jobs), sessions, folder, given.json)
+    found = figures(jobs)
+    if is_offline(given) and tuple(given.windows) == WINDOWS:
+        full = tight(folder)
+        sessions[NAME] = full.metadata["session"]
+        found += [*rows(full), *windows(folder)]
+    printed(found, sessions, folder, given.json)
 
 
 def job(given: argparse.Namespace, folder: Path, window: int) -> Job:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import ctxtui
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import Missed, misses_of
+from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.money.bill import Bill, bill
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.core import block

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ctxtui.analysis.cache.misses import COMPACTION, MODEL, TTL, UNKNOWN, Missed, misses_of
+from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
+from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.session_events import duration, events, sentence, told
 from ctxtui.analysis.short_names import Names, short_model
 from ctxtui.core import block

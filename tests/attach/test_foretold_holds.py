@@ -10,8 +10,9 @@ import anthropic
 import pytest
 
 from ctxtui.analysis.cache.what_if import Replay
+from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.hold_rules import HoldRules, rules_of
+from ctxtui.services.attach.hold_rules import HoldRules, rules_of, told_of
 from ctxtui.services.attach.holding import RELEASE
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -107,6 +108,16 @@ def test_rules_are_named_by_options_and_told_in_words() -> None:
     for odd in ({"pattern": "("}, {"usd": "much"}):
         with pytest.raises(Exception, match=r"regular expression|no rule"):
             rules_of(odd)
+
+
+def test_rules_are_typed_as_they_are_told() -> None:
+    told = told_of("over $0.5, over 100k tokens, miss, with a.*b")
+    assert told == {"usd": 0.5, "tokens": 100_000, "miss": True, "pattern": "a.*b"}
+    assert told_of(", ".join(rules_of(told).words)) == told and told_of("each") == {"each": True}
+    assert told_of("off") == {} == told_of("")
+    for odd in ("over", "over $x", "now and then", "with ("):
+        with pytest.raises(BadConfig):
+            told_of(odd)
 
 
 async def test_rules_are_switched_while_programs_run(tmp_path: Path) -> None:

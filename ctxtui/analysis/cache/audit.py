@@ -13,6 +13,7 @@ from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
 from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
 from ctxtui.analysis.cache.miss_cause import BEHIND, Cause
 from ctxtui.analysis.cache.miss_evidence import Evidence
+from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.analysis.running_totals import running_of
 from ctxtui.cache.rules import CacheRules
@@ -22,7 +23,6 @@ from ctxtui.tokens.models import ModelCard
 SHARE: Final = 0.02
 LEAST: Final = 300
 """A forecast is within when it is off by no more than `SHARE` of the input or `LEAST` tokens."""
-NOT_IN_RECORD: Final = "not in the record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

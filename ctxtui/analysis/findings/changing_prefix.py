@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.analysis.cache.misses import CONTENT, SYSTEM, TOOLS, Missed
+from ctxtui.analysis.cache.missed import CONTENT, SYSTEM, TOOLS, Missed
 from ctxtui.analysis.findings.finding import Finding, FindingInputs
 
 KIND: Final = "changing prefix"

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing
-from ctxtui.analysis.cache.misses import Missed
+from ctxtui.analysis.cache.missed import Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call

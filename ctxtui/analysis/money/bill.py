@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import Missed
+from ctxtui.analysis.cache.missed import Missed
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.input_split import NOTHING, Sum, split_of
 from ctxtui.analysis.money.resent import Resent, Sending

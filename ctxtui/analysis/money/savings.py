@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.analysis.cache.misses import TTL, Missed
+from ctxtui.analysis.cache.missed import TTL, Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER

@@ -15,12 +15,13 @@ import click
 from ctxtui.cli.agent.hold_option import rule_options
 from ctxtui.cli.agent.hold_option import rules as rules_for
 from ctxtui.cli.agent.otlp_option import feeding, otlp_options
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 
 if TYPE_CHECKING:
     from ctxtui.services.attach.around import Around
+    from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -34,10 +35,17 @@ if TYPE_CHECKING:
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A word that goes with what is recorded; repeatable.")
 @click.option("--hold", is_flag=True, help="Hold each request until `ctxtui hold` lets it go; side calls pass.")
 @rule_options("hold-")
+@click.option(
+    "--fork",
+    metavar="SESSION[:CALL]",
+    default="",
+    help="Answer from this recorded session up to that call (default: its last), and live from there.",
+)
 @click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile over every thread.")
 @click.option("--set", "given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text).")
 @otlp_options
 @click.option("--print-env", is_flag=True, help="Run nothing: print what leads programs here, and serve until ctrl+c.")
+@click.option("--split", "beside", is_flag=True, help="Inside tmux: open the inspector beside it.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end, unless something was not recorded.")
 @click.option("--json", "as_json", is_flag=True, help="With --print-env: print JSON (schema_version 1).")
 @click.pass_context
@@ -49,11 +57,13 @@ def exec_(
     name: str,
     tags: tuple[str, ...],
     hold: bool,
+    fork: str,
     policies: tuple[str, ...],
     given: tuple[str, ...],
     otlp: str,
     otlp_content: bool,
     print_env: bool,
+    beside: bool,
     quiet: bool,
     as_json: bool,
     **rules: Any,
@@ -70,6 +80,7 @@ def exec_(
     Example: ctxtui exec -- claude
     """
     from ctxtui.services.attach.around import Around
+    from ctxtui.services.attach.beside import split
     from ctxtui.services.attach.registry import program_of
     from ctxtui.services.config.paths import attached_dir, database
     from ctxtui.services.config.policy_registry import chosen_steps
@@ -88,16 +99,28 @@ def exec_(
         given=dict(_named(one) for one in upstreams),
         tags=tags,
         hold=rules_for(rules, each=hold),
+        answers=_answers(context, fork) if fork else None,
         policies=policies,
         policy_settings=given,
         settings=config_of(context).settings,
         say=note,
     )
+    if beside and (why := split(around.folder, around.run)):
+        note(why)
     with feeding(otlp, config_of(context).settings, otlp_content, lambda: around.recorded):
         code = asyncio.run(_served(around, as_json) if print_env else around.go())
     if not print_env:
         _tell(around, quiet)
     return code
+
+
+def _answers(context: click.Context, fork: str) -> RecordedAnswers:
+    """The answers of the session that is forked. Raises `NotFound`, `BadConfig`."""
+    from ctxtui.core.session import MAIN
+    from ctxtui.services.attach.forking.recorded_answers import answers_of, parted
+
+    name, number = parted(fork)
+    return answers_of(opened(name, config_of(context).settings), MAIN, number)
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -111,6 +134,8 @@ def _tell(around: Around, quiet: bool) -> None:
     """What was recorded, for a person; what was not, for everybody."""
     for trouble in around.troubles:
         note(trouble)
+    if around.fork is not None and (not quiet or around.fork.departed):
+        note(around.fork.words)
     if quiet or not sys.stderr.isatty():
         return
     for path in around.recorder.files:

@@ -10,7 +10,8 @@ from typing import Any, Final
 import click
 
 from ctxtui.analysis.audit import Audited, summary
-from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_bands, cache_summary
+from ctxtui.analysis.cache.audit import CacheAudited, cache_bands, cache_summary
+from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json

@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.cache import misses
+from ctxtui.analysis.cache import missed
+from ctxtui.analysis.cache.misses import dearest
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import SessionName, config_of, named, opened
@@ -140,7 +141,7 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "subscription": what.subscription,
         "parts": [{"name": name, "usd": paid.parts[name].usd, "tokens": paid.parts[name].tokens} for name in PARTS],
         "carried_in_full": {"usd": paid.in_full.usd, "tokens": paid.in_full.tokens},
-        "rewrites": [_rewrite(one) for one in misses.dearest(paid.rewrites)],
+        "rewrites": [_rewrite(one) for one in dearest(paid.rewrites)],
         "heaviest": [asdict(one) for one in what.heaviest],
         "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
         "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
@@ -159,16 +160,16 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
 
 
 _CAUSES = {
-    misses.TTL: "pause",
-    misses.MODEL: "model",
-    misses.COMPACTION: "compaction",
-    misses.CONTENT: "changed",
-    misses.UNKNOWN: "",
+    missed.TTL: "pause",
+    missed.MODEL: "model",
+    missed.COMPACTION: "compaction",
+    missed.CONTENT: "changed",
+    missed.UNKNOWN: "",
 }
 """What a rewrite's cause is called here, where it has another name than in ``cache --json``."""
 
 
-def _rewrite(one: misses.Missed) -> dict[str, Any]:
+def _rewrite(one: missed.Missed) -> dict[str, Any]:
     return {
         "thread": one.thread,
         "call": one.number,

@@ -21,6 +21,8 @@ from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.attach.forking.fork_gate import ForkGate
+from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import Program
@@ -60,6 +62,9 @@ class Around:
     policies: tuple[str, ...] = ()
     """Policies and files of profiles that stand over every thread."""
     policy_settings: tuple[str, ...] = ()
+    answers: RecordedAnswers | None = None
+    """Those of a recorded session, for a program that forks from it."""
+    fork: ForkGate | None = None
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
 
@@ -109,10 +114,11 @@ class Around:
         self.gate = HoldGate(edits, self.hold, self.recorder.put, self._recorded, desk=desk)
         self.control = Control(self.folder, self.run, self.gate.answer)
         await self.control.start()
+        self.fork = ForkGate(self.gate, self.answers) if self.answers is not None else None
         sys.setswitchinterval(_SWITCHING)
         found: dict[str, str] = {}
         for upstream in upstreams:
-            relay = Relay([upstream], self.recorder.put, self.recorder.next_name, gate=self.gate)
+            relay = Relay([upstream], self.recorder.put, self.recorder.next_name, gate=self.fork or self.gate)
             await relay.start()
             self.relays.append(relay)
             found[upstream.name] = relay.base_url(upstream)

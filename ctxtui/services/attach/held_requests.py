@@ -11,6 +11,7 @@ from typing import Any
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.attach.control import ask_all
+from ctxtui.services.attach.hold_rules import told_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +37,12 @@ class HeldElsewhere:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedProgram:
     """How it stands with a session: whether a program is attached to it now (`runs`), whether its `next` request will
-    be held, `each` one, and those that are `held`, the oldest first."""
+    be held, `each` one, by which `rules` (in words), and those that are `held`, the oldest first."""
 
     runs: bool = False
     next: bool = False
     each: bool = False
+    rules: tuple[str, ...] = ()
     held: tuple[HeldElsewhere, ...] = ()
 
 
@@ -49,14 +51,18 @@ def look(recording: Path, now: float | None = None) -> AttachedProgram:
     now = time.monotonic() if now is None else now
     runs, next_, each = False, False, False
     held: list[HeldElsewhere] = []
+    rules: list[str] = []
     for _, told in ask_all(recording.parent, {"do": "list"}):
         mine = [one for one in told.get("held", ()) if file_name(str(one.get("session"))) == recording.name]
         if recording.name not in told.get("files", ()) and not mine:
             continue
         runs, each = True, each or bool(told.get("each"))
+        rules += [str(one) for one in told.get("rules", ()) if one not in rules]
         next_ = next_ or any(file_name(str(one)) == recording.name for one in told.get("next", ()))
         held += [_held(one, now) for one in mine]
-    return AttachedProgram(runs=runs, next=next_, each=each, held=tuple(sorted(held, key=lambda one: one.until)))
+    return AttachedProgram(
+        runs=runs, next=next_, each=each, rules=tuple(rules), held=tuple(sorted(held, key=lambda one: one.until))
+    )
 
 
 def _held(told: dict[str, Any], now: float) -> HeldElsewhere:
@@ -76,6 +82,17 @@ def hold_next(recording: Path, session: str, *, hold: bool) -> None:
     """Have the next request of a session held, or not."""
     for _ in ask_all(recording.parent, {"do": "next" if hold else "not next", "session": session}):
         pass
+
+
+def set_rules(recording: Path, text: str) -> tuple[str, ...]:
+    """Hold requests of the session that is recorded in this file by the rules that `text` names, none for "" and
+    ``off``; those that are on then. Raises `BadConfig`, `NotFound` where no program is attached to it."""
+    rules = told_of(text)
+    asked = {"do": "on" if rules else "off", "file": recording.name, **({"rules": rules} if rules else {})}
+    on = [told.get("rules", ()) for _, told in ask_all(recording.parent, asked) if recording.name in told["files"]]
+    if not on:
+        raise NotFound("no program is attached to this session now")
+    return tuple(dict.fromkeys(str(one) for some in on for one in some))
 
 
 def decide(folder: Path, id_: str, how: str, text: str = "") -> str:

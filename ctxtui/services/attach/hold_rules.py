@@ -65,6 +65,43 @@ class HoldRules:
         return tuple(found + ([f"with {self.pattern.pattern.decode('utf-8', 'replace')}"] if self.pattern else []))
 
 
+SEPARATOR: Final = ", "
+_SUMS: Final = re.compile(r"over\s+(\$)?\s*([0-9][0-9,_.]*)\s*([kKM]?)(?:\s+tokens)?")
+
+
+def told_of(text: str) -> dict[str, Any]:
+    """The rules that a line of `HoldRules.words` names, as a run is told them; none for "" and ``off``. Raises
+    `BadConfig`."""
+    found: dict[str, Any] = {}
+    text, stands, pattern = text.partition("with ")
+    if stands:
+        found["pattern"] = pattern.strip()
+    # A comma may also stand between thousands.
+    for part in filter(None, re.split(r"\s*;\s*|,\s+|,$", text.strip())):
+        sums = _SUMS.fullmatch(part)
+        if sums is not None and (number := _number(sums[2], sums[3])) is not None:
+            found["usd" if sums[1] else "tokens"] = number if sums[1] else int(number)
+        elif part in ("each", "each request"):
+            found["each"] = True
+        elif part in ("miss", "on a foretold miss"):
+            found["miss"] = True
+        elif part != "off":
+            raise BadConfig(f"{part!r} is no rule", way_out=f"write {RULES_SPELLED}")
+    rules_of(found)
+    return found
+
+
+RULES_SPELLED: Final = SEPARATOR.join(("each", "over $0.5", "over 100k", "miss", "with REGEX", "off"))
+"""How rules are written."""
+
+
+def _number(text: str, unit: str) -> float | None:
+    try:
+        return float(text.replace(",", "").replace("_", "")) * {"": 1, "k": 1e3, "K": 1e3, "M": 1e6}[unit]
+    except ValueError:
+        return None
+
+
 def rules_of(told: Mapping[str, Any]) -> HoldRules:
     """The rules that options or another program name: ``each``, ``tokens``, ``usd``, ``miss``, ``pattern``. Raises
     `BadConfig`."""

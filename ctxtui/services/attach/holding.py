@@ -19,7 +19,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of
 from ctxtui.services.attach.own_answer import SPOKEN, error_event, own_answer, own_refusal, ping_of
-from ctxtui.services.attach.request_desk import Foretold, Prepared, RequestDesk
+from ctxtui.services.attach.request_desk import Foretold, PreparedRequest, RequestDesk
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
@@ -149,14 +149,14 @@ class HoldGate:
         )
         return _with(await self._decided(waiting, one, await self._wait(one, waiting)), _told(prepared))
 
-    async def _prepared(self, session: str, thread: str, waiting: WaitingRequest) -> Prepared:
+    async def _prepared(self, session: str, thread: str, waiting: WaitingRequest) -> PreparedRequest:
         """What has to be known of it before anybody decides."""
         desk = self.desk
         if desk is None:
-            return Prepared()
+            return PreparedRequest()
         if self.rules.foretells or desk.policies or await self.edits.wait(session, thread):
             return await desk.prepare(session, thread, waiting.url, waiting.body)
-        return Prepared()
+        return PreparedRequest()
 
     async def _decided(self, waiting: WaitingRequest, one: HeldRequest, decision: Decision) -> RequestVerdict:
         told: dict[str, Json] = {"released": decision.how, **({"pinged": True} if one.pinged else {})}
@@ -222,15 +222,17 @@ class HoldGate:
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         """What a control connection asks: ``{"do": "list" | "on" | "off" | "next" | "not next" | MORE | one of HOWS}``,
         with the ``id`` of a request and the ``text`` of an answer, the ``session`` whose next request is meant, or the
-        ``rules`` that are on from now on (none: each request). Raises `NotFound`, `Several`, `BadConfig`."""
+        ``rules`` that are on from now on (none: each request) in the run that writes the ``file``. Raises `NotFound`,
+        `Several`, `BadConfig`."""
         do = asked.get("do")
         if do in HOWS:
             return {"id": self.release(str(asked.get("id") or ""), str(do), str(asked.get("text") or ""))}
         if do == MORE:
             return {"id": self.more(str(asked.get("id") or ""))}
-        if do == "on":
+        meant = asked.get("file") in (None, *self.recorded())
+        if do == "on" and meant:
             self.rules = rules_of(asked.get("rules") or {"each": True})
-        elif do == "off":
+        elif do == "off" and meant:
             self.rules = replace(self._own, each=False)
         session = str(asked.get("session") or "")
         if do == "next" and session:
@@ -248,7 +250,7 @@ class HoldGate:
             self.desk.close()
 
 
-def _told(prepared: Prepared) -> dict[str, Json]:
+def _told(prepared: PreparedRequest) -> dict[str, Json]:
     """What goes on record of what was done before a request left."""
     done: list[Json] = [*prepared.done]
     return {**({"done": done} if done else {}), **({"trouble": prepared.trouble} if prepared.trouble else {})}

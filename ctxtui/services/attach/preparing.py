@@ -25,7 +25,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag, price_tag
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.services.attach.request_desk import Foretold, LeavingRequest, Prepared
+from ctxtui.services.attach.request_desk import Foretold, LeavingRequest, PreparedRequest
 from ctxtui.services.config.policy_registry import chosen_steps
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -86,33 +86,33 @@ class Preparer:
     def __init__(self) -> None:
         self._open: dict[Path, _Kept] = {}
 
-    def __call__(self, asked: LeavingRequest) -> Prepared:
+    def __call__(self, asked: LeavingRequest) -> PreparedRequest:
         """What is to be known of the request."""
         try:
             return self._prepared(asked)
         except CtxtuiError as error:
-            return Prepared(why=error.message, trouble=error.message)
+            return PreparedRequest(why=error.message, trouble=error.message)
 
-    def _prepared(self, asked: LeavingRequest) -> Prepared:
+    def _prepared(self, asked: LeavingRequest) -> PreparedRequest:
         exchange = Exchange(asked.body, url=asked.url, started=asked.at)
         decoded = decode(exchange)
         if decoded is None:
-            return Prepared(why="it puts nothing before a model")
+            return PreparedRequest(why="it puts nothing before a model")
         if decoded.params.get("previous_response_id") or decoded.params.get("conversation"):
-            return Prepared(why="it goes on from what the provider keeps")
+            return PreparedRequest(why="it goes on from what the provider keeps")
         kept = self._kept(asked)
         one = _Leaving(asked, decoded, kept.session.tree.extend(ROOT, decoded.items))
         calls = kept.session.thread_calls(asked.thread)
         if not calls or calls[-1].usage is None:
             call = _as_call(exchange, decoded, one.head, asked.thread)
             first = first_of(kept.replay, kept.book, kept.counter, asked.settings, call)
-            return Prepared(foretold=Foretold(first.input, first.total, ""))
+            return PreparedRequest(foretold=Foretold(first.input, first.total, ""))
         overlay = kept.edits.of(asked.thread)
         done, trouble = self._edited(kept, one, overlay, calls[-1])
         found = one.next(kept, overlay, asked.at)
         assert found is not None
         foretold = Foretold(found.coming.input, found.coming.total, miss_of(found.coming, calls))
-        return Prepared(foretold=foretold, done=done, trouble=trouble)
+        return PreparedRequest(foretold=foretold, done=done, trouble=trouble)
 
     def _edited(self, kept: _Kept, one: _Leaving, overlay: ThreadEdits, last: Call) -> tuple[tuple[str, ...], str]:
         """Apply what waited for this request, and let policies act: what was done, and what went wrong."""

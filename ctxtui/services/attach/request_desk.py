@@ -48,7 +48,7 @@ class LeavingRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedRequest:
     """What was found: the request `foretold` under the edits that are applied by now (None: nobody can tell, and `why`
     not), what became of edits that waited and of policies in words (`done`), and what went wrong with them."""
 
@@ -78,7 +78,7 @@ class RequestDesk:
         self.troubles: list[str] = []
         """What went wrong, each once."""
 
-    async def prepare(self, session: str, thread: str, url: str, body: bytes) -> Prepared:
+    async def prepare(self, session: str, thread: str, url: str, body: bytes) -> PreparedRequest:
         """What is to be known of a request. Never raises: what is not known is told."""
         asked = LeavingRequest(
             recording=self._folder / file_name(session),
@@ -95,11 +95,11 @@ class RequestDesk:
             self.troubles.append(found.trouble)
         return found
 
-    async def _asked(self, asked: LeavingRequest) -> Prepared:
+    async def _asked(self, asked: LeavingRequest) -> PreparedRequest:
         try:
             async with asyncio.timeout(MOST), self._first:
                 await asyncio.to_thread(self._flush)
-                found: Prepared = await asyncio.to_thread(self._child.ask, asked)
+                found: PreparedRequest = await asyncio.to_thread(self._child.ask, asked)
                 return found
         except TimeoutError:
             # The thread waits for the child, which is ended.
@@ -107,7 +107,7 @@ class RequestDesk:
             why = f"it took longer than {MOST:g} s"
         except (ChildGone, CtxtuiError) as error:
             why = str(error)
-        return Prepared(why=why, trouble=f"a request was not foretold, nor put under policies: {why}")
+        return PreparedRequest(why=why, trouble=f"a request was not foretold, nor put under policies: {why}")
 
     def close(self) -> None:
         """End the child."""

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import CacheAudited
-from ctxtui.analysis.cache.misses import Missed, finder_of
+from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.misses import finder_of
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call

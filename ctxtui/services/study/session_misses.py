@@ -10,7 +10,8 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.misses import Missed, MissFinder
+    from ctxtui.analysis.cache.missed import Missed
+    from ctxtui.analysis.cache.misses import MissFinder
 
 
 class SessionMisses:

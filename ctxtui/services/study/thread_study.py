@@ -15,7 +15,7 @@ from ctxtui.views.transcript.row_index import Boundaries
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.misses import Missed
+    from ctxtui.analysis.cache.missed import Missed
     from ctxtui.analysis.content.duplicates import DuplicateFinder
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.analysis.session_events import CallEvent

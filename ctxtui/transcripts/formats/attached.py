@@ -3,8 +3,6 @@ request and answer as it went, in the order and at the times of their bytes."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -17,8 +15,9 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, LinePlace
-from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES, MARK, VERSION
+from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
 from ctxtui.transcripts.kit.http_exchange.sender import LABELS, WARM_UP, Sender, sender_of, side_call
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.linewise import lines_reader
@@ -60,8 +59,7 @@ class AttachedTaker:
         self._tree = tree
         self._talks = Conversations(tree)
         self._open: dict[str, _Open] = {}
-        self._bodies: dict[str, dict[str, bytes]] = {}
-        """By run, then by exchange: several processes may write one file, and each knows its own bodies."""
+        self._bodies = BodiesByReference()
 
     def record(self, line: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         """The events of one line."""
@@ -100,12 +98,11 @@ class AttachedTaker:
         headers = {
             word(listed(one)[0]).lower(): word(listed(one)[1]) for one in listed(told.get("headers")) if _pair(one)
         }
-        bodies = self._bodies.setdefault(name.partition(".")[0], {})
-        body = _body(obj(told.get("body")), bodies)
+        body = self._bodies.body(name, obj(told.get("body")))
         if body is None:
             yield Skipped(number, "a request whose beginning was not recorded")
             body = b""
-        _keep(bodies, name, body)
+            self._bodies.lost(name)
         exchange = Exchange(
             body,
             url=word(told.get("url")),
@@ -133,7 +130,7 @@ class AttachedTaker:
         elif "data" in line:
             if not one.pieces:
                 one.exchange = replace(one.exchange, first_byte=time)
-            one.pieces.append(_bytes({"text": line["data"]} if not line.get("base64") else {"base64": line["data"]}))
+            one.pieces.append(bytes_of({"text": line["data"]} if not line.get("base64") else {"base64": line["data"]}))
         elif "ended" in line:
             del self._open[name]
             if one.talk is None:
@@ -158,12 +155,9 @@ class AttachedTaker:
     def _sent(self, name: str, one: _Open, told: dict[str, Json]) -> Iterator[Event]:
         one.told = {key: item for key, item in told.items() if key != "body"}
         if "body" in told:
-            bodies = self._bodies.setdefault(f"{name.partition('.')[0]} sent", {})
-            one.sent = _body(obj(told["body"]), bodies)
+            one.sent = self._bodies.body(name, obj(told["body"]), "sent")
             if one.sent is None:
                 yield Skipped(one.exchange.line, "what left in place of a request was not recorded")
-            else:
-                _keep(bodies, name, one.sent)
 
     def _held(self, one: _Open, why: str, time: float | None) -> Iterator[Event]:
         place = self._place(one, one.exchange)
@@ -177,8 +171,8 @@ class AttachedTaker:
         """A call as it left: the context of what was sent is another one than the program's."""
         if one.told:
             call = replace(call, extra={**call.extra, EDITS: one.told})
-        if one.told.get("released") == "answer":
-            # The user spoke in the model's place: nothing was read, so there is no report.
+        if one.told.get("released") == "answer" or one.told.get("played"):
+            # The user spoke in the model's place, or the record did: nothing was read, so there is no report.
             call = replace(call, usage=None)
         if one.sent is None or call.skeleton is None:
             return call
@@ -198,39 +192,12 @@ class AttachedTaker:
         return None
 
 
-def _keep(bodies: dict[str, bytes], name: str, body: bytes) -> None:
-    bodies[name] = body
-    while len(bodies) > KEPT_BODIES:
-        del bodies[next(iter(bodies))]
-
-
-def _body(told: dict[str, Json], bodies: dict[str, bytes]) -> bytes | None:
-    """A body: its own text between the `head` first and the `tail` last bytes of one before; None without that."""
-    own = _bytes(told)
-    like = word(told.get("like"))
-    if not like:
-        return own
-    before = bodies.pop(like, None)
-    if before is None:
-        return None
-    return before[: count(told.get("head"))] + own + before[len(before) - count(told.get("tail")) :]
-
-
 def _pair(one: Json) -> bool:
     return isinstance(one, list) and len(one) == 2
 
 
 def _said(line: dict[str, Json]) -> str:
     return word(line.get("why")) or "no reason given"
-
-
-def _bytes(told: dict[str, Json]) -> bytes:
-    if "base64" in told:
-        try:
-            return base64.b64decode(word(told["base64"]))
-        except (binascii.Error, ValueError):
-            return b""
-    return word(told.get("text")).encode("utf-8", "surrogatepass")
 
 
 reader = lines_reader(AttachedTaker)

@@ -35,6 +35,7 @@ from ctxtui.tui.inspector.calls_board import CallsBoard
 from ctxtui.tui.inspector.commands import INSPECTOR
 from ctxtui.tui.inspector.context_edits import ContextEdits, OnBlocks
 from ctxtui.tui.inspector.controller import Controller, Delivery, ScreenAccess
+from ctxtui.tui.inspector.controllers.attached_program import PROGRAM_KEYS, AttachedProgramController
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
 from ctxtui.tui.inspector.controllers.compactions import CompactionsController
 from ctxtui.tui.inspector.controllers.diff import DiffController
@@ -70,7 +71,7 @@ from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
-RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *INSPECTOR)
+RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *INSPECTOR)
 """The commands of a recorded or attached session, but those of every screen."""
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
@@ -360,6 +361,7 @@ class InspectorScreen(SessionScreen):
             ForksController(*every),
             ForkController(*every, self.edits),
             HeldRequestsController(*every, self.edits, log),
+            AttachedProgramController(*every),
         )
 
     def on_mount(self) -> None:

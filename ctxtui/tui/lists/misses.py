@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from textual.widget import Widget
 
-from ctxtui.analysis.cache.misses import Missed, Misses
+from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.misses import Misses
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import CallAt, HostedList, ListHost
 from ctxtui.tui.widgets.board import Board

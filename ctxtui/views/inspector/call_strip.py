@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ctxtui.analysis.cache.misses import TTL, Missed
+from ctxtui.analysis.cache.missed import TTL, Missed
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.call import Call
 from ctxtui.views.inspector import strip_columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ctxtui.views.text.span import Span, Spans
@@ -29,6 +29,22 @@ DONE: Final[Mapping[str, Spans]] = {
     "refuse": (Span("✗ ", "crit"), Span("the program was told 403; the request never left", "dim")),
 }
 """What is said behind each way of letting it go."""
+
+
+RULES: Final[Spans] = (Span(" ‖ hold ", "warn bold"), Span("› ", "dim"))
+RULES_SPELLED: Final[Spans] = (Span("each, over $0.5, over 100k, miss, with REGEX, off ", "dim"),)
+
+
+def rules_text(on: Sequence[str]) -> str:
+    """The rules that are `on`, as they are written."""
+    return ", ".join(on)
+
+
+def rules_told(on: Sequence[str]) -> Spans:
+    """What is said when rules were set."""
+    if not on:
+        return (Span("● ", "ok"), Span("requests leave as they come; no rule holds them", "dim"))
+    return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(on)}", "ink"))
 
 
 def clock(seconds: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.analysis.cache.misses import TTL
+from ctxtui.analysis.cache.missed import TTL
 from ctxtui.analysis.session_events import told
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.usage import Usage
@@ -146,6 +146,7 @@ def _proof(scene: Scene) -> tuple[str, ...]:
         own, left = running.read(raw, raw), running.read(sent, sent)
         out.append(f"program has {numbers.tokens(own)}, {numbers.tokens(left)} left")
     out += [str(one) for one in told.get("done") or ()]
+    out += [f"from the record of {told['played']}"] if told.get("played") else []
     return (*out, "you answered") if told.get("released") == "answer" else tuple(out)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.analysis.cache.misses import COMPACTION, CONTENT, MODEL, TTL, UNKNOWN, Missed, dearest
+from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, MODEL, TTL, UNKNOWN, Missed
+from ctxtui.analysis.cache.misses import dearest
 from ctxtui.analysis.latency import Latency
 from ctxtui.analysis.money import policy_savings, savings
 from ctxtui.analysis.money.bill import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
-from ctxtui.analysis.cache.misses import (
+from ctxtui.analysis.cache.missed import (
     COMPACTION,
     CONTENT,
     MODEL,
@@ -17,9 +17,8 @@ from ctxtui.analysis.cache.misses import (
     TTL,
     UNKNOWN,
     Missed,
-    Misses,
-    cure,
 )
+from ctxtui.analysis.cache.misses import Misses, cure
 from ctxtui.analysis.short_names import short_model
 from ctxtui.core.word_diff import word_diff
 from ctxtui.views.blocks.body import wrapped

@@ -16,7 +16,7 @@ _GOES_ON = frozenset({"ctxtui", "attached"})
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.misses import Missed
+    from ctxtui.analysis.cache.missed import Missed
     from ctxtui.analysis.context_window import ContextWindow
     from ctxtui.analysis.figures import CallFigures
     from ctxtui.analysis.running_totals import RunningTotals

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.cache import what_if
-from ctxtui.analysis.cache.audit import NOT_IN_RECORD, CacheAudited, cache_audited, cache_bands, cache_summary
+from ctxtui.analysis.cache.audit import CacheAudited, cache_audited, cache_bands, cache_summary
 from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, LongPauses, sent_at
 from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
 from ctxtui.analysis.cache.miss_cause import AGAIN
+from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity

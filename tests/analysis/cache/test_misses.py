@@ -6,7 +6,8 @@ import pickle
 
 import pytest
 
-from ctxtui.analysis.cache.misses import COMPACTION, CONTENT, MODEL, TTL, Misses, cure, misses_of
+from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, MODEL, TTL
+from ctxtui.analysis.cache.misses import Misses, cure, misses_of
 from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import Session

@@ -39,7 +39,7 @@ def test_the_shape_is_the_promised_one(ctxtui: Run, recording: Path) -> None:
     assert list(found["session"]) == ["id", "title", "source", "model", "calls", "threads", "labels", "totals"]
     assert (found["session"]["calls"], found["call"], found["session"]["source"]) == (8, 8, "claude code")
     for block in found["blocks"]:
-        assert list(block) == [*BLOCK, "labels"]
+        assert list(block) == [*BLOCK, "labels", "running_chars", "running_tokens"]
         assert block["interval"][0] <= block["tokens"] <= block["interval"][1]
         assert block["span"][0] == 0 <= block["span"][1]
     usage = found["reported"]

@@ -164,3 +164,28 @@ async def test_decided_elsewhere_nothing_is_asked_any_more(tmp_path: Path) -> No
         run.gate.release("", "release")
         await told
         await until(pilot, lambda: not screen.line.asking and screen.state.waits is None)
+
+
+async def test_rules_are_set_on_the_screen_and_the_program_can_be_forked_from_a_call(tmp_path: Path) -> None:
+    async with attached(tmp_path, (80, 24)) as (run, program, screen, pilot):
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: screen.line.asking)
+        await pilot.press(*"over $9, over 1", "enter")
+        await until(pilot, lambda: "held from now on: over 1 tokens, over $9" in text(screen))
+        told = asyncio.ensure_future(program.ask(SECOND))
+        await until(pilot, lambda: screen.line.asking and "‖" in text(screen))
+        await pilot.press("enter")
+        assert await told
+        await until(pilot, lambda: screen.state.count == 2 and not screen.line.asking)
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: screen.line.asking)
+        await pilot.press("ctrl+u", *"now and then", "enter")
+        await until(pilot, lambda: "is no rule" in text(screen))
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: screen.line.asking)
+        await pilot.press("ctrl+u", *"off", "enter")
+        await until(pilot, lambda: "no rule holds them" in text(screen) and not run.gate.rules)
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: screen.state.index == 0)
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: "ctxtui exec --fork s:1 -- " in text(screen))

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 import pytest
 
-from ctxtui.analysis.cache.misses import STRIPPED, TTL, Missed, Misses, PartingBlock
+from ctxtui.analysis.cache.missed import STRIPPED, TTL, Missed, PartingBlock
+from ctxtui.analysis.cache.misses import Misses
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import MISSES, Report

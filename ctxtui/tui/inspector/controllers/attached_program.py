@@ -1,0 +1,108 @@
+"""What else is done about an attached program: by which rules its requests are held, and forking it from a call."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN
+from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.situation import ATTACHED, BY_RELAY
+from ctxtui.tui.inspector.controller import Controller
+from ctxtui.tui.lazy import later
+from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.inspector import held_lines
+from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.services.attach import held_requests
+else:
+    held_requests = later("ctxtui.services.attach.held_requests")
+
+SOURCE: Final = "attached"
+"""The format of recordings of attached programs."""
+
+
+class AttachedProgramController(Controller):
+    """Sets the rules of the run that is attached to the session shown, and gives the command that forks from a call."""
+
+    def facts(self) -> set[str]:
+        """Whether the session shown is one that went by ctxtui."""
+        return {BY_RELAY} if self._recording() is not None else set()
+
+    def _recording(self) -> Path | None:
+        study, loaded = self.state.study, self.state.loaded
+        if study is None or loaded is None or study.session.about.source != SOURCE or not loaded.paths:
+            return None
+        return loaded.paths[0]
+
+    # Rules
+
+    def rules(self) -> None:
+        """Ask by which rules requests are held; the line begins with those that are on."""
+        path = self._recording()
+        if path is None:
+            return
+
+        def look() -> None:
+            found = held_requests.look(path)
+            self.access.deliver(partial(self._ask, path, found.rules))
+
+        self.access.work(look, "hold rules")
+
+    def _ask(self, path: Path, on: tuple[str, ...]) -> None:
+        if not self.prompt.asking:
+            text, right = held_lines.rules_text(on), held_lines.RULES_SPELLED
+            self.prompt.ask(Question(held_lines.RULES, partial(self._set, path), text=text, right=right))
+
+    def _set(self, path: Path, text: str) -> None:
+        def do() -> None:
+            try:
+                on = held_requests.set_rules(path, text)
+            except CtxtuiError as error:
+                self.access.deliver(partial(self.prompt.refuse, str(error)))
+            else:
+                self.access.deliver(partial(self.say, held_lines.rules_told(on)))
+
+        self.access.work(do, "hold rules")
+
+    # Forking
+
+    def fork(self) -> None:
+        """Copy the command that runs the program again, answered from the record up to the call shown."""
+        path, study = self._recording(), self.state.study
+        if path is None or study is None:
+            return
+        if self.state.thread != MAIN:
+            self.prompt.refuse("a program is forked from a call of its main thread")
+            return
+        program = study.session.about.client or "COMMAND"
+        command = f"ctxtui exec --fork {shlex.quote(path.stem)}:{self.state.index + 1} -- {program}"
+        self.access.copy(command)
+        self.say([Span("copied: ", "dim"), Span(command, "ink bold"), Span(" …", "dim")])
+
+
+class HoldByRules(Command):
+    """By which rules the attached program's requests are held: each one, those over so many tokens or dollars, those
+    that will miss the cache, those in which a pattern is found; "off" for none."""
+
+    name, keys, label, short, group = "hold by rules", ("ctrl+y",), "rules", "rules", "attached program"
+    run = Act(AttachedProgramController, AttachedProgramController.rules)
+    needs = frozenset({ATTACHED})
+
+
+class ForkProgram(Command):
+    """Copy the command that runs the program again from the call shown on: the requests up to it are answered from the
+    record, what comes then is live. Add the program's own arguments."""
+
+    name, keys, label, short, group = "fork the program from here", ("ctrl+f",), "fork", "fork", "attached program"
+    sought = ("again", "replay", "exec")
+    run = Act(AttachedProgramController, AttachedProgramController.fork)
+    needs = frozenset({BY_RELAY})
+
+
+PROGRAM_KEYS: tuple[type[Command], ...] = (HoldByRules, ForkProgram)
+"""What is done about an attached program beside deciding about its requests."""
