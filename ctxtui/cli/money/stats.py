@@ -102,7 +102,7 @@ def stats(
 
     if usage:
         sessions.read_usage()
-    elif as_json or by in _OF_CONTEXTS or not sessions.left or not redrawn():
+    elif as_json or cluster or by in _OF_CONTEXTS or not sessions.left or not redrawn():
         for _ in sessions.read():
             pass
     else:

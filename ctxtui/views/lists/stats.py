@@ -116,6 +116,8 @@ def _lost(row: UsageSums, room: int) -> Span:
 
 
 def _cost(row: UsageSums, room: int) -> Span:
+    if not row.calls:
+        return Span(numbers.NONE, "faint")
     return Span(numbers.least(row.usd, row.at_least), "ink" if row.name else "ink bold")
 
 
@@ -163,7 +165,7 @@ def told(found: Stats, at: float) -> list[Span]:
         _many(total.sessions, "session"),
         _many(total.calls, "call"),
         f"{numbers.least_tokens(total.tokens, total.partial > 0)} tokens",
-        f"{numbers.least(total.usd, total.at_least)} list price",
+        *([f"{numbers.least(total.usd, total.at_least)} list price"] if total.calls else []),
     ]
     open_ = [window for window in found.windows if window.holds(at)]
     parts += [f"5 hours {of_window(window)}" for window in open_]
