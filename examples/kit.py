@@ -166,7 +166,8 @@ def _placed(one: Figure, files: Mapping[str, str], folder: Path) -> Figure:
     """A row with files in place of names; without a session it is of the first."""
     session = files.get(one.session, one.session) or next(iter(files.values()), "")
     session = re.sub(r"\bHERE\b", lambda _: near(folder), session)
-    command = re.sub(r"\bID\b", lambda _: session, one.command)
+    session = near(Path(session)) if Path(session).is_absolute() else session
+    command = re.sub(r"\bID\b", lambda _: session, one.command or "ctxtui show ID")
     command = re.sub(r"\bHERE\b", lambda _: near(folder), command)
     return replace(one, command=command, session=session)
 

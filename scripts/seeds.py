@@ -41,6 +41,7 @@ COLUMNS = {
 }
 Row = dict[str, str]
 Found = Mapping[str, Any]
+BYTECODE = "bytecode"
 MARK = "made-by-make-seeds"
 """A file in the folder, so that no other folder is emptied."""
 
@@ -53,8 +54,12 @@ def emptied(folder: Path) -> None:
     """Make the folder, or empty the one that was made before. Raises `Refused`."""
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise Refused(f"{folder} holds something else: name another --folder")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in folder.iterdir():
+        if one.is_dir() and one.name != BYTECODE:
+            shutil.rmtree(one)
+        elif not one.is_dir():
+            one.unlink()
     (folder / MARK).touch()
 
 
@@ -64,7 +69,7 @@ def surroundings(folder: Path) -> dict[str, str]:
     env |= {"CTXTUI_HOME": str(folder / "ctxtui")}
     if env.pop("PYTHONDONTWRITEBYTECODE", ""):
         # Dozens of processes: none compiles what another has compiled, and nothing is written beside the sources.
-        env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+        env["PYTHONPYCACHEPREFIX"] = str(folder / BYTECODE)
     return env
 
 

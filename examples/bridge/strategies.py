@@ -27,6 +27,17 @@ SAID = {
     "drop_unused_tools": ("tools that nothing has called, left out", "", "(c)", "a cure for the constant part alone"),
 }
 
+TRIED = {
+    "sliding window": "examples/bridge/policies/sliding_window.toml",
+    "truncated results": "examples/bridge/policies/truncated.toml",
+    "small schemas": "examples/bridge/policies/small_schemas.toml",
+    "a summary every ten rounds": "examples/bridge/policies/summaries.toml",
+    "hybrid": "examples/bridge/policies/hybrid.toml",
+    "sliding_window": "'sliding_window n=2 keep_first=1 slack=0'",
+    "drop_unused_tools": "drop_unused_tools",
+}
+"""What each is called on the command line."""
+
 
 def strategies(variants: Sequence[Mapping[str, Any]], growth: Mapping[str, Sequence[int]]) -> Iterator[Figure]:
     """Each strategy's prompts at four rounds, by ``ctxtui lab``; where it was run as well, whether that agrees."""
@@ -46,7 +57,7 @@ def strategies(variants: Sequence[Mapping[str, Any]], growth: Mapping[str, Seque
         summaries = one["summaries"]
         if summaries["count"]:
             why += f"; {summaries['count']} summaries of {summaries['tokens']:,} tokens"
-        command = "ctxtui lab ID --policy examples/bridge/policies/NAME.toml"
+        command = f"ctxtui lab ID --policy {TRIED[one['policy']]}"
         yield Figure(f"rounds 5, 10, 50, 100: {what}", theirs, ours, why, command, f"§3 {where}", "plain")
     if len(plain) >= 20:
         window = next(one["contexts"] for one in variants if one["policy"] == "sliding window")

@@ -66,9 +66,10 @@ class Searched:
 
 
 def figures(made: Mapping[str, Searched]) -> list[Figure]:
-    """The table."""
-    rows = [*_contexts(made), *_texts(made), *_cache(made), *_children(made), *_money(made), *_calls(made)]
-    return [*rows, *_search(made)]
+    """The table. Children that begin at once are told of, not what else comes of one generation."""
+    whole = {name: one for name, one in made.items() if name != "at_once" or len(made) == 1}
+    rows = [*_contexts(whole), *_texts(whole), *_cache(whole), *_children(made), *_money(whole), *_calls(whole)]
+    return [*rows, *_search(whole)]
 
 
 def _k(tokens: float) -> str:

@@ -200,7 +200,7 @@ def _logs(runs: Mapping[str, Played], folder: Path) -> Iterator[Figure]:
         "usage, composition, hit rate, events",
         ours,
         "",
-        "HERE/" + f"{name}/logs",
+        f"ctxtui show HERE/{name}/logs",
         "§2 (e)",
         name,
     )
@@ -211,7 +211,7 @@ def _logs(runs: Mapping[str, Played], folder: Path) -> Iterator[Figure]:
         "",
         opened,
         "counts, without texts",
-        f"ctxtui open HERE/{name}/logs",
+        f"ctxtui show HERE/{name}/logs",
         "N19",
         str(logs),
     )

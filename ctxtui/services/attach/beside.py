@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.attach.control import ask_all
 
 OUTSIDE: Final = (
@@ -55,11 +56,22 @@ def main(folder: str, run: str, pid: str) -> None:
     """Wait for the first request of a run, then become the inspector of its session; end where the run does."""
     sys.stdout.write("ctxtui: waiting for the program's first request\n")
     sys.stdout.flush()
-    while (path := recorded(Path(folder), run)) is None or not path.exists():
+    while (path := recorded(Path(folder), run)) is None or not _shows(path):
         if not _lives(int(pid)):
             return
         time.sleep(_LOOK)
     os.execv(sys.executable, [sys.executable, "-P", "-m", "ctxtui", "open", str(path)])
+
+
+def _shows(path: Path) -> bool:
+    """Whether there is anything in a recording yet: a request that was answered, or one that is held."""
+    from ctxtui.services.recordings.open import load
+
+    try:
+        load(path)
+    except CtxtuiError:
+        return False
+    return True
 
 
 def _lives(pid: int) -> bool:

@@ -1,0 +1,145 @@
+"""`make seeds`: docs/seeds.md names every claim, every row a command that runs and a session that opens, and a figure
+moves when what it is made of does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ctxtui.services.sandbox.confinement import confinement
+from scripts import seeds
+from tests.cli.conftest import Run, ctxtui, home
+from tests.pty_app import environment
+from tests.test_examples import Quick, quick
+
+__all__ = ["ctxtui", "home", "quick"]
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "seeds.md").read_text(encoding="utf-8")
+CLAIMS = [f"N{n}" for n in range(1, 36) if n != 10]
+"""Of systems-claims.md, which has no N10."""
+UNCONFINED = [] if confinement() else ["--unconfined"]
+
+
+def rows() -> list[dict[str, str]]:
+    """The rows of the page."""
+    found = []
+    for line in PAGE.splitlines():
+        cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == len(seeds.COLUMNS) and cells[0] not in ("claim", "---"):
+            found.append(dict(zip(seeds.COLUMNS, cells, strict=True)))
+    return found
+
+
+def test_every_claim_has_its_row() -> None:
+    named = " ".join(row["names"] for row in rows())
+    assert [claim for claim in CLAIMS if not re.search(rf"\b{claim}\b", named)] == []
+
+
+def test_every_row_has_a_command_and_a_session_that_it_opens() -> None:
+    assert len(rows()) > 120
+    for row in rows():
+        assert re.match(r"`(ctxtui|python -m examples\.\w+) ?", row["command"]), row
+        assert not re.search(r"\b(ID|HERE)\b|chat-\d{8}", row["command"] + row["session"]), row
+        assert row["session"].startswith(("`seeds/", "`sessions/", "`examples/")), row
+        assert row["ours"], row
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("evolve", ["--generations", "2", "--children", "2", "--under", "new", *UNCONFINED]),
+        ("bridge", ["--rounds", "3", "--servers", "memory", "--under", "plain", "--no-edges"]),
+        ("musume", ["--turns", "2", "--long", "2", "--under", "plain"]),
+        ("pedroceli", ["--windows", "16384", "--entities", "2"]),
+    ],
+)
+def test_what_rows_say_is_run_and_opens(
+    name: str, options: list[str], quick: Quick, ctxtui: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Once for each command and its options; `make seeds ARGS=--check` runs all."""
+    found = quick(name, *options)
+    made = {row["session"] for row in found["figures"]}
+    assert made
+    kinds: dict[str, seeds.Row] = {}
+    for row in found["figures"]:
+        if row["command"].startswith("ctxtui "):
+            kinds.setdefault(" ".join(re.findall(r"^ctxtui \w+| --[\w-]+", row["command"])), row)
+    work = tmp_path / f"work-{name}"
+    monkeypatch.chdir(ROOT)
+    for row in kinds.values():
+        words = seeds.argv_of(row["command"])[3:]
+        ran = ctxtui(*(work / word if (work / word).exists() else word for word in words))
+        assert ran.code in seeds.FINE and ran.out + ran.err, (row["command"], ran.err[-500:])
+
+
+CHANGES: dict[str, tuple[str, Callable[[str], str], list[str], str]] = {
+    "evolve": (
+        "sessions/1-pineapple-evolve.jsonl",
+        lambda text: text.replace("Before generation 2 I want to weigh", "Before generation 2 I really want to weigh"),
+        ["--generations", "1", "--children", "2", "--under", "new", *UNCONFINED],
+        "sizes of the messages of five generations",
+    ),
+    "bridge": (
+        "examples/bridge/tools/memory.json",
+        lambda text: text.replace('"description": "', '"description": "Changed, and longer than before: ', 1),
+        ["--rounds", "2", "--servers", "memory", "--under", "plain", "--no-edges"],
+        "schemas of memory",
+    ),
+    "musume": (
+        "examples/musume/prompts.py",
+        lambda text: text.replace('"trainer: Ada', '"# One line more, which nobody needs.\\ntrainer: Ada', 1),
+        ["--turns", "1", "--long", "1", "--under", "plain"],
+        "memory files",
+    ),
+    "pedroceli": (
+        "examples/pedroceli/job.py",
+        lambda text: text.replace(
+            'TASK = f"Add rate limiting', 'TASK = f"Be careful with everything that you do. Add rate limiting'
+        ),
+        ["--windows", "16384", "--entities", "2"],
+        "16k: task",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(CHANGES))
+def test_a_sample_that_changes_moves_its_figure(name: str, tmp_path: Path) -> None:
+    path, changed, options, claim = CHANGES[name]
+    copy = tmp_path / "copy"
+    for part in ("examples", "sessions"):
+        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def ours() -> str:
+        folder = tmp_path / f"work-{len(list(tmp_path.iterdir()))}"
+        told = [sys.executable, "-m", f"examples.{name}", "--json", "--folder", str(folder), *options]
+        env = {**environment(tmp_path / "home"), "PYTHONPATH": os.pathsep.join([str(copy), str(ROOT)])}
+        done = subprocess.run(told, cwd=copy, capture_output=True, text=True, env=env, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+        found: list[seeds.Row] = json.loads(done.stdout)["figures"]
+        return next(row["ours"] for row in found if row["claim"] == claim)
+
+    before = ours()
+    text = (copy / path).read_text(encoding="utf-8")
+    (copy / path).write_text(changed(text), encoding="utf-8")
+    assert (copy / path).read_text(encoding="utf-8") != text
+    assert ours() != before
+
+
+def test_only_its_own_folder_is_emptied(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(seeds.Refused, match="holds something else"):
+        seeds.emptied(tmp_path)
+    seeds.emptied(tmp_path / "seeds")
+    (tmp_path / "seeds" / "old").touch()
+    seeds.emptied(tmp_path / "seeds")
+    assert [path.name for path in (tmp_path / "seeds").iterdir()] == [seeds.MARK]
