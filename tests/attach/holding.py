@@ -14,10 +14,10 @@ from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.offline import Provider, RunningProvider, Server, serving
 from ctxtui.services.attach.control import Control
+from ctxtui.services.attach.desk.request_desk import RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
-from ctxtui.services.attach.request_desk import RequestDesk
 from ctxtui.services.config.settings import Settings
 
 

@@ -20,6 +20,7 @@ from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
+from ctxtui.services.attach.desk.request_desk import RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.forking.fork_gate import ForkGate
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers

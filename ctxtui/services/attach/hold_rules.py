@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.attach.request_desk import Foretold
+from ctxtui.services.attach.desk.request_desk import Foretold
 
 _CHARACTERS: Final = 4
 """Bytes of a body that are about one token: the rule decides at once, without a tokenizer."""

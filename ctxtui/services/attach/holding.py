@@ -16,10 +16,10 @@ from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.session import MAIN
+from ctxtui.services.attach.desk.request_desk import Foretold, PreparedRequest, RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of
 from ctxtui.services.attach.own_answer import SPOKEN, error_event, own_answer, own_refusal, ping_of
-from ctxtui.services.attach.request_desk import Foretold, PreparedRequest, RequestDesk
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value

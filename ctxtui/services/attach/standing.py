@@ -21,11 +21,11 @@ from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
 from ctxtui.services.attach.control import Control
+from ctxtui.services.attach.desk.request_desk import RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import ANTHROPIC, OPENAI
-from ctxtui.services.attach.request_desk import RequestDesk
 from ctxtui.services.config.settings import Settings
 
 PORT: Final = 4020

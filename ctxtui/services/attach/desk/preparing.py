@@ -25,7 +25,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag, price_tag
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.services.attach.request_desk import Foretold, LeavingRequest, PreparedRequest
+from ctxtui.services.attach.desk.request_desk import Foretold, LeavingRequest, PreparedRequest
 from ctxtui.services.config.policy_registry import chosen_steps
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by

@@ -73,7 +73,7 @@ class RequestDesk:
     ) -> None:
         self._folder, self._settings, self._flush, self._clock = folder, settings, flush, clock
         self.policies, self._given = tuple(policies), tuple(given)
-        self._child = ChildProcess("ctxtui.services.attach.preparing:Preparer")
+        self._child = ChildProcess("ctxtui.services.attach.desk.preparing:Preparer")
         self._first = Lock()
         self.troubles: list[str] = []
         """What went wrong, each once."""
