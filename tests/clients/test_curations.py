@@ -4,6 +4,7 @@ reads from the cache what was foretold."""
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -126,6 +127,26 @@ def _about_edits(before: list[str], after: list[str], edited: set[int]) -> None:
         truncated = "RESULT-" not in piece or any(f"RESULT-{n} " in piece for n in edited)
         stands_in = any(STAND_IN.format(n) in piece for n in edited) or (" cut …]" in piece and truncated)
         assert stands_in or len(piece) < 80, piece[:300]
+
+
+def test_the_clients_own_meter_and_ctxtui_say_the_same_of_what_was_sent(curated: Curated) -> None:
+    place = curated.place
+    if place.client.name != CLAUDE_CODE.name:
+        pytest.skip("it has no such command in print mode")
+    said = place.folder / "context.txt"
+    env = place.env | {"PYTHONPATH": str(ROOT), "CTXTUI_HOME": str(place.home / "ctxtui")}
+    asked = [place.client.program("claude"), "-p", "/context", "--resume", curated.recording.stem]
+    command = [sys.executable, "-m", "ctxtui", "exec", "--", *asked, "--model", "claude-opus-5-5"]
+    assert ended(place.space.start(command, cwd=place.work, env=env, log=said), said, SECONDS) == 0, tail(said)
+    ((size, unit),) = re.findall(r"\*\*Tokens:\*\* ([\d.]+)(k?) /", said.read_text())
+    meter = float(size) * (1000 if unit else 1)
+    last = load(curated.recording).session.thread_calls()[-1]
+    assert last.usage is not None
+    told = place.ctxtui("show", str(curated.recording), "--json")["context_tokens"]
+    assert abs(told - last.usage.input) <= NEAR * told
+    # With the last answer, less its thinking.
+    whole = last.usage.input + last.usage.output
+    assert abs(meter - whole) <= NEAR * whole
 
 
 def test_reads_are_those_that_were_foretold(curated: Curated) -> None:
