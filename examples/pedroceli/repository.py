@@ -346,8 +346,10 @@ def _entity(words: dict[str, str], number: int) -> dict[str, str]:
 
 
 def write(folder: Path, entities: int = len(ENTITIES)) -> int:
-    """Write the repository into `folder`; how many files it has."""
+    """Write the repository into `folder`; how many files it has. It is one of its own: what a repository round it
+    leaves out is not left out here."""
     made = files(entities)
+    (folder / ".git").mkdir(parents=True, exist_ok=True)
     for path, text in made.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
