@@ -15,7 +15,7 @@ FORCED = "tool_choice names this tool"
 LAST_TOOL = "calls are in the context: one tool must stay defined"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RequestedFates:
     """What edits ask for, by position: `fate` is the block that shall stand there (None: none) and the edit."""
 
