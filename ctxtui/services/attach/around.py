@@ -28,7 +28,6 @@ from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.leading import ByAddress, ByProxy, Leading
 from ctxtui.services.attach.program import Program, Started
-from ctxtui.services.attach.request_desk import RequestDesk
 from ctxtui.services.config.settings import Settings
 
 NOT_FOUND: Final = 127
