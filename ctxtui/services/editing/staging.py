@@ -70,18 +70,6 @@ class EditKeeper(Protocol):
         """Take in stored logs; the entries that were new."""
 
 
-class _Same:
-    """Equal to what holds the same object, which it keeps alive."""
-
-    def __init__(self, held: object) -> None:
-        self._held = held
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other._held is self._held
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 class StagingArea:
     """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
 
@@ -183,7 +171,7 @@ class StagingArea:
         )
 
     def _known_fates(self, scene: Scene, context: Context, head: int) -> KnownFates:
-        of = (head, _Same(context), _Same(scene.running), scene.running.done)
+        of = (head, context, scene.running, scene.running.done)
         if self._fates[0] != of or len(self._fates[1]) > MANY:
             self._fates = of, {}
         return self._fates[1]
@@ -208,7 +196,7 @@ class StagingArea:
                 waiting.append(block)
             return NOTHING if found is None else found
 
-        of = (applied.context.head, _Same(applied.context), study.book.cumulated(call.model), study.book.version)
+        of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
         stretches = {} if self._stretches[0] != of else dict(self._stretches[1])
         made = request_count(study.book, call, applied, measure, stretches)
         if waiting:
