@@ -65,16 +65,18 @@ NAMED = {
     "transcripts/targets.py": {"aider", "claude code", "codex", "opencode", "pi"},
     # A folder of this program's own; what stands behind the last call there, and whose requests are held.
     "services/config/paths.py": {"attached"},
+    "tui/inspector/controllers/attached_program.py": {"attached"},
     "tui/inspector/held_requests.py": {"attached"},
     "views/model/scene.py": {"attached"},
     # What is sent to a collector is told there under the name that the format has here.
     "services/attach/otlp.py": {"opentelemetry"},
     # Who sends a request, and what is put around a program: clients by their names.
     "transcripts/kit/http_exchange/sender.py": {"claude code", "codex"},
-    "services/attach/programs/any_program.py": {"aider", "mini-swe-agent"},
-    "services/attach/programs/codex.py": {"codex"},
     "services/attach/programs/opencode.py": {"opencode"},
-    "services/attach/programs/pi.py": {"pi"},
+    "services/attach/registry.py": {"codex", "opencode", "pi"},
+    # What a program is told again that forks, and recordings that stand beside the client's own of the same session.
+    "services/attach/forking/recorded_answers.py": {"attached"},
+    "services/recordings/discover.py": {"attached"},
     # A name of models, not of files.
     "offline/openai/models.py": {"codex"},
 }
