@@ -6,7 +6,6 @@ way it would; of the answer each piece is handed on as it comes, and told.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -14,16 +13,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
+from ctxtui.attach.model_paths import asks_at
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
 
 _LIBRARIES: Final = ("httpx2", "httpx")
 LEFT: Final = "the program read no further"
-_ASKS: Final = re.compile(
-    r"/(?:messages|messages/count_tokens|chat/completions|completions|responses|responses/input_tokens|responses/compact"
-    r"|invoke|invoke-with-response-stream|converse|converse-stream)$|:(?:rawPredict|streamRawPredict|generateContent"
-    r"|streamGenerateContent)$|/api/(?:chat|generate)$"
-)
-"""Paths at which a model is asked; everything else that a program asks with httpx is none of our business."""
 
 
 class WatchedExchange:
@@ -33,7 +27,8 @@ class WatchedExchange:
         self._tell = tell
         self._x = x
         self._fault = fault
-        self._over = False
+        self.over = False
+        """Whether its end was told."""
 
     def begin(self, request: Any, session: str, thread: str) -> None:
         """The request as it is about to leave."""
@@ -71,8 +66,8 @@ class WatchedExchange:
 
     def end(self, error: str = "") -> None:
         """It is over."""
-        if not self._over:
-            self._over = True
+        if not self.over:
+            self.over = True
             try:
                 self._tell(ExchangeEnded(self._x, time.time(), error))
             except Exception as fault:  # noqa: BLE001 - as above
@@ -96,7 +91,7 @@ Hear = Callable[[Any], WatchedExchange | None]
 
 def asks_a_model(request: Any) -> bool:
     """Whether a request of httpx asks a model to read something."""
-    return request.method == "POST" and bool(_ASKS.search(request.url.path))
+    return request.method == "POST" and asks_at(request.url.path)
 
 
 class Hook:

@@ -68,6 +68,21 @@ async def connect(upstream: Upstream, made: Callable[[], P], env: Mapping[str, s
     return protocol
 
 
+async def connect_raw(host: str, port: int, made: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
+    """A connection to `host` on which its own TLS goes by unseen. Raises `OSError`."""
+    name = f"[{host}]" if ":" in host else host
+    through = proxy_for(Upstream("", f"https://{name}:{port}"), env)
+    if not through:
+        _, protocol = await asyncio.get_running_loop().create_connection(made, host, port)
+        return protocol
+    tunnel = await _tunnel(through, host, port)
+    protocol = made()
+    tunnel.set_protocol(protocol)
+    protocol.connection_made(tunnel)
+    tunnel.resume_reading()
+    return protocol
+
+
 async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
     """A connection to `host` through the proxy at `url`, not read from yet. Raises `OSError`."""
     parts = urlsplit(url if "://" in url else f"http://{url}")

@@ -13,7 +13,7 @@ from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, takes_chunks
 from ctxtui.attach.exchange import CUT, GONE, Ends, Exchange
 from ctxtui.attach.gate import RequestVerdict
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, RequestBytes
+from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent, RequestBytes
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.route import Route
 from ctxtui.attach.socket_passage import SocketPassage
@@ -30,7 +30,8 @@ class Passage:
     def __init__(self, route: Route, ends: Ends) -> None:
         self._route = route
         self._ends = ends
-        self._tell = route.tell
+        self._wants = route.wants
+        """Whether a gate is to be asked about the request that goes by."""
         self._held = b""
         """What the client said and nobody has read yet."""
         self._came = b""
@@ -124,8 +125,8 @@ class Passage:
         else:
             one.early.answered(http1.status_of(head), head)
             self._ends.to_client(one.early.said(said) + one.early.done())
-        self._tell(AnswerBegun(one.x, at, http1.status_of(head), head.fields))
-        self._tell(AnswerBytes(one.x, at, said))
+        one.tell(AnswerBegun(one.x, at, http1.status_of(head), head.fields))
+        one.tell(AnswerBytes(one.x, at, said))
         one.end(at)
         self._end()
 
@@ -261,9 +262,10 @@ class Passage:
         except Malformed as error:
             self._refuse(404, str(error), at)
             return
+        ours = self._route.concerns(head, target)
         one = Exchange(
             x=self._route.name(),
-            tell=self._tell,
+            tell=self._route.tell if ours else _to_nobody,
             upstream=upstream,
             head=head,
             method=asked.method,
@@ -274,14 +276,15 @@ class Passage:
         self._one = one
         one.begin(at)
         if one.body.done:
-            self._tell(RequestBytes(one.x, b"", last=True))
+            one.tell(RequestBytes(one.x, b"", last=True))
+        self._wants = self._route.wants if ours else None
         one.gated = self._wanted(one, at)
         if not one.gated:
             one.waiting.append(one.head_bytes())
             self._ends.open(upstream)
 
     def _wanted(self, one: Exchange, at: float) -> bool:
-        wants = self._route.wants
+        wants = self._wants
         if wants is None or one.body.done or one.head.get("expect"):
             return False
         try:
@@ -312,7 +315,7 @@ class Passage:
         elif status >= 200:
             one.early.answered(status, head)
         if status >= 200 or status == 101:
-            self._tell(AnswerBegun(one.x, at, status, head.fields))
+            one.tell(AnswerBegun(one.x, at, status, head.fields))
             one.answer, one.answer_head = answer, head
         if status == 101:
             self._switched(one, head, rest, at)
@@ -335,7 +338,7 @@ class Passage:
             self._ends.to_client(data[:taken])
             self._came = data[taken:]
         if said:
-            self._tell(AnswerBytes(one.x, at, said))
+            one.tell(AnswerBytes(one.x, at, said))
         if body.done:
             one.end(at)
             if not one.goes_on:
@@ -349,7 +352,7 @@ class Passage:
 
     def _switched(self, one: Exchange, head: Head, rest: bytes, at: float) -> None:
         """Another protocol from here on."""
-        self._socket = SocketPassage(one, head, self._ends, self._route.wants)
+        self._socket = SocketPassage(one, head, self._ends, self._wants)
         if rest:
             self._socket.provider_data(rest, at)
         if self._held:
@@ -373,3 +376,7 @@ class Passage:
     def _end(self, *, abort: bool = False) -> None:
         self._over = True
         self._ends.end(abort)
+
+
+def _to_nobody(news: ExchangeEvent) -> None:
+    """What is none of our business is told to nobody."""

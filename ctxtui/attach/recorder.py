@@ -40,6 +40,8 @@ from ctxtui.wire.key_mask import KeyMask
 MOST_WAITING: Final = 256 << 20
 """Bytes that may wait to be written; beyond, what comes is lost and counted."""
 _OPEN_FILES: Final = 64
+_MOST_TOLD: Final = 10
+"""Faults that are told one by one."""
 _GATHER: Final = 0.03
 """Seconds for which what comes is gathered before it is written; so much a killed process loses at most."""
 
@@ -69,6 +71,9 @@ class Recorder:
         self._hurry = threading.Event()
         """Set by who waits for what is written."""
         self._stop = False
+        self._in_hand: ExchangeEvent | None = None
+        """What is being written."""
+        self._reviving = threading.Lock()
         self._waiting = 0
         self._dropped: set[str] = set()
         self._open: dict[str, _Recorded] = {}
@@ -76,6 +81,8 @@ class Recorder:
         self._faults: list[str] = []
         self._prefix = run.run
         self._numbers = itertools.count(1)
+        self.faults = 0
+        """Exchanges that were lost to faults of the recorder."""
         self.exchanges = 0
         """Exchanges that were written down so far."""
         self.closed = False
@@ -111,6 +118,22 @@ class Recorder:
         self._queue.append(news)
         if not self._wake.is_set():
             self._wake.set()
+        if not self._thread.is_alive():
+            self._revive()
+
+    def _revive(self) -> None:
+        """The thread is gone, whatever ended it: another one goes on. What the first had in hand is lost, and told."""
+        with self._reviving:
+            if self._thread.is_alive() or self._stop:
+                return
+            news, self._in_hand = self._in_hand, None
+            self._waiting = sum(
+                len(one.data) for one in list(self._queue) if isinstance(one, RequestBytes | AnswerBytes)
+            )
+            if news is not None:
+                self._fault(news, RuntimeError("its thread ended"))
+            self._wake.set()
+            self._begin()
 
     def close(self, seconds: float = 5.0) -> None:
         """Write what waits, for at most so many seconds."""
@@ -125,7 +148,9 @@ class Recorder:
         """Wait until everything that was put is written; whether it was within so many seconds."""
         limit = time.monotonic() + seconds
         self._hurry.set()
-        while (self._queue or self._waiting) and time.monotonic() < limit:
+        while (self._queue or self._in_hand is not None) and time.monotonic() < limit:
+            if not self._thread.is_alive():
+                self._revive()
             time.sleep(0.002)
         self._hurry.clear()
         return not self._queue
@@ -142,7 +167,8 @@ class Recorder:
         dropped = (
             [f"{len(self._dropped)} exchanges not recorded: too much waited for the disk"] if self._dropped else []
         )
-        return [*lost, *dropped, *self._faults]
+        more = [f"{self.faults - _MOST_TOLD} more exchanges lost so"] if self.faults > _MOST_TOLD else []
+        return [*lost, *dropped, *self._faults, *more]
 
     def _work(self) -> None:
         while True:
@@ -168,7 +194,8 @@ class Recorder:
 
     def _fault(self, news: ExchangeEvent, error: Exception) -> None:
         self._open.pop(news.x, None)
-        if len(self._faults) < 10:
+        self.faults += 1
+        if self.faults <= _MOST_TOLD:
             self._faults.append(f"a fault in ctxtui's recorder: {type(error).__name__}: {error}")
 
     def _take(self, news: ExchangeEvent) -> None:

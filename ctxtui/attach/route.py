@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from ctxtui.attach.http1 import Head
+from ctxtui.attach.model_paths import asks_at
 from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
@@ -18,7 +19,8 @@ Wants = Callable[[Head, str], bool]
 class Route:
     """Where requests lead: with `named` the first step of a path names the provider, else there is one. `tell` hears of
     everything that goes by, each exchange under a `name` of its own; `wants` says whether a gate is to be asked.
-    `strangers` are let in where what comes has been let in already."""
+    `strangers` are let in where what comes has been let in already; `all_of_it` says whether more than what asks a
+    model is told and asked about (a client that is given a base URL says nothing else there)."""
 
     upstreams: Sequence[Upstream]
     tell: Callable[[ExchangeEvent], None]
@@ -27,6 +29,14 @@ class Route:
     named: bool = False
     wants: Wants | None = None
     strangers: bool = False
+    all_of_it: bool = True
+
+    def concerns(self, head: Head, target: str) -> bool:
+        """Whether a request is our business: it asks a model, or opens a WebSocket where one is asked."""
+        if self.all_of_it:
+            return True
+        asks = asks_at(target.partition("?")[0])
+        return asks and (head.raw.startswith(b"POST ") or "websocket" in head.get("upgrade").lower())
 
     def upstream(self, target: str) -> tuple[Upstream, str]:
         """The provider that a target leads to, and the target as it is told. Raises `Malformed` where none is meant."""

@@ -59,7 +59,6 @@ class AllSessions:
 
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
         from ctxtui.services.library.library import SessionLibrary
-        from ctxtui.services.library.summary_memory import remembered
 
         self._settings, self._cluster = settings, cluster
         self._shelf = shelf = SessionLibrary(settings, Path.cwd())
@@ -67,7 +66,7 @@ class AllSessions:
         self._every = [one for one in every if one.group != SAMPLES or folder is not None]
         if shelf.trouble:
             note(f"the database was left out: {shelf.trouble}")
-        self._known = remembered(self._every, settings)
+        self._known = shelf.remembered(self._every)
         wanted = [one for one in self._every if one.key in self._known or one.mtime >= since - _DAY]
         self._every = wanted
 
@@ -83,15 +82,15 @@ class AllSessions:
 
     def read_usage(self) -> None:
         """Read what the calls of all others used, and nothing else of them."""
-        from ctxtui.services.library.summary_memory import remembered
-
-        self._known |= remembered(self._unread(), self._settings, usage=True)
+        self._known |= self._shelf.remembered(self._unread(), usage=True)
         unread = self._unread()
         if unread:
             from ctxtui.services.library.usage_pass import usage_pass
 
+            paired = self._shelf.paired()
+            read = filter(None, map(paired.taken, usage_pass(list(paired.with_transcripts(unread)), self._settings)))
             with Working("reading what calls used") as work:
-                for one in chain(_stored(unread, self._settings), usage_pass(unread, self._settings)):
+                for one in chain(_stored(unread, self._settings), read):
                     self._known[one.key] = one
                     work.say(f"{len(self._known):,} of {len(self._every):,} sessions")
 

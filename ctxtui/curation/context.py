@@ -99,6 +99,8 @@ class SaidOnce:
         self.summaries: dict[tuple[str, tuple[int, ...]], str] = {}
         self.texts = Counter[str]()
         self.counted = 0
+        self.edits: dict[tuple[object, ...], Edit] = {}
+        """What policies asked for, by author, kind, positions and payload."""
         self.outlines: dict[str, tuple[int, object]] = {}
         """Its turns, its rounds ... as they were worked out of it, each with the length that it had then."""
 
@@ -187,6 +189,10 @@ class Context:
             return alike[target.occurrence]
         known = self._ids.get(target.id, ()) if target.id else ()
         return known[0] if len(known) == 1 else None
+
+    def has(self, target: Target) -> bool:
+        """Whether the very block of `target` is here: then `find` finds the same however the context grows."""
+        return target.occurrence < len(self._places.get(target.digest, ()))
 
     def target(self, position: int) -> Target:
         """What an edit of the block at `position` is about."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -83,7 +84,9 @@ class Evaluator:
         with tempfile.TemporaryDirectory(prefix="evolve-") as made:
             folder = Path(made)
             (folder / "programs.json").write_text(json.dumps(list(programs)), encoding="utf-8")
-            argv = [sys.executable, "-I", str(_INSIDE), str(folder), str(SECONDS)]
+            # A copy: the sandbox shows nothing else of the folders for temporary files, where these sources may lie.
+            inside = Path(shutil.copy(_INSIDE, folder))
+            argv = [sys.executable, "-I", str(inside), str(folder), str(SECONDS)]
             done = await confined(argv, folder, seconds=SECONDS + 10, unconfined=self.unconfined)
             found = await asyncio.to_thread(_read, folder / "results.json")
         if found is None:

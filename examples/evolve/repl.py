@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 import threading
@@ -47,7 +48,9 @@ async def run(code: str, functions: Mapping[str, tuple[tuple[str, ...], Function
         (folder / "functions.json").write_text(json.dumps(told), encoding="utf-8")
         server = _Server(folder, functions)
         try:
-            argv = [sys.executable, "-I", "-S", str(_INSIDE), str(folder)]
+            # A copy: the sandbox shows nothing else of the folders for temporary files, where these sources may lie.
+            inside = Path(shutil.copy(_INSIDE, folder))
+            argv = [sys.executable, "-I", "-S", str(inside), str(folder)]
             done = await confined(argv, folder, seconds=SECONDS, unconfined=unconfined)
         finally:
             await asyncio.to_thread(server.close)

@@ -73,6 +73,38 @@ def test_nothing_but_the_edit_is_changed(spaced: bool) -> None:
     assert made.body == raw.replace(json.dumps(STALE).encode(), b'"gone"')
 
 
+def test_tools_that_a_client_brings_as_an_item_keep_the_choice_among_them() -> None:
+    # Codex: no member `tools`, an item `additional_tools`, and yet a choice.
+    tools = [{"type": "function", "name": "exec", "description": "Runs.", "parameters": {"type": "object"}}]
+    items = [
+        {"type": "additional_tools", "id": "at_1", "role": "developer", "tools": tools},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "read it"}]},
+        {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "exec", "arguments": "{}"},
+        {"type": "function_call_output", "id": "fco_1", "call_id": "call_1", "output": STALE},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go on"}]},
+    ]
+    asked = {
+        "model": "gpt-5.6-sol",
+        "input": items,
+        "tool_choice": "auto",
+        "parallel_tool_calls": False,
+        "store": False,
+    }
+    raw = json.dumps(asked, separators=(",", ":")).encode()
+    from ctxtui.core.edit import make
+    from ctxtui.wire.registry import DIALECTS
+
+    decoded = DIALECTS["openai_responses"].decode_request(raw, None).items
+    (stale,) = [one for one in decoded if STALE.encode() in one.block.body]
+    made = curated(
+        "https://api.openai.com/v1/responses",
+        raw,
+        [make("replace", [Target(stale.block.digest)], {"text": "gone"}, id="e1")],
+    )
+    assert made.proof.applied == ("e1",)
+    assert made.body == raw.replace(json.dumps(STALE).encode(), b'"gone"')
+
+
 def test_an_edit_sleeps_where_its_block_is_not_and_is_refused_where_the_provider_would_refuse() -> None:
     other = json.dumps({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hoi"}]}).encode()
     found = curated(URL, other, [edit_of("drop")])

@@ -94,10 +94,18 @@ async def test_refused_it_never_leaves_and_the_program_is_told(tmp_path: Path) -
         assert (await answer(*line)).startswith(b"HTTP/1.1 403 ") and not provider.seen
 
 
-async def test_nobody_decides_and_it_leaves_before_its_program_gives_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "told",
+    [
+        b"X-Stainless-Timeout: 15.2\r\n",
+        # As the SDKs say a time-out that is their client's own.
+        b"X-Stainless-Timeout: NOT_GIVEN\r\nX-Stainless-Read-Timeout: 15.2\r\n",
+    ],
+)
+async def test_nobody_decides_and_it_leaves_before_its_program_gives_up(tmp_path: Path, told: bytes) -> None:
     async with held(tmp_path, HoldRules(each=True)) as (provider, relay, _, recorder):
         provider.replies = [[OK]]
-        line = await begun(relay, request(more=b"X-Stainless-Timeout: 15.2\r\n"))
+        line = await begun(relay, request(more=told))
         assert (await answer(*line)) == OK and len(provider.seen) == 1
         assert await asyncio.to_thread(recorder.flush)
     assert '"released":"time is up"' in (tmp_path / "s.jsonl").read_text()

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import anthropic
 import openai
 import pytest
@@ -140,3 +141,34 @@ async def test_a_held_request_is_where_its_thread_ends_also_for_whoever_opens_th
         assert b"and what now?" in words[-1] and len(session.thread_calls(MAIN)) == 1
         run.gate.release("", RELEASE)
         await waiting
+
+
+async def test_so_it_is_over_a_websocket_where_a_request_says_only_what_is_new(tmp_path: Path) -> None:
+    """As Codex asks: it names the response before, and the provider keeps what stands before it."""
+    headers = {"authorization": "Bearer sk-any", "openai-beta": "responses_websockets=2026-02-06"}
+    create: dict[str, Any] = {"type": "response.create", "model": "gpt-5.6", "store": False, "stream": True}
+    async with (
+        holding(tmp_path, HoldRules()) as run,
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{run.url}/v1/responses", headers=headers) as socket,
+    ):
+
+        async def heard() -> dict[str, Any]:
+            while True:
+                message: dict[str, Any] = json.loads((await asyncio.wait_for(socket.receive(), 60)).data)
+                if message["type"] in ("response.completed", "error"):
+                    return message
+
+        await socket.send_str(json.dumps({**create, "input": [{"role": "user", "content": "hello there"}]}))
+        before = (await heard())["response"]["id"]
+        run.gate.rules = HoldRules(each=True)
+        new = [{"role": "user", "content": "and what now?"}]
+        await socket.send_str(json.dumps({**create, "input": new, "previous_response_id": before}))
+        await run.held()
+        await run.written()
+        session = load(run.path).session
+        words = [item.block.body for item in session.tree.items(session.threads[MAIN].tip)]
+        assert b"and what now?" in words[-1] and b"hello there" in b"".join(words)
+        assert len(words) > 3 and len(session.thread_calls(MAIN)) == 1
+        run.gate.release("", RELEASE)
+        assert (await heard())["type"] == "response.completed"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +22,7 @@ from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import ROOT, Client
 from tests.clients.codex import CODEX, OWN_PROVIDER
 from tests.clients.inspect_ai import INSPECT_AI
-from tests.clients.lab import SECONDS, Lab, lab
+from tests.clients.lab import PORT, SECONDS, Lab, lab, soon
 from tests.clients.llm import LLM
 from tests.clients.mini_swe_agent import MINI_SWE_AGENT
 from tests.clients.namespace import ended, tail
@@ -174,3 +175,73 @@ def test_what_the_client_itself_recorded_counts_once_with_ours(attached: Lab) ->
         pytest.skip("its own record names no answers")
     asked = [one for one in attached.seen() if one.asks]
     assert attached.ctxtui("cost", "--all", "--json")["calls"] == len(asked)
+    # One session, one row.
+    listed = attached.ctxtui("sessions", "--figures", "--json")["sessions"]
+    rows = [one for one in listed if one["source"] in ("attached", "claude code", "codex")]
+    assert sorted(one["path"] for one in rows) == sorted(map(str, recordings_of(attached)))
+    assert sum(one["calls"] for one in rows) == len(asked)
+
+
+PROXY = 4011
+"""The port of the network's own proxy, through which the providers' hosts are found."""
+
+
+def _at_its_provider(one: Client) -> Client:
+    """The client as it is without any base URL."""
+    env = {name: value for name, value in one.env.items() if not name.endswith(("_BASE_URL", "_API_BASE", "_BASE"))}
+    files = {name: text.replace('openai_base_url = "{url}/v1"\n', "") for name, text in one.files.items()}
+    return replace(one, env=env, files=files)
+
+
+OPENCODE_ALONE = replace(
+    OPENCODE,
+    env={**OPENCODE.env, "ANTHROPIC_API_KEY": "any"},
+    files={
+        "home/.config/opencode/opencode.json": json.dumps(
+            {"share": "disabled", "autoupdate": False, "model": "anthropic/claude-sonnet-4-5"}
+        )
+    },
+)
+FORWARDED = (
+    CLAUDE_CODE,
+    CODEX,
+    OPENCODE_ALONE,
+    replace(LLM, files={**LLM.files, "home/.config/io.datasette.llm/extra-openai-models.yaml": _LLM_MODELS}),
+    AIDER,
+    MINI_SWE_AGENT,
+    SDK_SCRIPT,
+)
+
+
+@pytest.mark.parametrize("client", FORWARDED, ids=lambda one: one.name)
+def test_a_client_without_a_base_url_goes_through_a_proxy_of_this_run(client: Client, tmp_path: Path) -> None:
+    if not ASKED:
+        pytest.skip("real clients run in make test-clients only")
+    if left_out(client.name):
+        pytest.skip(f"left out by CLIENTS: {client.name}")
+    with lab(_at_its_provider(client), tmp_path / "lab") as place:
+        place.open_gates()
+        certificate, hosts = place.folder / "network.pem", place.folder / "hosts.txt"
+        front = [sys.executable, "-m", "tests.clients.tls_front", str(PROXY), str(certificate), str(PORT)]
+        place.space.start(front, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, log=hosts)
+        assert soon(certificate.exists, 30), tail(hosts)
+        # The network's own proxy and certificates are the machine's here, as in a company.
+        env = place.env | {
+            "PYTHONPATH": str(ROOT),
+            "CTXTUI_HOME": str(place.home / "ctxtui"),
+            "HTTPS_PROXY": f"http://127.0.0.1:{PROXY}",
+            "SSL_CERT_FILE": str(certificate),
+        }
+        command = [sys.executable, "-m", "ctxtui", "exec", "--forward", "--", *client.ask(place, client.first)]
+        code = ended(place.space.start(command, cwd=place.work, env=env, log=place.printed), place.printed, 3 * SECONDS)
+        assert code == _CODES.get(client.name, 0), tail(place.printed) + tail(hosts)
+        asked = [one for one in place.seen() if one.asks]
+        assert asked, tail(place.printed) + tail(hosts)
+        recorded = bodies_on_record(lines_of(place))
+        assert recorded
+        assert set(recorded) <= {hashlib.sha256(one).hexdigest() for one in bodies_at_the_provider(place)}
+        # As its provider's own client it may be refused and ask again, which is recorded as well.
+        calls = [call for path in recordings_of(place) for call in load(path).session.calls.values() if not call.error]
+        assert sorted(call.id for call in calls if call.stop_reason != "count_tokens") == sorted(
+            str(one.answer.get("id")) for one in asked
+        )

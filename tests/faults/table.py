@@ -82,6 +82,14 @@ def _chats(out: str) -> Outcome:
     return Outcome(f"{found['chats']:,} chats", met, found["lost"], found["invalid"])
 
 
+def _relay(out: str) -> Outcome:
+    found = json.loads(out)
+    met = f"{found['answered']:,} answers, {found['acknowledged']:,} on record, {found['again']:,} asked again; "
+    met += f"{found['faults']:,} that a killed recorder had in hand, told"
+    tried = f"{found['kills']:,} kills: screen {found['screen']}, recorder {found['recorder']}, "
+    return Outcome(tried + f"provider {found['provider']}", met, found["lost"] + found["unsaid"], found["unserved"])
+
+
 def _fuzz(out: str) -> Outcome:
     *_, codes, last = out.strip().splitlines()
     runs, wrong = (int(part.split()[0].replace(",", "")) for part in last.split(", ") if part)
@@ -95,6 +103,7 @@ def _counted(word: str) -> Callable[[int], list[str]]:
 ROWS: Final = (
     Row("kills", "SIGKILL in a chat", "killing", 200, _counted("--kills"), _kills, folder=True),
     Row("two", "two processes on one chat, SIGKILL", "two_hosts", 200, _counted("--kills"), _two, folder=True),
+    Row("relay", "SIGKILL round a relay", "relay_kills", 200, _counted("--kills"), _relay, folder=True),
     Row("faults", "faults of the disk while a chat is written", "disk_faults", 1000, _counted("--faults"), _faults),
     Row("disk", "commands on a full disk", "full_disk", 60, lambda n: ["--runs", str(n), "--chats", "0"], _commands),
     Row("chats", "chats on a full disk", "full_disk", 12, lambda n: ["--runs", "0", "--chats", str(n)], _chats),

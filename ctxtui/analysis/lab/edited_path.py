@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ctxtui.core.block import HEADER, TOOL, Item
+from ctxtui.core.block import HEADER, Item
 from ctxtui.core.edit import REPAIR, Edit
 from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied, Asleep, BlockChange
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, is_call
+from ctxtui.curation.policies.earlier import differing
 from ctxtui.curation.price.request_count import kept_apart, side_of
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.grammars import ANTHROPIC
@@ -37,9 +39,11 @@ class EditedPath:
         self._applied: Applied | None = None
         self._out: frozenset[int] = frozenset()
         self._edge: _Edge | None = None
-        self._sleeping: tuple[tuple[Asleep, ...], set[str], set[str]] | None = None
+        self._sleeping: tuple[tuple[Asleep, ...], AwaitedTargets] | None = None
         self._ends: list[int] = []
         """The sent node behind each raw position."""
+        self._alike = 0
+        """How many of them are the raw nodes themselves, from the front."""
 
     def take(
         self, context: Context, propose: Proposing | None, out: frozenset[int] = frozenset()
@@ -48,7 +52,7 @@ class EditedPath:
         further edits first. `context` is the one of the call before, grown, or another one. `out` are the raw
         positions that are not written though no edit is about them."""
         if context is not self._context:
-            self._context, self._applied, self._ends = context, None, []
+            self._context, self._applied, self._ends, self._alike = context, None, [], 0
         before = self._applied
         applied = self._grown(context) or apply(context, self.log, self._rules)
         if propose is not None:
@@ -57,9 +61,21 @@ class EditedPath:
                 self.refused = self.refused or tried.refused
             else:
                 self.log, applied = log, tried
-        start = min(_parting(before, applied), min(out ^ self._out, default=len(context)), len(self._ends))
+        start = min(_parting(before, applied), len(self._ends))
+        if out is not self._out:
+            start = min([start, *(out ^ self._out)])
         self._applied, self._out = applied, out
-        return self._written(applied, start), applied
+        head = self._written(applied, start)
+        self._alike, nodes = min(self._alike, start), context.nodes
+        while self._alike < len(nodes) and self._ends[self._alike] == nodes[self._alike]:
+            self._alike += 1
+        return head, applied
+
+    @property
+    def shared(self) -> int:
+        """The longest context that what leaves and what was recorded both begin with."""
+        assert self._context is not None
+        return self._context.nodes[self._alike - 1] if self._alike else ROOT
 
     def _grown(self, context: Context) -> Applied | None:
         """What was applied before, where it holds for the grown context as it is: what came changes nothing of it."""
@@ -78,14 +94,9 @@ class EditedPath:
     def _wakes(self, context: Context, applied: Applied, length: int) -> bool:
         """Whether a block that came may be what a sleeping edit is about."""
         if self._sleeping is None or self._sleeping[0] is not applied.asleep:
-            wanted = {target.digest for one in applied.asleep for target in one.edit.targets}
-            ids = {target.id for one in applied.asleep for target in one.edit.targets if target.id}
-            self._sleeping = applied.asleep, wanted, ids
-        _, wanted, ids = self._sleeping
-        for position in range(length, len(context)):
-            if context.items[position].block.digest in wanted or (ids and context.target(position).id in ids):
-                return True
-        return False
+            targets = (target for one in applied.asleep for target in one.edit.targets)
+            self._sleeping = applied.asleep, AwaitedTargets(targets)
+        return self._sleeping[1].came(context, length)
 
     def _reaches(self, context: Context, applied: Applied, length: int) -> bool:
         """Whether what came behind `length` may change what the edits make of what stands before it."""
@@ -95,9 +106,9 @@ class EditedPath:
         if last is not None and context.message_of[length] == context.message_of[length - 1]:
             return True
         if self._edge is None or self._edge[0] is not applied.changes:
-            removed = max((p for p, change in applied.changes.items() if change.after is None), default=-1)
+            removed = _last_out(applied)
             notes = any(one.author == REPAIR and one.kind == NOTE for one in applied.repairs)
-            tools = any(context.items[p].block.kind == TOOL for p in applied.changes)
+            tools = any(p in applied.changes for p in context.tools)
             self._edge = _Edge(applied.changes, removed, notes, tools)
         edge = last.start if last is not None else length
         if self._edge.removed >= edge or self._edge.notes or any(one.position >= edge for one in applied.inserts[-1:]):
@@ -167,18 +178,27 @@ def _parting(before: Applied | None, applied: Applied) -> int:
     end = min(before.length, applied.length)
     if before.changes is not applied.changes:
         a, b = before.changes, applied.changes
-        for position in a.keys() | b.keys():
+        for position in differing(a, b):
             if position < end and not _same(a.get(position), b.get(position)):
                 end = position
     if before.inserts is not applied.inserts:
-        kept = {(one.position, one.items) for one in before.inserts}
-        now = {(one.position, one.items) for one in applied.inserts}
-        end = min([end, *(position for position, _ in kept ^ now)])
+        # Most are the very same; of the others those that only came anew are told apart from those that changed.
+        kept, now = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
+        gone = {(kept[key].position, kept[key].items) for key in kept.keys() - now.keys()}
+        came = {(now[key].position, now[key].items) for key in now.keys() - kept.keys()}
+        end = min([end, *(position for position, _ in gone ^ came)])
     return end
 
 
 def _same(one: object, other: object) -> bool:
     return one is not None and other is not None and one.after == other.after  # type: ignore[attr-defined]
+
+
+def _last_out(applied: Applied) -> int:
+    """The last position that is out; -1 where none is."""
+    if applied.settled is not None:
+        return max(applied.settled.removed, default=-1)
+    return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 
 class _Edge(NamedTuple):

@@ -24,6 +24,7 @@ class SharedContext:
         """Whether its request is not on record: what would leave is built anew."""
         self._unsigned: list[int] = []
         self._signed_upto = 0
+        self._unwritten: tuple[int, frozenset[int]] = (-1, frozenset())
         self._sizes: dict[str, BlockSizes] = {}
         self._earlier: tuple[Context | None, Literals | None] = (None, None)
 
@@ -43,7 +44,7 @@ class SharedContext:
         if found is not before:
             self._earlier = (before, self.literals)
             self.context, self.literals = found, Literals(found)
-            self._unsigned, self._signed_upto, self._sizes = [], 0, {}
+            self._unsigned, self._signed_upto, self._sizes, self._unwritten = [], 0, {}, (-1, frozenset())
         self.made = made
         return found
 
@@ -53,13 +54,18 @@ class SharedContext:
         context = self.context
         if context is None or not self.made:
             return frozenset()
+        if self._unwritten[0] == len(context):
+            return self._unwritten[1]
         if context.dialect == ANTHROPIC:
             for position in range(self._signed_upto, len(context)):
                 block = context.items[position].block
                 if block.kind in THINKING and not is_signed(block.value()):
                     self._unsigned.append(position)
             self._signed_upto = len(context)
-        return frozenset((*self._unsigned, *context.unanswered))
+        found = frozenset((*self._unsigned, *context.unanswered))
+        # The same object where nothing changed: who holds it against the one of the call before sees that at once.
+        self._unwritten = len(context), self._unwritten[1] if found == self._unwritten[1] else found
+        return self._unwritten[1]
 
     def sizes(self, model: str) -> BlockSizes:
         """The tokens of its blocks as `model` counts them."""
@@ -83,6 +89,11 @@ class BlockSizes:
         self._known: dict[str, int] = {}
         self._asked = 0
         self._sum = 0
+
+    @property
+    def asked(self) -> int:
+        """The position in front of which thinking does not count."""
+        return self._asked
 
     def grow(self) -> None:
         """Take in what came to the context."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.prompts import CachePrompts
@@ -29,6 +29,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
+from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
@@ -76,10 +77,14 @@ class Bench:
         return replace(call, model=model, provider=self.book.card(model).provider or "")
 
 
-class _Thread(NamedTuple):
+@dataclass(slots=True)
+class _Thread:
+    """A thread under way: its `path`, how long the context was when the block at a raw position was changed, and what
+    was worked out at the call before, with the tokens that it went by."""
+
     path: EditedPath
-    since: dict[int, int]
-    """How long the context was when the block at a raw position was changed."""
+    since: dict[int, int] = field(default_factory=dict)
+    earlier: tuple[object, Earlier] | None = None
 
 
 class VariantPass:
@@ -113,7 +118,7 @@ class VariantPass:
         hidden = self._hidden(step, call)
         usable = self._bench.usable(call)
         propose = (
-            self._proposing(step, shared, call, hidden, usable)
+            self._proposing(step, shared, call, thread, hidden, usable)
             if self.variant.steps
             else self._staging(step.call, context)
         )
@@ -131,7 +136,7 @@ class VariantPass:
         path = EditedPath(self._tree, rules, made, self._book.told_as)
         if before is not None:
             path.log, path.refused = before.path.log, before.path.refused
-        found = self._threads[call.thread] = _Thread(path, {})
+        found = self._threads[call.thread] = _Thread(path)
         return found
 
     def _hidden(self, step: RecordedStep, call: Call) -> int:
@@ -141,15 +146,21 @@ class VariantPass:
         own, other = self._book.card(call.model).factors.text, self._book.card(step.call.model).factors.text
         return round(step.lacking * own / other) if own and other else step.lacking
 
-    def _proposing(self, step: RecordedStep, shared: SharedContext, call: Call, hidden: int, usable: int) -> Proposing:
+    def _proposing(
+        self, step: RecordedStep, shared: SharedContext, call: Call, thread: _Thread, hidden: int, usable: int
+    ) -> Proposing:
         model = call.model or self._book.session.model
         sizes = shared.sizes(model)
         assert shared.context is not None and shared.literals is not None
         context, literals = shared.context, shared.literals
         rules = rules_for(context.dialect, self._book.card(model))
+        tokens = model, sizes.asked
 
         def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
             literals.advance()
+            known, earlier = thread.earlier or (None, None)
+            if earlier is None or known != tokens or earlier.log is not log or not _same(earlier.applied, applied):
+                earlier = None
             situation = PolicyContext(
                 context=context,
                 log=log,
@@ -162,8 +173,10 @@ class VariantPass:
                 hidden=hidden,
                 known=applied,
                 raw=sizes.whole,
+                earlier=earlier,
             )
             after = after_all(self.variant.steps, situation)
+            thread.earlier = tokens, after.so_far()
             return after.log, after.applied
 
         return propose
@@ -269,10 +282,9 @@ class VariantPass:
         at = step.at if step.asked_at is None else step.asked_at
         outcome = self._simulator.ask(made, at)
         self._simulator.take(outcome if at == step.at else self._simulator.ask(made, step.at))
-        shared = self._tree.common(here.head, step.call.sent_head)
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
         floor = step.floors.warm if outcome.read or not self._expired(step, rules) else step.floors.cold
-        return outcome.reading(min(floor, tokens(shared)))
+        return outcome.reading(min(floor, tokens(here.path.shared)) if floor else 0)
 
     def _expired(self, step: RecordedStep, rules: CacheRules) -> bool:
         """Whether the pause before a call was longer than what this variant writes lives."""
@@ -317,3 +329,8 @@ class VariantPass:
 
     def _block_tokens(self, model: str, block: Block) -> int:
         return round(weights.tokens(self._book.measure(model)(block), self._book.weights(model)))
+
+
+def _same(one: Applied, other: Applied) -> bool:
+    """Whether edits do the same: the context may have grown meanwhile."""
+    return one.context is other.context and one.changes is other.changes and one.inserts is other.inserts

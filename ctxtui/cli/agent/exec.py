@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--as", "name", metavar="PROGRAM", default="", help="Lead it as this program is led: claude-code, codex ..."
 )
+@click.option("--forward", is_flag=True, help="Lead it by HTTPS_PROXY and certificates of this run, not by base URLs.")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A word that goes with what is recorded; repeatable.")
 @click.option("--hold", is_flag=True, help="Hold each request until `ctxtui hold` lets it go; side calls pass.")
 @rule_options("hold-")
@@ -55,6 +56,7 @@ def exec_(
     command: tuple[str, ...],
     upstreams: tuple[str, ...],
     name: str,
+    forward: bool,
     tags: tuple[str, ...],
     hold: bool,
     fork: str,
@@ -98,6 +100,7 @@ def exec_(
         cwd=os.getcwd(),
         given=dict(_named(one) for one in upstreams),
         tags=tags,
+        forward=forward,
         hold=rules_for(rules, each=hold),
         answers=_answers(context, fork) if fork else None,
         policies=policies,
@@ -143,10 +146,9 @@ def _tell(around: Around, quiet: bool) -> None:
 
 
 async def _served(around: Around, as_json: bool) -> int:
-    urls = await around.serve()
-    env = around.program.started(urls, [], around.env, around.cwd)
+    env = await around.serve()
     if as_json:
-        write_json({"env": env.env, "arguments": env.arguments, "urls": urls})
+        write_json({"env": env.env, "arguments": env.arguments, "urls": around.urls})
     else:
         for name, value in env.env.items():
             write(f"export {name}={shown(shlex.quote(value))}")

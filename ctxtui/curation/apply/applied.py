@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from ctxtui.core.block import Block, Item
 from ctxtui.core.edit import REPAIR, Edit
+from ctxtui.curation.apply.closure import Gone
+from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import Context
 
 
@@ -76,13 +78,33 @@ class AppliedItem(NamedTuple):
     position: int = -1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """How it was settled what is done, from which further edits can go on: what was asked for by position (`fate`),
+    what is out and why (`removed`), what was to be put in and where it stands (`placed`), what was held before anything
+    was settled, the breakpoints asked for, the repairs that take something out by cause and rule with the first
+    position of each, and how many messages at the front are out. `awaited` are blocks that edits are about and that
+    the context did not hold when it had `length` blocks: where one came, all is settled anew."""
+
+    fate: Mapping[int, tuple[Block | None, Edit]]
+    removed: Mapping[int, Gone]
+    placed: tuple[tuple[Insertion, Insert], ...]
+    held: tuple[HeldEdit, ...]
+    marks: tuple[tuple[int, Edit], ...]
+    repairs: Mapping[tuple[str, str], tuple[int, Edit]]
+    front: int
+    awaited: AwaitedTargets
+    length: int
+
+
 @dataclass(frozen=True)
 class Applied:
     """A context under its edits.
 
     `changes` are by position, `inserts` in prompt order. `marks` gives the breakpoint edit of a position, the last one.
     `withheld` is thinking that leaves and that the provider is told to drop. `refused` says why the staged edits cannot
-    be applied at all ("" where they can). `length` is that of the context then, which may have grown since.
+    be applied at all ("" where they can). `length` is that of the context then, which may have grown since. `settled`
+    is what further edits can go on from (None: they cannot, all are applied anew).
     """
 
     context: Context
@@ -97,6 +119,7 @@ class Applied:
     refused: str = ""
     withheld: tuple[int, ...] = ()
     length: int = -1
+    settled: Settled | None = field(default=None, repr=False, compare=False)
 
     @property
     def touched(self) -> bool:

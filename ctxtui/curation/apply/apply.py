@@ -6,7 +6,8 @@ gets its place. What cannot be had is held back with the reason, the rest is don
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import USER, Edit, in_force
@@ -17,6 +18,7 @@ from ctxtui.curation.apply.block_text import changeable
 from ctxtui.curation.apply.insertion import INSERTIONS, slot
 from ctxtui.curation.apply.requested import RequestedFates
 from ctxtui.curation.apply.rewrite import rewritten
+from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
@@ -34,7 +36,8 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     other author than the user. `rules` are those of the dialect and model (default: the dialect's).
     """
     wanted = RequestedFates()
-    standing = in_force(log)
+    entries = list(log)
+    standing = in_force(entries)
     for edit in standing:
         if edit.does.pins:
             here = [p for target in edit.targets if (p := context.find(target)) is not None]
@@ -42,15 +45,23 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     own = set(wanted.pinned)
     wanted.pinned |= {other for position in own for other in context.partners.get(position, ())}
     for edit in standing:
-        found = [context.find(target) for target in edit.targets]
-        here = [position for position in found if position is not None]
-        if not here or (edit.does.stands_for and len(here) < len(found)):
-            wanted.asleep.append(Asleep(edit, len(found) - len(here)))
-        elif edit.does.needs_text and not str(edit.given.get("text") or "").strip():
-            wanted.held.append(HeldEdit(edit, -1, UNWRITTEN))
-        else:
-            _want(context, wanted, edit, _whole_messages(context, edit, here), own)
-    return resolve.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
+        ask(context, wanted, edit, own)
+    if open_ := [target for edit in standing for target in edit.targets if not context.has(target)]:
+        wanted.awaited = AwaitedTargets(open_)
+    done = resolve.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
+    return replace(done, settled=None) if len(standing) < len(entries) else done
+
+
+def ask(context: Context, wanted: RequestedFates, edit: Edit, own: Collection[int]) -> None:
+    """Put what `edit` asks for into `wanted`; `own` are the positions that the user pinned."""
+    found = [context.find(target) for target in edit.targets]
+    here = [position for position in found if position is not None]
+    if not here or (edit.does.stands_for and len(here) < len(found)):
+        wanted.asleep.append(Asleep(edit, len(found) - len(here)))
+    elif edit.does.needs_text and not str(edit.given.get("text") or "").strip():
+        wanted.held.append(HeldEdit(edit, -1, UNWRITTEN))
+    else:
+        _want(context, wanted, edit, _whole_messages(context, edit, here), own)
 
 
 def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
@@ -70,7 +81,7 @@ def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
     return list(found)
 
 
-def _want(context: Context, wanted: RequestedFates, edit: Edit, here: list[int], own: set[int]) -> None:
+def _want(context: Context, wanted: RequestedFates, edit: Edit, here: list[int], own: Collection[int]) -> None:
     allowed, does = here, edit.does
     if does.rewrites or does.takes_away:
         allowed = [p for p in here if not _is_protected(wanted, edit, p, own)]
@@ -91,7 +102,7 @@ def _want(context: Context, wanted: RequestedFates, edit: Edit, here: list[int],
         wanted.new += INSERTIONS[edit.kind](context, edit, allowed)
 
 
-def _is_protected(wanted: RequestedFates, edit: Edit, position: int, own: set[int]) -> bool:
+def _is_protected(wanted: RequestedFates, edit: Edit, position: int, own: Collection[int]) -> bool:
     if position not in wanted.pinned or (edit.author == USER and (position in own or not edit.does.removes)):
         return False
     why = "pinned" if position in own else "its call or answer is pinned"

@@ -6,7 +6,7 @@ again for the ten thousand blocks that nobody changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -33,13 +33,19 @@ class Gone(NamedTuple):
 
 class Closure:
     """Removals with what they take along, for one context. `spoken` are positions in front of which a new message of
-    the user's will stand."""
+    the user's will stand, `removed` is what is out already, with all that it took along."""
 
-    def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
+    def __init__(
+        self,
+        context: Context,
+        rules: ProviderRules,
+        spoken: Iterable[int] = (),
+        removed: Mapping[int, Gone] | None = None,
+    ) -> None:
         self._context = context
         self._rules = rules
         self._spoken = sorted(spoken)
-        self.removed: dict[int, Gone] = {}
+        self.removed: dict[int, Gone] = dict(removed or {})
         self._left: dict[int, int] = {}
         self._todo: list[int] = []
         self._touched: set[int] = set()
@@ -77,8 +83,10 @@ class Closure:
                 if part not in self.removed:
                     self._out(part, cause)
             return
-        left = self._left.get(index, message.stop - message.start - 1) - 1
-        self._left[index] = left
+        left = self._left.get(index)
+        if left is None:
+            left = sum(part not in self.removed for part in range(message.start + 1, message.stop)) + 1
+        left = self._left[index] = left - 1
         if left == 0 and message.headed:
             self._out(message.start, cause)
 

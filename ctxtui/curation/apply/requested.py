@@ -8,13 +8,14 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Asleep, HeldEdit, Insertion
+from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import Context
 
 FORCED = "tool_choice names this tool"
 LAST_TOOL = "calls are in the context: one tool must stay defined"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RequestedFates:
     """What edits ask for, by position: `fate` is the block that shall stand there (None: none) and the edit."""
 
@@ -24,6 +25,7 @@ class RequestedFates:
     pinned: set[int] = field(default_factory=set)
     asleep: list[Asleep] = field(default_factory=list)
     held: list[HeldEdit] = field(default_factory=list)
+    awaited: AwaitedTargets = NONE_AWAITED
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
         """Ask for `block` at `position`."""

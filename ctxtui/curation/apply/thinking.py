@@ -79,7 +79,7 @@ def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> 
     while index >= 0 and (closure.gone(messages[index]) or messages[index].role not in ASSISTANT):
         index -= 1
     later = messages[index].start if index >= 0 else 0
-    parts = sorted(one.position for one in inserts if one.items[0].block.kind == HEADER)
+    parts = [one.position for one in inserts if one.items[0].block.kind == HEADER]
     while index >= 0 and (closure.gone(messages[index]) or messages[index].role in ASSISTANT):
         message = messages[index]
         if not closure.gone(message):

@@ -53,7 +53,7 @@ def outgoing(
     else:
         body, lost = build(dialect, applied.sent, model=model, params=params)
         request = DIALECTS[dialect].decode_request(body, None)
-    request = _tool_choice(_marked(request, applied))
+    request = _tool_choice(_marked(request, applied), applied, own=skeleton is not None and skeleton.dialect == dialect)
     if applied.withheld:
         thinking = request.params.get("thinking")
         told = thinking if isinstance(thinking, dict) else {"type": "adaptive"}
@@ -80,9 +80,12 @@ def _with_its_markers(recorded: Request, applied: Applied) -> Request:
     return with_markers(request, lost) if lost else request
 
 
-def _tool_choice(request: Request) -> Request:
-    """A choice among tools is refused where there is none."""
+def _tool_choice(request: Request, applied: Applied, *, own: bool) -> Request:
+    """A choice among tools is refused where there is none. In a body with its `own` skeleton it stays where no edit
+    took them: a client may bring tools that are no member `tools` (Codex's `additional_tools`)."""
     if any(item.place.section == "tools" for item in request.items) or "tool_choice" not in request.params:
+        return request
+    if own and not any(item.place.section == "tools" for item in applied.context.items):
         return request
     return without_params(request, ("tool_choice", "parallel_tool_calls"))
 

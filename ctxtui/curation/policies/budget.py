@@ -22,7 +22,7 @@ from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk, risk_of
-from ctxtui.curation.policies.search import WORK, Remedy, search
+from ctxtui.curation.policies.search import WORK, Remedy, Wish, alone_by, counting_once, search, wish_of
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 
@@ -71,19 +71,25 @@ def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Se
     need = situation.total - target
     if not target or need <= 0:
         return
+    here = counting_once(situation)
+    yield from _smallest(policies, here, settings, target)
+    here.forget()
+
+
+def _smallest(policies: Sequence[Policy], situation: PolicyContext, settings: Settings, target: int) -> Iterator[Edit]:
     limit = _limit(situation, settings["keep"])
-    ladder = _ladder(situation, settings, target)
-    # What is there already was searched for before: one policy more is enough then.
-    work = 0 if any(one.author != USER for one in situation.log) else WORK
-    found = [[*one.edits] for one in _by_risk(situation, search(situation, policies, work))]
-    older = _enough(situation, [ladder, *found], limit, limit, target)
+    ladder = [_ladder(situation, settings, target)]
+    found = _found(situation, policies)
+    older = _enough(situation, [_Given(ladder), *found], limit, limit, target)
     if older is None or older[0] > Risk.OUTSIDE:
         everywhere = _enough(situation, found, len(situation.context), limit, target)
         older = min((one for one in (older, everywhere) if one is not None), key=lambda one: one[0], default=None)
     if older is not None:
         yield from map(_own, older[1])
         return
-    best = [_own(one) for one in _most(situation, found, limit)]
+    best = [
+        _own(one) for one in _most(situation, [edits for level in found for edits in level.options(max(Risk))], limit)
+    ]
     yield from best
     yield from _ladder(situation.under(best), settings, target)
 
@@ -93,32 +99,109 @@ def _own(one: Edit) -> Edit:
     return make(one.kind, one.targets, one.given, author=NAME)
 
 
-def _by_risk(situation: PolicyContext, found: Iterable[Remedy]) -> list[Remedy]:
-    """Those that free anything, the least risk first, then what frees most."""
-    return sorted(found, key=lambda one: (one.risk, -one.freed))
+class _Given:
+    """Sets of edits to choose among, in this order."""
+
+    def __init__(self, given: list[list[Edit]]) -> None:
+        self._given = given
+
+    def wished(self, most: Risk) -> list[list[Edit]]:
+        """All of them but those of which each edit risks more than `most`."""
+        return self._given
+
+    def options(self, most: Risk) -> list[list[Edit]]:
+        """Of the same what frees anything, what frees most first."""
+        return self._given
+
+
+class _Level(_Given):
+    """What single policies wish at one `risk`: they are asked, and what it frees is worked out, where it matters."""
+
+    def __init__(self, tried: _Tried, risk: Risk) -> None:
+        super().__init__([])
+        self._tried = tried
+        self._risk = risk
+
+    def _wishes(self, most: Risk) -> list[Wish]:
+        asked = (policy for policy in self._tried.policies if policy.least <= min(self._risk, most))
+        found = filter(None, map(self._tried.wish, asked))
+        return [wish for wish in found if wish.risk == self._risk]
+
+    def wished(self, most: Risk) -> list[list[Edit]]:
+        """As above."""
+        return [[*wish.edits] for wish in self._wishes(most)]
+
+    def options(self, most: Risk) -> list[list[Edit]]:
+        """As above."""
+        found = filter(None, map(self._tried.remedy, self._wishes(most)))
+        return [[*one.edits] for one in sorted(found, key=lambda one: -one.freed)]
+
+
+class _Tried:
+    """What single policies wish and what that does, each once."""
+
+    def __init__(self, situation: PolicyContext, policies: Sequence[Policy]) -> None:
+        self.policies = policies
+        self._situation = situation
+        self._wished: dict[str, Wish | None] = {}
+        self._remedies: dict[str, Remedy | None] = {}
+
+    def wish(self, policy: Policy) -> Wish | None:
+        """What `policy` wishes."""
+        if policy.name not in self._wished:
+            self._wished[policy.name] = wish_of(self._situation, policy)
+        return self._wished[policy.name]
+
+    def remedy(self, wish: Wish) -> Remedy | None:
+        """What a policy's wish does."""
+        name = wish.step.policy.name
+        if name not in self._remedies:
+            self._remedies[name] = alone_by(self._situation, wish)
+        return self._remedies[name]
+
+
+def _found(situation: PolicyContext, policies: Sequence[Policy]) -> list[_Given]:
+    """What policies do, the least risk first: every two of them where nothing was searched for before."""
+    # What is there already was searched for: one policy more is enough then.
+    if any(one.author != USER for one in situation.log):
+        tried = _Tried(situation, policies)
+        return [_Level(tried, risk) for risk in Risk]
+    found = sorted(search(situation, policies, WORK), key=lambda one: (one.risk, -one.freed))
+    return [_Given([[*one.edits] for one in found])]
 
 
 def _enough(
-    situation: PolicyContext, options: Sequence[list[Edit]], bound: int, limit: int, target: int
+    situation: PolicyContext, levels: Sequence[_Given], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
-    """The edits of one of `options` that bring the context below `target` at the least risk; None where none does. From
-    the position `bound` on nothing is changed, from `limit` on only what risks no more than to stand outside."""
+    """The edits of one set that bring the context below `target` at the least risk; None where none does. From the
+    position `bound` on nothing is changed, from `limit` on only what risks no more than to stand outside."""
     best: tuple[Risk, list[Edit]] | None = None
     tried = 0
-    for option in options:
-        edits = [edit for edit in option if _may(situation, edit, bound, limit)]
-        risk = risk_of(situation.context, edits)
-        if not edits or (best is not None and (risk > best[0] or tried >= _TRIED)):
+
+    def passed_over(edits: list[Edit]) -> bool:
+        return not edits or (best is not None and (risk_of(situation.context, edits) > best[0] or tried >= _TRIED))
+
+    for level in levels:
+        most = best[0] if best is not None else max(Risk)
+        if best is not None and all(passed_over(_allowed(situation, one, bound, limit)) for one in level.wished(most)):
             continue
-        after = situation.under(edits)
-        if after.applied.refused or after.total > target:
-            continue
-        edits = _needed(situation, after, edits, target)
-        risk = risk_of(situation.context, edits)
-        tried += 1
-        if best is None or (risk, *_cost(situation, edits)) < (best[0], *_cost(situation, best[1])):
-            best = risk, edits
+        for option in level.options(most):
+            edits = _allowed(situation, option, bound, limit)
+            if passed_over(edits):
+                continue
+            after = situation.under(edits)
+            if after.applied.refused or after.total > target:
+                continue
+            edits = _needed(situation, after, edits, target)
+            risk = risk_of(situation.context, edits)
+            tried += 1
+            if best is None or (risk, *_cost(situation, edits)) < (best[0], *_cost(situation, best[1])):
+                best = risk, edits
     return best
+
+
+def _allowed(situation: PolicyContext, edits: Iterable[Edit], bound: int, limit: int) -> list[Edit]:
+    return [edit for edit in edits if _may(situation, edit, bound, limit)]
 
 
 def _may(situation: PolicyContext, edit: Edit, bound: int, limit: int) -> bool:

@@ -8,6 +8,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results, tool_of
 
@@ -41,4 +42,5 @@ POLICY = Policy(
         "exclude": "tools left alone",
         "at_least": "tokens that it must free",
     },
+    least=Risk.GONE,
 )

@@ -20,10 +20,12 @@ def free_runs(situation: PolicyContext, author: str, start: int, stop: int) -> l
     """The stretches of blocks between two positions that the policy may summarise, cut where one may not be: there, and
     in a pair whose other half lies outside."""
     runs: list[list[int]] = [[]]
+    partners_of, changes = situation.context.partners, situation.applied.changes
     for position in situation.blocks(start, stop):
-        partners = situation.context.partners.get(position, ())
-        whole = all(start <= other < stop and situation.free(other, author) for other in partners if other >= 0)
-        if situation.free(position, author) and whole:
+        # Most of a long session was summarised before.
+        free = position not in changes and situation.free(position, author)
+        partners = partners_of.get(position, ()) if free else ()
+        if free and all(start <= other < stop and situation.free(other, author) for other in partners if other >= 0):
             runs[-1].append(position)
         elif runs[-1]:
             runs.append([])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ctxtui.core.edit import Edit
@@ -46,7 +48,9 @@ def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | Non
     """The results of `minimum` tokens or more that need not stand: a later whole read of the same thing says something
     else by now, or another one says the same. Of equal ones the first stays; where only `chosen` ones may go, the first
     that is not among them."""
-    reads = [_read(situation, p) for p in results(situation) if _counts(situation, p, minimum)]
+    every = situation.outline("reads", partial(_reads, situation))
+    changes, tokens = situation.applied.changes, situation.tokens
+    reads = [one for one in every if one.position not in changes and tokens(one.position) >= minimum]
     outdated = _outdated(situation, reads)
     alike: dict[str, list[_Read]] = {}
     for one in reads:
@@ -65,13 +69,14 @@ def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | Non
             yield Twice(one.position, f"[The same as the {when} result of {stays.what}, unchanged.]")
 
 
+def _reads(situation: PolicyContext, length: int, found: list[_Read] | None) -> list[_Read]:
+    here = results(situation)
+    return [*(found or ()), *(_read(situation, position) for position in here[bisect_left(here, length) :])]
+
+
 def _read(situation: PolicyContext, position: int) -> _Read:
     text = situation.context.reading(position).text
     return _Read(position, text, tool_of(situation, position), path_of(situation, position))
-
-
-def _counts(situation: PolicyContext, position: int, minimum: int) -> bool:
-    return situation.stands(position) and situation.size(position) >= minimum
 
 
 def _outdated(situation: PolicyContext, reads: Sequence[_Read]) -> set[int]:

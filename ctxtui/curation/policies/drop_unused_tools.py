@@ -8,6 +8,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "drop_unused_tools"
@@ -32,4 +33,5 @@ POLICY = Policy(
     propose,
     {"rounds": 10, "keep": []},
     {"rounds": "rounds before it acts", "keep": "tools that stay"},
+    least=Risk.PARTS,
 )

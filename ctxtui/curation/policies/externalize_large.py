@@ -4,6 +4,7 @@ says what it is."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,6 +15,7 @@ from ctxtui.curation.apply.block_text import has_words
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 from ctxtui.curation.trials import Trial, trials
@@ -34,25 +36,35 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     reference to the program as such loops spell it, and the first characters of its `reasoning` and `error`.
     """
     found = list(_candidates(situation, settings))
-    yield from found[: len(found) - settings["keep_last"]] if settings["keep_last"] else found
+    yield from found[: max(0, len(found) - settings["keep_last"])]
 
 
 def _candidates(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    whole = set(results(situation))
-    for position, item in enumerate(situation.context.items):
+    said = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()) if name != "keep_last")
+
+    def work(length: int, found: list[tuple[int, dict[str, Json]]] | None) -> list[tuple[int, dict[str, Json]]]:
+        return [*(found or ()), *_large(situation, settings, length)]
+
+    for position, what in situation.outline(f"large content: {said}", work):
+        if situation.free(position, NAME):
+            yield edit(situation, NAME, EXTERNALIZE, [position], what)
+
+
+def _large(situation: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:
+    """The blocks from the position `start` on that hold what would go, with what the edit says."""
+    context, found = situation.context, results(situation)
+    whole = set(found[bisect_left(found, start) :])
+    for position in range(start, len(context)):
+        item = context.items[position]
         own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
         if not own or len(item.block.body) < min(settings["code"], settings["size"]):
             continue
-        if not situation.free(position, NAME):
-            continue
-        text = situation.context.reading(position).text
+        text = context.reading(position).text
         parts = _trial_parts(text, settings) or list(_parts(text, item.block.digest[:6], settings))
         large = position in whole and len(text) >= settings["size"]
         # Asked last: it spells the block anew, and most blocks hold nothing that would go.
-        if not (parts or large) or not has_words(item.block):
-            continue
-        what = {"parts": parts} if parts else _named(situation, position, text)
-        yield edit(situation, NAME, EXTERNALIZE, [position], what)
+        if (parts or large) and has_words(item.block):
+            yield position, {"parts": parts} if parts else _named(situation, position, text)
 
 
 def _named(situation: PolicyContext, position: int, text: str) -> dict[str, Json]:
@@ -146,4 +158,5 @@ POLICY = Policy(
         "error": "characters kept of a trial's error (0: all)",
         "keep_last": "newest ones left whole",
     },
+    least=Risk.OUTSIDE,
 )

@@ -12,8 +12,9 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import free_runs, summarised
+from ctxtui.curation.policies.earlier import Stretch
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings, Stretch
+from ctxtui.curation.policies.situation import PolicyContext, Settings
 from ctxtui.curation.trials import trials
 
 NAME = "generation_window"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies import sliding_window, truncate_results
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "hybrid"
@@ -31,4 +32,5 @@ POLICY = Policy(
         "slack": "messages more before it acts",
         "limit": "characters kept of a result",
     },
+    least=Risk.PARTS,
 )

@@ -10,6 +10,7 @@ from ctxtui.core.edit_kinds import DROP, SUMMARIZE, TRUNCATE
 from ctxtui.curation.extractive_summary import facts
 from ctxtui.curation.policies.context_spans import free_runs, numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.step_facts import step_ranges, told_in_steps
@@ -39,8 +40,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
 
 
 def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
-    rounds = situation.rounds
-    old = [one for one in rounds if any(map(situation.stands, situation.blocks(*one)))]
+    old = situation.open_rounds
     if len(old) <= n + slack:
         return
     gone = old[: len(old) - n] if n else old
@@ -73,7 +73,7 @@ def _cuts(situation: PolicyContext, limit: int) -> Iterator[Edit]:
 
 def _without(situation: PolicyContext, n: int) -> Iterator[Edit]:
     """Drop what is left of the rounds before the last `n`, their facts too."""
-    asked = {situation.context.find(t) for e in situation.log if (e.author, e.kind) == (NAME, DROP) for t in e.targets}
+    asked = situation.asked.positions.get((NAME, DROP), frozenset())
     kept = situation.pinned | situation.released(NAME) | asked
     changes = situation.applied.changes
     for one in situation.rounds[:-n]:
@@ -97,4 +97,5 @@ POLICY = Policy(
         "limit": "tokens to stay below (0: the usable window)",
         "cut": "characters kept of a result when facts alone do not do",
     },
+    least=Risk.PARTS,
 )

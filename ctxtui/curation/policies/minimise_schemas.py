@@ -8,6 +8,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import MINIMISE
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "minimise_schemas"
@@ -31,4 +32,5 @@ POLICY = Policy(
     propose,
     {"description": 100, "properties": False},
     {"description": "characters kept of a tool's description", "properties": "whether properties keep theirs"},
+    least=Risk.PARTS,
 )

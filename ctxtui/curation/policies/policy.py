@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 Propose = Callable[[PolicyContext, Settings], Iterable[Edit]]
@@ -16,13 +17,15 @@ Propose = Callable[[PolicyContext, Settings], Iterable[Edit]]
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A rule that proposes edits. `about` says in one line what it does, `defaults` are its settings with their
-    values, `notes` say what each one means."""
+    values, `notes` say what each one means. `least` is the least that any one of its edits risks: who looks for what
+    risks less need not ask it."""
 
     name: str
     about: str
     propose: Propose
     defaults: Settings = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    least: Risk = Risk.NOTHING
 
     def settings(self, given: Settings, place: str = "") -> dict[str, Json]:
         """The settings with those `given` instead of the defaults. Raises `BadConfig` for one that it does not have,
@@ -70,16 +73,18 @@ def after(step: Step, situation: PolicyContext) -> PolicyContext:
     """`situation` with the edits of `run` under it."""
     for _ in range(MOST_ROUNDS):
         more = proposed(step, situation)
+        before = situation
+        situation = before.under(more)
+        before.forget()
         if not more:
             break
-        situation = situation.under(more)
     return situation
 
 
 def proposed(step: Step, situation: PolicyContext) -> list[Edit]:
     """The new edits that a policy proposes when it is asked once."""
     settings = step.policy.settings(step.settings)
-    known = {edit.id for edit in situation.log}
+    known = situation.asked.ids
     found: dict[str, Edit] = {}
     for edit in step.policy.propose(situation, settings):
         if edit.id not in known and edit.targets:

@@ -75,11 +75,14 @@ def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:
 def _of(context: Context, edit: Edit) -> Risk:
     if edit.kind == COMPACT_JSON:
         return Risk.PARTS if edit.given.get("drop") else Risk.NOTHING
-    found = [position for target in edit.targets if (position := context.find(target)) is not None]
+    risk = _BY_KIND.get(edit.kind, Risk.GONE)
+    if edit.kind != DEDUPLICATE and risk <= Risk.PARTS:
+        return risk
+    found = (position for target in edit.targets if (position := context.find(target)) is not None)
     if edit.kind == DEDUPLICATE:
         # The words of an outdated result stand nowhere else.
         return Risk.NOTHING if all(context.stands_twice(position) for position in found) else Risk.PARTS
     if all(context.items[position].place.section == "tools" for position in found):
         # A definition that goes takes nothing that was said along.
-        return min(_BY_KIND.get(edit.kind, Risk.GONE), Risk.PARTS)
-    return _BY_KIND.get(edit.kind, Risk.GONE)
+        return Risk.PARTS
+    return risk

@@ -8,10 +8,10 @@ same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
@@ -50,10 +50,11 @@ class Remedy:
 def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WORK) -> Iterator[Remedy]:
     """Every policy that frees anything, then pairs of them, those of the least risk first, as long as `work` lasts. An
     iterator: who stops asking stops the search."""
-    here = _counting_once(situation)
+    here = counting_once(situation)
     alone: list[Remedy] = []
     best: dict[Risk, int] = {}
-    for one in _alone(here, policies):
+    wished = filter(None, (wish_of(here, policy) for policy in policies))
+    for one in filter(None, (alone_by(here, wish) for wish in wished)):
         best[one.risk] = max(best.get(one.risk, 0), one.freed)
         alone.append(one)
         yield one
@@ -77,34 +78,58 @@ def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WOR
 
 def complete(situation: PolicyContext, found: Remedy) -> Remedy:
     """`found` with what its policies add when they are asked until they have nothing to add."""
-    more = run_all(found.steps, replace(situation.under(found.edits), known=found.applied))
-    whole = _remedy(_counting_once(situation), found.steps, [*found.edits, *more]) if more else None
+    more = run_all(found.steps, situation.under(found.edits))
+    whole = _remedy(counting_once(situation), found.steps, [*found.edits, *more]) if more else None
     return whole or found
 
 
-def _counting_once(situation: PolicyContext) -> PolicyContext:
-    """The same, which counts a new block once however often it is made, and applies the same edits once."""
-    known: dict[str, int] = {}
-    count = situation.count
+class _CountingOnce:
+    """Tokens of new blocks, each counted once however often it is made."""
 
-    def counted(block: Block) -> int:
-        found = known.get(block.digest)
+    def __init__(self, count: Callable[[Block], int]) -> None:
+        self._count = count
+        self._known: dict[str, int] = {}
+
+    def __call__(self, block: Block) -> int:
+        found = self._known.get(block.digest)
         if found is None:
-            found = known[block.digest] = count(block)
+            found = self._known[block.digest] = self._count(block)
         return found
 
-    return replace(situation, count=counted, known=situation.applied, worked_out={})
+
+def counting_once(situation: PolicyContext) -> PolicyContext:
+    """The same, for one in which much is tried."""
+    if isinstance(situation.count, _CountingOnce):
+        return situation
+    count, known, earlier = _CountingOnce(situation.count), situation.applied, situation.so_far()
+    return replace(situation, count=count, known=known, earlier=earlier, parent=None)
 
 
-def _alone(situation: PolicyContext, policies: Iterable[Policy]) -> Iterator[Remedy]:
-    for policy in policies:
-        try:
-            found = _remedy(situation, (Step(policy),), proposed(Step(policy), situation))
-        except CtxtuiError:
-            # A third party's policy that fails helps nobody here; the list of policies says why.
-            continue
-        if found is not None and found.freed > 0:
-            yield found
+class Wish(NamedTuple):
+    """What a policy proposes, before it is known what that would do."""
+
+    step: Step
+    edits: tuple[Edit, ...]
+    risk: Risk
+
+
+def wish_of(situation: PolicyContext, policy: Policy) -> Wish | None:
+    """What `policy` proposes at its defaults; None where that is nothing."""
+    try:
+        edits = tuple(proposed(Step(policy), situation))
+    except CtxtuiError:
+        # A third party's policy that fails helps nobody here; the list of policies says why.
+        return None
+    return Wish(Step(policy), edits, risk_of(situation.context, edits)) if edits else None
+
+
+def alone_by(situation: PolicyContext, wish: Wish) -> Remedy | None:
+    """What a policy by itself would do; None where it frees nothing."""
+    try:
+        found = _remedy(situation, (wish.step,), wish.edits)
+    except CtxtuiError:
+        return None
+    return found if found is not None and found.freed > 0 else None
 
 
 def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
@@ -115,7 +140,7 @@ def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[E
     if after.applied.refused:
         return None
     saved = {}
-    for position in {*after.applied.changes, *situation.applied.changes}:
+    for position in after.changed:
         less = situation.size(position) - after.size(position)
         if less:
             saved[position] = less
@@ -162,7 +187,7 @@ def _by_risk(
 
 def _pair(situation: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
     try:
-        more = proposed(second.steps[0], replace(situation.under(first.edits), known=first.applied))
+        more = proposed(second.steps[0], situation.under(first.edits))
     except CtxtuiError:
         return None
     if not more:

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import USER, Edit, in_force, make
-from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
+from ctxtui.curation.policies.earlier import Asked, Earlier, Stretch, differing
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
 
@@ -23,21 +25,15 @@ Settings = Mapping[str, Json]
 _MEMORY: Final = INDEX["memory"]
 
 
-class Stretch(NamedTuple):
-    """Positions `start` to `stop` (exclusive): a round, a turn."""
-
-    start: int
-    stop: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class PolicyContext:
     """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.
     `hidden` are tokens that no block stands for: what was not recorded. `known` is what `log` makes of the context and
-    `raw` what it comes to without edits, for who has worked it out already; `worked_out` keeps what logs (the ids of
-    their edits) made of it, for as long as many of them are tried (None: not kept)."""
+    `raw` what it comes to without edits, for who has worked it out already. `earlier` is what was worked out of a
+    situation of the same context that this one goes on from, with the same `tokens`, and `parent` the one that it has
+    its last edits more than."""
 
     context: Context
     log: tuple[Edit, ...]
@@ -50,25 +46,71 @@ class PolicyContext:
     hidden: int = 0
     known: Applied | None = None
     raw: int | None = None
-    worked_out: dict[tuple[str, ...], Applied] | None = None
+    earlier: Earlier | None = None
+    parent: PolicyContext | None = None
 
     def under(self, edits: Iterable[Edit]) -> PolicyContext:
         """The same with further edits."""
         more = tuple(edits)
-        return replace(self, log=(*self.log, *more), known=None) if more else self
+        if not more:
+            return self
+        ids = tuple(edit.id for edit in more)
+        found = self._further.get(ids)
+        if found is None:
+            found = replace(self, log=(*self.log, *more), known=None, earlier=None, parent=self)
+            self._further[ids] = found
+        return found
+
+    def forget(self) -> None:
+        """Let go of what was tried: each further situation knows this one, and is in its memory."""
+        for one in self._further.values():
+            one.forget()
+        self._further.clear()
+
+    @cached_property
+    def _further(self) -> dict[tuple[str, ...], PolicyContext]:
+        """This one with further edits, by their ids: many are tried, and some twice."""
+        return {}
 
     @cached_property
     def applied(self) -> Applied:
         """What the edits make of the context."""
         if self.known is not None:
             return self.known
-        if self.worked_out is None:
+        if self.parent is None:
             return apply(self.context, self.log, self.rules)
-        ids = tuple(edit.id for edit in self.log)
-        found = self.worked_out.get(ids)
-        if found is None:
-            found = self.worked_out[ids] = apply(self.context, self.log, self.rules)
-        return found
+        before = self.parent.log
+        return apply_further(self.parent.applied, before, self.log[len(before) :], self.rules)
+
+    def so_far(self) -> Earlier:
+        """What was worked out of this situation."""
+        known = vars(self)
+        return Earlier(
+            length=len(self.context),
+            log=self.log,
+            applied=self.applied,
+            asked=known.get("asked"),
+            freed=known.get("freed"),
+            left=known.get("left"),
+            gone=known.get("gone"),
+        )
+
+    @cached_property
+    def changed(self) -> list[int]:
+        """The positions at which the edits may make something else of the context than they did before."""
+        before = self.parent or self.earlier
+        return differing(before.applied.changes if before is not None else {}, self.applied.changes)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What the edits are about."""
+        if self.parent is not None:
+            return self.parent.asked.more(self.context, self.log[len(self.parent.log) :])
+        before = self.earlier
+        if before is None or before.asked is None or before.asked.awaited.came(self.context, before.length):
+            return Asked().more(self.context, self.log)
+        more = self.log[len(before.log) :]
+        return before.asked.more(self.context, more) if more else before.asked
 
     @cached_property
     def pinned(self) -> frozenset[int]:
@@ -85,14 +127,15 @@ class PolicyContext:
     def touched(self) -> Mapping[str, frozenset[int]]:
         """By author, every position that an edit of theirs has ever been about, reverted or not: what a policy did
         once, it does not do again."""
-        found: dict[str, set[int]] = {}
-        for edit in self.log:
-            known = found.setdefault(edit.author, set())
-            known.update(p for target in edit.targets if (p := self.context.find(target)) is not None)
-        return {author: frozenset(positions) for author, positions in found.items()}
+        found: dict[str, frozenset[int]] = {}
+        for (author, _), positions in self.asked.positions.items():
+            found[author] = found.get(author, frozenset()) | positions
+        return found
 
     def released(self, author: str) -> frozenset[int]:
         """Positions that were in the hands of the policy `author` and were taken from it by a revert."""
+        if not self.asked.reverts:
+            return frozenset()
         standing = {edit.id for edit in in_force(self.log)}
         held: set[int] = set()
         for edit in self.log:
@@ -112,26 +155,81 @@ class PolicyContext:
             return self.tokens(position)
         return 0 if change.after is None else self.count(change.after)
 
-    @cached_property
+    @property
     def results(self) -> list[int]:
         """The positions that hold the words of tool results, in order."""
-        return self._outline("results", self._results)
+        return self.outline("results", self._results)
 
-    def _results(self) -> list[int]:
-        found = []
-        for position, item in enumerate(self.context.items):
+    def _results(self, length: int, found: list[int] | None) -> list[int]:
+        found = [] if found is None else found
+        items = self.context.items
+        for position in range(length, len(items)):
+            item = items[position]
             inside = item.place.role in ("tool", "function") and item.block.kind != HEADER
             if is_result(item.block.kind) or (inside and not is_call(item.block.kind)):
                 found.append(position)
         return found
 
     @cached_property
+    def freed(self) -> int:
+        """Tokens that the edits free, those of what they put in taken off."""
+        before = self.parent or self.earlier
+        changes, inserts = self.applied.changes, self.applied.inserts
+        if before is None or before.freed is None:
+            return sum(self.tokens(p) - self.size(p) for p in changes) - self._put_in(inserts)
+        old, found = before.applied.changes, before.freed
+        for position in self.changed:
+            one = old.get(position)
+            was = self.tokens(position) if one is None else self.count(one.after) if one.after is not None else 0
+            found += was - self.size(position)
+        if before.applied.inserts is not inserts:
+            found += self._put_in(before.applied.inserts) - self._put_in(inserts)
+        return found
+
+    def _put_in(self, inserts: Iterable[Insert]) -> int:
+        return sum(self.count(item.block) for one in inserts for item in one.items)
+
+    @property
     def total(self) -> int:
         """Tokens of the whole context now."""
-        raw = self.raw if self.raw is not None else sum(map(self.tokens, range(len(self.context))))
-        changed = sum(self.size(p) - self.tokens(p) for p in self.applied.changes)
-        new = sum(self.count(item.block) for one in self.applied.inserts for item in one.items)
-        return self.hidden + raw + changed + new
+        return self.hidden + self._raw - self.freed
+
+    @cached_property
+    def _raw(self) -> int:
+        if self.raw is not None:
+            return self.raw
+        return self.parent._raw if self.parent is not None else sum(map(self.tokens, range(len(self.context))))
+
+    @cached_property
+    def left(self) -> list[int]:
+        """The indexes of the messages of which something is left."""
+        messages, before = self.context.messages, self.parent or self.earlier
+        if before is None or before.left is None:
+            return [index for index, message in enumerate(messages) if not self.is_out(message)]
+        index_of = self.context.message_of
+        length = len(self.context) if self.parent is not None or self.earlier is None else self.earlier.length
+        last = next((index_of[p] for p in range(length - 1, -1, -1) if index_of[p] >= 0), -1)
+        looked_at = {index_of[p] for p in self.changed if index_of[p] >= 0}
+        looked_at.update(range(last + 1, len(messages)))
+        if not looked_at:
+            return before.left
+        return sorted({*before.left} - looked_at | {n for n in looked_at if not self.is_out(messages[n])})
+
+    @property
+    def open_rounds(self) -> list[Stretch]:
+        """The rounds of which anything stands as it was."""
+        gone = self.gone
+        return [one for one in self.rounds if one not in gone]
+
+    @cached_property
+    def gone(self) -> frozenset[Stretch]:
+        """The other rounds."""
+        before, changes = self.parent or self.earlier, self.applied.changes
+        known = before.gone if before is not None and before.gone is not None else frozenset[Stretch]()
+        if known and before is not None and not (before.applied.changes.keys() <= changes.keys()):
+            known = frozenset()
+        more = (one for one in self.rounds if one not in known and not any(map(self.stands, self.blocks(*one))))
+        return known.union(more)
 
     def stands(self, position: int) -> bool:
         """Whether the block at `position` is there and as it was."""
@@ -163,33 +261,38 @@ class PolicyContext:
     def newest_call(self) -> int:
         """The index of the message that holds the newest call which has its result; the number of messages where there
         is none."""
-        return self._outline("newest call", self._newest_call)
+        call = self.outline("newest call", self._newest_call)
+        return self.context.message_of[call] if call >= 0 else len(self.context.messages)
 
-    def _outline(self, name: str, work: Callable[[], T]) -> T:
-        """What `work` finds in the context, whatever edits it is under: once for each length that it has."""
+    def _newest_call(self, length: int, found: int | None) -> int:
+        context, newest = self.context, -1 if found is None else found
+        for position in range(length, len(context)):
+            calls = (p for p in (position, *context.partners.get(position, ())) if p in context.partners)
+            newest = max([newest, *(p for p in calls if is_call(context.items[p].block.kind))])
+        return newest
+
+    def outline(self, name: str, work: Callable[[int, T | None], T]) -> T:
+        """What `work` finds in the context, whatever edits it is under: it goes on from what it found when the context
+        had so many blocks (None: nothing yet)."""
         known = self.context.said.outlines
-        found = known.get(name)
-        if found is None or found[0] != len(self.context):
-            found = known[name] = len(self.context), work()
-        return cast(T, found[1])
-
-    def _newest_call(self) -> int:
-        context = self.context
-        calls = [p for p in context.partners if is_call(context.items[p].block.kind)]
-        return context.message_of[max(calls)] if calls else len(context.messages)
+        length, found = known.get(name, (0, None))
+        if found is None or length != len(self.context):
+            found = work(length, cast("T | None", found))
+            known[name] = len(self.context), found
+        return cast(T, found)
 
     @property
     def turns(self) -> list[Stretch]:
         """The turns, from the first thing that a person said; what is before belongs to none."""
-        return self._outline("turns", self._turns)
+        return self.outline("turns", self._turns)
 
-    def _turns(self) -> list[Stretch]:
+    def _turns(self, length: int, found: list[Stretch] | None) -> list[Stretch]:
         tree, nodes = self.context.tree, self.context.nodes
-        starts: list[int] = []
-        number = 0
-        for position, node in enumerate(nodes):
-            if tree[node].turn > number:
-                number = tree[node].turn
+        starts = [one.start for one in found or ()]
+        number = tree[nodes[length - 1]].turn if length else 0
+        for position in range(length, len(nodes)):
+            if tree[nodes[position]].turn > number:
+                number = tree[nodes[position]].turn
                 message = self.context.message_at(position)
                 starts.append(position if message is None else message.start)
         return [Stretch(a, b) for a, b in pairwise([*starts, len(nodes)])]
@@ -197,7 +300,7 @@ class PolicyContext:
     @property
     def said(self) -> list[Message]:
         """The messages in which a person says something, also beside tool results."""
-        return self._outline("said", self._said)
+        return self.outline("said", lambda length, found: self._said())
 
     def _said(self) -> list[Message]:
         indexes = dict.fromkeys(self.context.message_of[position] for position in self.context.spoken)
@@ -207,19 +310,37 @@ class PolicyContext:
     def rounds(self) -> list[Stretch]:
         """The rounds: an answer of the assistant's and the results that belong to it, up to the next answer or to what
         a person says."""
-        return self._outline("rounds", self._rounds)
+        return self.outline("rounds", self._rounds)
 
-    def _rounds(self) -> list[Stretch]:
-        found: list[Stretch] = []
-        spoke = False
-        for index, message in enumerate(self.context.messages):
+    def _rounds(self, length: int, found: list[Stretch] | None) -> list[Stretch]:
+        context, messages = self.context, self.context.messages
+        found = [] if found is None else found
+        first = self._looked_at_again(length)
+        start = messages[first].start if first < len(messages) else len(context)
+        while found and found[-1].stop > start:
+            one = found.pop()
+            if one.start < start:
+                found.append(Stretch(one.start, start))
+        spoke = first > 0 and messages[first - 1].role in ASSISTANT
+        for index in range(first, len(messages)):
+            message = messages[index]
             assistant = message.role in ASSISTANT
-            if assistant and not spoke and not self.context.open_before[index]:
+            if assistant and not spoke and not context.open_before[index]:
                 found.append(Stretch(message.start, message.stop))
             elif found and found[-1].stop == message.start and (assistant or self._answers(message)):
                 found[-1] = Stretch(found[-1].start, message.stop)
             spoke = assistant
         return found
+
+    def _looked_at_again(self, length: int) -> int:
+        """The first message that may be another one than when the context had `length` blocks: the last one may have
+        grown, and calls are answered from what came."""
+        index_of = self.context.message_of
+        before = (index_of[p] for p in range(length - 1, -1, -1) if index_of[p] >= 0)
+        first = next(before, 0)
+        for position in range(length, len(self.context)):
+            first = min([first, *(index_of[p] + 1 for p in self.context.partners.get(position, ()) if p < length)])
+        return first
 
     def _answers(self, message: Message) -> bool:
         kinds = [self.context.items[p].block.kind for p in range(message.start, message.stop)]
@@ -252,5 +373,10 @@ class PolicyContext:
 def edit(
     situation: PolicyContext, author: str, kind: str, positions: Iterable[int], given: Settings | None = None
 ) -> Edit:
-    """An edit of a policy's, named after what it does."""
-    return make(kind, situation.context.targets(positions), given or {}, author=author)
+    """An edit of a policy's, named after what it does. A policy that is asked again asks for most of it again."""
+    context, chosen = situation.context, tuple(positions)
+    key = author, kind, chosen, repr(given)
+    found = context.said.edits.get(key)
+    if found is None:
+        found = context.said.edits[key] = make(kind, context.targets(chosen), given or {}, author=author)
+    return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "sliding_window"
@@ -18,15 +20,15 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     a window that is too small for them is widened."""
     messages = situation.context.messages
     first = situation.lead + settings["keep_first"]
-    left = [n for n in range(first, len(messages)) if not situation.is_out(messages[n])]
+    left = situation.left[bisect_left(situation.left, first) :]
     if len(left) <= settings["n"] + settings["slack"]:
         return
     cut = situation.cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
     cut = min(cut, situation.newest_call)
-    for index in left:
+    for index in left[: bisect_left(left, cut)]:
         message = messages[index]
         parts = [p for p in situation.blocks(message.start, message.stop) if not situation.is_gone(p)]
-        if index < cut and all(situation.removable(p, NAME) for p in parts):
+        if all(situation.removable(p, NAME) for p in parts):
             yield edit(situation, NAME, DROP, parts or [message.start])
 
 
@@ -40,4 +42,5 @@ POLICY = Policy(
         "keep_first": "messages kept at the front",
         "slack": "messages more before it acts",
     },
+    least=Risk.GONE,
 )

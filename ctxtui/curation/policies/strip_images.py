@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import STRIP
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "strip_images"
@@ -29,4 +30,5 @@ POLICY = Policy(
     propose,
     {"keep": 1, "slack": 1},
     {"keep": "newest messages whose images stay", "slack": "images before it acts"},
+    least=Risk.PARTS,
 )

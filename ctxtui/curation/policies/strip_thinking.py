@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import STRIP
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "strip_thinking"
@@ -37,4 +38,5 @@ POLICY = Policy(
     propose,
     {"keep": 1, "at_least": 1_000},
     {"keep": "newest turns whose thinking stays (at least 1)", "at_least": "tokens that it must free"},
+    least=Risk.PARTS,
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "summarize_at"
@@ -57,4 +58,5 @@ POLICY = Policy(
         "keep": "newest turns left whole",
         "keep_first": "messages kept at the front",
     },
+    least=Risk.SUMMARY,
 )

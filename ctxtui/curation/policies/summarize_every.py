@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import numbered, summarised
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "summarize_every"
@@ -37,4 +38,5 @@ POLICY = Policy(
         "keep": "younger rounds that must follow",
         "levels": "2: k summaries become one again, and so on",
     },
+    least=Risk.SUMMARY,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Final
 
 from ctxtui.core.block_content import arguments_value
@@ -17,6 +18,18 @@ PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri",
 def results(situation: PolicyContext) -> list[int]:
     """The positions that hold the words of tool results, in order."""
     return situation.results
+
+
+def longer(situation: PolicyContext, limit: float) -> list[int]:
+    """Those of more than `limit` characters."""
+
+    def work(length: int, found: list[int] | None) -> list[int]:
+        found = [] if found is None else found
+        here = results(situation)
+        more = (p for p in here[bisect_left(here, length) :] if len(situation.context.reading(p).text) > limit)
+        return [*found, *more]
+
+    return situation.outline(f"results longer than {limit}", work)
 
 
 def call_of(situation: PolicyContext, position: int) -> int | None:

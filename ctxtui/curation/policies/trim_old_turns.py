@@ -15,6 +15,7 @@ from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 
 NAME = "trim_old_turns"
@@ -145,4 +146,5 @@ POLICY = Policy(
         "slack": "old messages before it acts",
         "least": "tokens that each must save",
     },
+    least=Risk.GONE,
 )

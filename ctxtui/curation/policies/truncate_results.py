@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import TRUNCATE
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
-from ctxtui.curation.policies.tool_results import results, tool_of
+from ctxtui.curation.policies.tool_results import longer, results, tool_of
 
 NAME = "truncate_results"
 
@@ -17,10 +18,11 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Cut each result that is longer than `limit` and a tenth. The newest `keep_last` results stay whole for now."""
     limit = settings["limit"]
     found = results(situation)
-    for position in found[: len(found) - settings["keep_last"]] if settings["keep_last"] else found:
-        if tool_of(situation, position) in settings["exclude"] or not situation.free(position, NAME):
-            continue
-        if len(situation.context.reading(position).text) > limit * 1.1:
+    last = found[-settings["keep_last"]] if 0 < settings["keep_last"] <= len(found) else len(situation.context)
+    for position in longer(situation, limit * 1.1) if settings["keep_last"] <= len(found) else ():
+        if position < last and situation.free(position, NAME):
+            if settings["exclude"] and tool_of(situation, position) in settings["exclude"]:
+                continue
             yield edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 
 
@@ -30,4 +32,5 @@ POLICY = Policy(
     propose,
     {"limit": 2000, "keep_last": 0, "exclude": []},
     {"limit": "characters kept of a result", "keep_last": "newest results left whole", "exclude": "tools left alone"},
+    least=Risk.PARTS,
 )

@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
@@ -26,7 +26,8 @@ from ctxtui.services.attach.forking.fork_gate import ForkGate
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
-from ctxtui.services.attach.program import Program
+from ctxtui.services.attach.leading import ByAddress, ByProxy, Leading
+from ctxtui.services.attach.program import Program, Started
 from ctxtui.services.config.settings import Settings
 
 NOT_FOUND: Final = 127
@@ -35,14 +36,15 @@ NOT_RUN: Final = 126
 """What a file that cannot be run ends with."""
 _SIGNALLED: Final = 128
 """Above it: the number of the signal that ended a program."""
-_SWITCHING: Final = 0.0005
+_SWITCHING: Final = 0.00005
 """Seconds that a thread may keep the others waiting: a chunk never waits for the recorder."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Around:
     """A program and what is put around it. `given` are upstreams by name that the user named, `folder` is where
-    recordings go, `database` holds the edits, `hold` says which requests wait;
+    recordings go, `database` holds the edits, `hold` says which requests wait; with `forward` it is led by a proxy and
+    certificates of this run instead of base URLs;
     `say` is told what a person should hear once the program has ended."""
 
     command: Sequence[str]
@@ -56,17 +58,20 @@ class Around:
     say: Callable[[str], None] = lambda text: None
     run: str = field(default_factory=new_run)
     recorder: Recorder = field(init=False)
-    relays: list[Relay] = field(default_factory=list)
+    urls: dict[str, str] = field(default_factory=dict)
+    """The base URLs that the program is given, by provider; none where it is led by a proxy."""
     hold: HoldRules = field(default_factory=HoldRules)
     settings: Settings = field(default_factory=Settings)
     policies: tuple[str, ...] = ()
     """Policies and files of profiles that stand over every thread."""
     policy_settings: tuple[str, ...] = ()
+    forward: bool = False
     answers: RecordedAnswers | None = None
     """Those of a recorded session, for a program that forks from it."""
     fork: ForkGate | None = None
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
+    _led: Leading = field(init=False)
 
     def __post_init__(self) -> None:
         closed = self.program.closed(self.env)
@@ -100,9 +105,14 @@ class Around:
         found = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.given)
         return [Upstream(name, url) for name, url in found.items()]
 
-    async def serve(self) -> dict[str, str]:
-        """Begin to serve; the base URLs that the program is given, by provider."""
+    async def serve(self) -> Started:
+        """Begin to serve; how the program is started. Raises `BadConfig`."""
         upstreams = self.upstreams()
+        if self.forward:
+            upstreams += [Upstream(urlsplit(url).hostname or url, url) for url in self.program.also]
+            plain = next((one for one in upstreams if not one.tls), None)
+            if plain is not None:
+                raise BadConfig(f"{plain.url} has no TLS, and needs no proxy", way_out="leave out --forward")
         name = Path(self.command[0]).name if self.command else ""
         urls = {one.name: one.url for one in upstreams}
         session = "" if self.program.doors == () else f"run-{self.run}"
@@ -116,13 +126,11 @@ class Around:
         await self.control.start()
         self.fork = ForkGate(self.gate, self.answers) if self.answers is not None else None
         sys.setswitchinterval(_SWITCHING)
-        found: dict[str, str] = {}
-        for upstream in upstreams:
-            relay = Relay([upstream], self.recorder.put, self.recorder.next_name, gate=self.fork or self.gate)
-            await relay.start()
-            self.relays.append(relay)
-            found[upstream.name] = relay.base_url(upstream)
-        return found
+        made = ByProxy if self.forward else ByAddress
+        self._led = made(self.program, self.env, self.recorder, self.fork or self.gate, upstreams)
+        started = await self._led.begin(list(self.command[1:]), self.cwd)
+        self.urls = dict(self._led.urls)
+        return started
 
     def _recorded(self) -> list[str]:
         """The names of the files that are written."""
@@ -130,17 +138,15 @@ class Around:
 
     async def close(self) -> None:
         """End the relays, and write what waits."""
-        for relay in self.relays:
-            await relay.close()
+        await self._led.close()
         await self.control.close()
         self.gate.close()
         await asyncio.to_thread(self.recorder.close)
 
     async def go(self) -> int:
         """Run the program to its end; its exit code. Raises `BadConfig`."""
-        urls = await self.serve()
+        started = await self.serve()
         try:
-            started = self.program.started(urls, list(self.command[1:]), self.env, self.cwd)
             # Before the program runs: it may ask for one at once.
             passing = _PassedSignals(asyncio.get_running_loop())
             try:

@@ -262,10 +262,11 @@ def _with(verdict: RequestVerdict, told: dict[str, Json]) -> RequestVerdict:
 
 
 def _patience(head: Head) -> float:
-    """Seconds that a request can wait before its client gives up."""
-    told = head.get("x-stainless-timeout") or head.get("x-stainless-read-timeout")
-    try:
-        seconds = float(told)
-    except ValueError:
-        return _USUAL
-    return max(1.0, min(seconds, 3600.0) - _SPARE) if seconds > 0 else _USUAL
+    """Seconds that a request can wait before its client gives up: the shortest time that it names."""
+    found: list[float] = []
+    for name in ("x-stainless-timeout", "x-stainless-read-timeout"):
+        # An SDK whose time-out is the client's own says NOT_GIVEN in the first one.
+        with suppress(ValueError):
+            found.append(float(head.get(name)))
+    seconds = min((one for one in found if one > 0), default=0.0)
+    return max(1.0, min(seconds, 3600.0) - _SPARE) if seconds else _USUAL

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeVar
 
-from ctxtui.attach.httpx_hook import Hook, WatchedExchange, asks_a_model
+from ctxtui.attach.httpx_hook import LEFT, Hook, WatchedExchange, asks_a_model
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.services.config.paths import attached_dir
@@ -44,6 +44,7 @@ class InProcessRecording:
         self._outer = outer
         self._recorder = outer.recorder if outer is not None else None
         self._faults: list[str] = []
+        self._open: list[WatchedExchange] = []
         self._tokens: list[Token[InProcessRecording | None]] = []
         self._begin()
 
@@ -83,6 +84,10 @@ class InProcessRecording:
             last = not _ACTIVE
         if last:
             _HOOK.off()
+        # A framework may drop an answer that it has what it wants of, and close it never.
+        for one in self._open:
+            one.end(LEFT)
+        self._open.clear()
         if self._outer is None and self._recorder is not None:
             self._recorder.close()
             for trouble in self.troubles:
@@ -125,6 +130,8 @@ class InProcessRecording:
         assert recorder is not None
         heard = WatchedExchange(recorder.put, recorder.next_name(), self._fault)
         heard.begin(request, self.session, self.thread)
+        self._open = [one for one in self._open if not one.over]
+        self._open.append(heard)
         return heard
 
     def _fault(self, error: Exception) -> None:

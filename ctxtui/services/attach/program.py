@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -51,13 +51,15 @@ class OwnMeans:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """A program by the name of its `commands`, as its file in the registry says it. `certificates` are the variables by
-    which it is told a file of certificates to trust, `own` what it has beside variables."""
+    which it is told a file of certificates to trust, `own` what it has beside variables, `also` the base URLs of what
+    it may ask as well and no base URL leads elsewhere."""
 
     name: str
     commands: frozenset[str]
     doors: tuple[Door, ...]
     certificates: tuple[str, ...] = ()
     own: OwnMeans = OwnMeans()
+    also: tuple[str, ...] = ()
 
     def closed(self, env: Env) -> str:
         """Why it cannot be led anywhere, "" where it can."""
@@ -79,6 +81,23 @@ class Program:
         """The same, by itself and not through a proxy."""
         led = self.lead(urls, arguments, env, cwd)
         return Started(led.arguments, past_proxies(env) | led.env)
+
+    def proxied(self, proxy: str, bundle: str, hosts: Collection[str], env: Env) -> dict[str, str]:
+        """The variables by which it goes through the proxy at the URL `proxy` to `hosts`, and trusts the certificates
+        of the file `bundle`."""
+        told = env.get("no_proxy") or env.get("NO_PROXY", "")
+        passing = [one for one in told.split(",") if one.strip() and not any(_covers(one.strip(), to) for to in hosts)]
+        return {
+            **dict.fromkeys(("HTTPS_PROXY", "https_proxy"), proxy),
+            **dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join(passing)),
+            **dict.fromkeys(self.certificates, bundle),
+        }
+
+
+def _covers(entry: str, host: str) -> bool:
+    """Whether an entry of ``NO_PROXY`` leaves out `host`."""
+    name = entry.partition(":")[0].lstrip("*").lstrip(".").lower()
+    return entry == "*" or (bool(name) and (host.lower() == name or host.lower().endswith(f".{name}")))
 
 
 def past_proxies(env: Env) -> dict[str, str]:

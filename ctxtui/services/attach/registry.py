@@ -2,7 +2,8 @@
 in the package, or one of the user's own beside `config.toml`.
 
 A file says by which `commands` the program is known, for each of its `[providers.NAME]` the `usual` base URL and the
-`variables` that move it, by which variables it is told `certificates` to trust, and whether it has `own` means.
+`variables` that move it, by which variables it is told `certificates` to trust, whether it has `own` means, and whom it
+may ask as well (`also`, base URLs).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OWN: Final[Mapping[str, OwnMeans]] = {
     "opencode": opencode.OWN,
     "pi": pi.OWN,
 }
-_MEMBERS: Final = frozenset({"commands", "certificates", "own", "providers"})
+_MEMBERS: Final = frozenset({"commands", "certificates", "own", "providers", "also"})
 _RUNNERS: Final = frozenset(
     {"npx", "bunx", "uvx", "pnpm", "yarn", "dlx", "exec", "run", "env", "nice", "time", "stdbuf"}
 )
@@ -71,6 +72,7 @@ def _read(path: Path) -> Program:
         doors=tuple(_door(name, one, path) for name, one in providers.items()),
         certificates=_words(said, "certificates", path),
         own=_OWN.get(own, OwnMeans()),
+        also=_words(said, "also", path),
     )
 
 

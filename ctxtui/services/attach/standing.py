@@ -36,7 +36,7 @@ LOCAL: Final = {
     "vllm": "http://127.0.0.1:8000/v1",
 }
 """Local servers where they are by default."""
-_SWITCHING: Final = 0.0005
+_SWITCHING: Final = 0.00005
 
 
 def usual(env: Mapping[str, str]) -> dict[str, str]:

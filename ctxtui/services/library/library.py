@@ -16,13 +16,14 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.directories import placed
-from ctxtui.services.recordings.discover import FoundRecording, find, seen_at, watched
+from ctxtui.services.recordings.discover import ATTACHED, FoundRecording, find, seen_at, watched
 from ctxtui.services.recordings.live_clients import clients, owned
 from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.child_process import ChildProcess
     from ctxtui.services.library.glances import Glances
+    from ctxtui.services.library.own_transcripts import PairedSummaries
     from ctxtui.store.rows import SessionRow, StoredSpending
 
 
@@ -58,6 +59,9 @@ class SessionLibrary:
         self._children: list[ChildProcess] = []
         self._folders: dict[str, float] = {}
         self._last: list[FoundRecording] = []
+        self._own: dict[str, str] = {}
+        """What ctxtui recorded of a program -> the program's own transcript of the same session, which is no row."""
+        self._transcripts: dict[str, SessionSummary] = {}
         self._spending: dict[str, list[StoredSpending]] = {}
         self.trouble: CtxtuiError | None = None
         """Why the database could not be asked, if it could not."""
@@ -91,7 +95,8 @@ class SessionLibrary:
             there = seen_at(Path(one.path), one.group) if one.path else None
             if there is None:
                 continue
-            live = there.live(now, self._settings.live_seconds) or (one.group != SAMPLES and one.path in owned_now)
+            is_owned = one.path in owned_now or self._own.get(one.path) in owned_now
+            live = there.live(now, self._settings.live_seconds) or (one.group != SAMPLES and is_owned)
             if (there.size, there.mtime, live) != (one.size, one.mtime, one.live):
                 found.append(replace(one, size=there.size, mtime=there.mtime, live=live))
         return found
@@ -99,7 +104,25 @@ class SessionLibrary:
     def _seen(self, found: Iterable[FoundRecording]) -> list[SessionSummary]:
         self._last = list(found)
         now, owned_now = time.time(), owned(self._last, clients())
-        return [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
+        every = [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
+        if not any(one.source == ATTACHED for one in every):
+            self._own, self._transcripts = {}, {}
+            return every
+        # Imported here: money is not needed for the first frame.
+        from ctxtui.services.library.own_transcripts import own_transcripts
+
+        self._own = own_transcripts(self._last)
+        theirs = set(self._own.values())
+        self._transcripts = {one.path: one for one in every if one.path in theirs}
+        return [self._with_its_place(one) for one in every if one.path not in theirs]
+
+    def _with_its_place(self, one: SessionSummary) -> SessionSummary:
+        """An attached session where its client's own transcript is, and live while that client runs."""
+        own = self._transcripts.get(self._own.get(one.path, ""))
+        if own is None:
+            return one
+        group = own.group if one.group != own.group and not one.cwd else one.group
+        return replace(one, cwd=one.cwd or own.cwd, group=group, live=one.live or own.live)
 
     def inside(self, folder: Path) -> list[SessionSummary]:
         """The recordings in `folder` or below, by content, newest first; a file is a recording itself. Raises what
@@ -114,7 +137,7 @@ class SessionLibrary:
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """`seen` with what the database knows of each, then the sessions that only the database holds."""
         found = list(seen)
-        self._rows = self._ask_store({one.path for one in found})
+        self._rows = self._ask_store({one.path for one in found} | set(self._transcripts))
         self._by_path = {row.path: row for row in self._rows if row.path}
         return self._joined(found)
 
@@ -141,7 +164,7 @@ class SessionLibrary:
     def _joined(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         known = [self._known(one) for one in seen]
         held = {one.stored for one in known}
-        rest = (row for row in self._rows if row.id not in held)
+        rest = (row for row in self._rows if row.id not in held and row.path not in self._transcripts)
         return [*known, *(_from_row(row, row.id in self._hosted, self._spending.get(row.id, ())) for row in rest)]
 
     def _ask_store(self, there: Set[str]) -> list[SessionRow]:
@@ -184,7 +207,8 @@ class SessionLibrary:
         # Imported here: processes and pools are not needed for the first frame.
         from ctxtui.services.library.reader_pool import figured, figured_by
 
-        wanted = (one for one in seen if one.path and not one.known)
+        paired = self.paired()
+        wanted = paired.with_transcripts(one for one in seen if one.path and not one.known)
         heads = self._heads()
         try:
             own = (
@@ -194,10 +218,27 @@ class SessionLibrary:
             )
             for one in own:
                 heads.learn(one)
-                yield self._known(one)
+                whole = paired.taken(one)
+                if whole is not None:
+                    yield self._known(whole)
         finally:
             self.close()
             heads.keep()
+
+    def remembered(self, seen: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
+        """Those of `seen` whose figures the database remembers, or what their calls used (`usage`), by key: nothing is
+        read."""
+        # Imported here: the memory is not needed for the first frame.
+        from ctxtui.services.library.summary_memory import remembered
+
+        paired = self.paired()
+        return paired.joined(remembered(paired.with_transcripts(seen), self._settings, usage=usage))
+
+    def paired(self) -> PairedSummaries:
+        """What brings the sessions that ctxtui recorded and their clients' own transcripts together."""
+        from ctxtui.services.library.own_transcripts import PairedSummaries
+
+        return PairedSummaries(self._own, self._transcripts)
 
     def close(self) -> None:
         """End the processes that read."""

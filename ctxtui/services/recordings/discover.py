@@ -23,6 +23,8 @@ from ctxtui.services.recordings.known_projects import known_projects
 HERE: Final = "here"
 ELSEWHERE: Final = "elsewhere"
 SAMPLES: Final = "samples"
+ATTACHED: Final = "attached"
+"""The source of what ctxtui recorded of other programs."""
 
 _DEPTH: Final = 4
 """Folders that ``**`` stands for: Codex has one for year, month and day."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.summary_memory import remembered
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
 KnownSessions = MutableMapping[SessionSummary, SessionSummary]
@@ -23,7 +22,7 @@ def known_so_far(
     shelf = SessionLibrary(settings, cwd)
     every = [one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES]
     known = {one: kept[one] for one in every if one in kept}
-    found = remembered([one for one in every if one not in known], settings)
+    found = shelf.remembered(one for one in every if one not in known)
     known |= {one: found[one.key] for one in every if one.key in found}
     left = []
     for one in every:

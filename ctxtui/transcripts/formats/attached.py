@@ -160,8 +160,11 @@ class AttachedTaker:
                 yield Skipped(one.exchange.line, "what left in place of a request was not recorded")
 
     def _held(self, one: _Open, why: str, time: float | None) -> Iterator[Event]:
-        place = self._place(one, one.exchange)
-        for event in self._talks.waiting(one.exchange, place):
+        exchange = one.talk.asked if one.talk is not None else one.exchange
+        if exchange is None:
+            return
+        place = self._place(one, exchange)
+        for event in self._talks.waiting(exchange, place):
             yield event
             if isinstance(event, TipMoved):
                 one.tip = event

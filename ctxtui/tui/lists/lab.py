@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
-from ctxtui.analysis.lab.placed_marks import strategy_of
+from ctxtui.analysis.lab.placed_marks import LIVES, strategy_of
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import Act, Command
@@ -93,7 +93,7 @@ class SeekBest(Command):
 class PlaceMarkers(Command):
     """Stage the cache breakpoints of this row's strategy, or of the cheapest that was tried, in the next request."""
 
-    name, keys, label, short, group = "place its breakpoints", ("k",), "breakpoints", "marks", "the lab"
+    name, keys, label, short, group = "place its breakpoints", ("B",), "breakpoints", "marks", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.place())
 
 
@@ -147,6 +147,11 @@ class CurvesBoard(Board):
     def notes(self) -> Spans:
         """What the chart is."""
         return [Span("all variants laid over each other", "dim")] if self.what is not None else ()
+
+
+def _can_be_placed(cache: str) -> bool:
+    """Whether the markers of a strategy, or of a lifetime, can be set in the next request."""
+    return cache in LIVES or strategy_of(cache) is not None
 
 
 def _wrapped(note: Spans, room: int) -> list[Spans]:
@@ -328,8 +333,8 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         """Close with the strategy whose breakpoints are to be staged."""
         row = self.pane.row
         here = row.row.cache if row is not None else RECORDED
-        tried = [line.row.cache for line in self.rows if strategy_of(line.row.cache) is not None]
-        cache = here if strategy_of(here) is not None else tried[0] if tried else ""
+        tried = [line.row.cache for line in self.rows if _can_be_placed(line.row.cache)]
+        cache = here if _can_be_placed(here) else tried[0] if tried else ""
         if cache:
             self.dismiss(LabWish(PLACE, cache=cache))
         else:

@@ -21,6 +21,7 @@ from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.policies.policy import Step, run, run_all
 from ctxtui.curation.policies.profile import parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline.anthropic.signature import signed
@@ -97,6 +98,8 @@ def test_laws(name: str, seed: int) -> None:
     step = Step(POLICIES[name], EAGER[name])
     made = run(step, before)
     assert made == run(step, before)
+    # Who looks for what risks less does not ask it.
+    assert all(risk_of(context, [edit]) >= step.policy.least for edit in made)
     after = before.under(made)
     # Law 10: nothing new on its own result.
     assert run(step, after) == []

@@ -98,6 +98,19 @@ async def test_variants_are_tried_added_and_staged(source: HandMade) -> None:
         await until(pilot, lambda: bool(overlay.staged))
 
 
+async def test_one_key_stages_the_breakpoints_of_the_row(source: HandMade) -> None:
+    async with app_of(source).run_test(size=(80, 24)) as pilot:
+        screen, shown = await opened(pilot)
+        await pilot.press("C", *"1h", "enter")
+        await until(pilot, lambda: any(line.row.cache == "1h" for line in shown.rows))
+        await to_row(pilot, shown, lambda line: line.row.cache == "1h")
+        await pilot.press("B")
+        overlay = screen.edits.overlay
+        assert overlay is not None
+        await until(pilot, lambda: bool(overlay.staged))
+        assert {(edit.kind, edit.payload) for edit in overlay.staged} == {("breakpoint", '{"ttl":"1h"}')}
+
+
 async def test_enter_opens_a_variant_as_a_session(source: HandMade) -> None:
     async with app_of(source).run_test(size=(80, 24)) as pilot:
         screen, shown = await opened(pilot)

@@ -106,8 +106,10 @@ class Conversations:
         except Malformed:
             return
         if decoded is not None:
-            dialogue = self._thread(decoded.items, place)
-            yield TipMoved(dialogue.thread, self._tree.extend(ROOT, decoded.items))
+            before, _ = self._held.before(decoded)
+            items = _ordered(decoded.items, before, _before_messages(decoded.items))
+            dialogue = self._thread(items, place)
+            yield TipMoved(dialogue.thread, self._tree.extend(ROOT, items))
 
     def holds(self, id_: str) -> None:
         """A server has the response `id_` to go on with, and nothing stands before or in it."""

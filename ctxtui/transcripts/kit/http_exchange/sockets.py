@@ -36,6 +36,13 @@ class SocketTalk:
         self._events.append(text)
         return self.close(time) if kind in _LAST else None
 
+    @property
+    def asked(self) -> Exchange | None:
+        """The request that is open, as far as it is asked; None where none is."""
+        if not self._asked:
+            return None
+        return Exchange(self._asked.encode("utf-8", "surrogatepass"), url=self._url, started=self._started)
+
     def close(self, time: float | None = None) -> Exchange | None:
         """What is open, ended at `time`; None where nothing is."""
         if not self._asked:

@@ -1,0 +1,227 @@
+"""A proxy for one program that is led by ``HTTPS_PROXY``: for the hosts of its providers it stands in, with a
+certificate of this run, and passes on and tells what a relay would; every other host is tunnelled untouched."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hmac
+import os
+import secrets
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Final, cast
+
+from ctxtui.attach import http1
+from ctxtui.attach.connection import Connection
+from ctxtui.attach.gate import Gate
+from ctxtui.attach.http1 import Head
+from ctxtui.attach.local_ca import LocalAuthority
+from ctxtui.attach.news import ExchangeEvent
+from ctxtui.attach.outgoing import CONNECT, connect_raw
+from ctxtui.attach.refusal import refusal
+from ctxtui.attach.relay import HOST
+from ctxtui.attach.route import Route
+from ctxtui.attach.upstream import Upstream
+from ctxtui.core.errors import Malformed
+
+_MOST_UNSENT: Final = 1 << 16
+_OPEN: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
+_USER: Final = "ctxtui"
+
+
+@dataclass(slots=True)
+class ForwardProxy:
+    """Serves on loopback whoever knows its password. `tell`, `name`, `gate` and `clock` are as a relay's; `env` says
+    through which proxy it goes out itself."""
+
+    upstreams: Sequence[Upstream]
+    tell: Callable[[ExchangeEvent], None]
+    name: Callable[[], str]
+    _: KW_ONLY
+    authority: LocalAuthority
+    gate: Gate | None = None
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    clock: Callable[[], float] = time.time
+    password: str = field(default_factory=lambda: secrets.token_hex(16))
+    port: int = 0
+    connections: set[Connection] = field(default_factory=set)
+    _server: asyncio.Server | None = None
+    _visits: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def start(self) -> None:
+        """Begin to serve."""
+        self._server = await asyncio.get_running_loop().create_server(lambda: _Visitor(self), HOST, 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """End at once, with what is open."""
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self.connections):
+            connection.abort()
+        for visit in list(self._visits):
+            visit.cancel()
+        await asyncio.sleep(0)
+
+    @property
+    def url(self) -> str:
+        """What the program is given as its proxy."""
+        return f"http://{_USER}:{self.password}@{HOST}:{self.port}"
+
+    def knows(self, head: Head) -> bool:
+        """Whether the password is told."""
+        kind, _, word = head.get("proxy-authorization").partition(" ")
+        told = base64.b64encode(f"{_USER}:{self.password}".encode()).decode()
+        return kind.lower() == "basic" and hmac.compare_digest(word.strip(), told)
+
+    def visit(self, transport: asyncio.Transport, host: str, port: int) -> None:
+        """Stand in for a host, or tunnel to it."""
+        asked = next((one for one in self.upstreams if one.host.lower() == host.lower() and one.port == port), None)
+        work = self._stand_in(transport, asked) if asked is not None else self._tunnel(transport, host, port)
+        task = asyncio.get_running_loop().create_task(work)
+        self._visits.add(task)
+        task.add_done_callback(self._visits.discard)
+
+    async def _stand_in(self, transport: asyncio.Transport, upstream: Upstream) -> None:
+        wants = self.gate.wants if self.gate is not None else None
+        route = Route([upstream], self.tell, self.name, wants=wants, strangers=True, all_of_it=False)
+        connection = _SecuredConnection(route, self.gate, self.clock, self.connections)
+        context = self.authority.context(upstream.host)
+        transport.write(_OPEN)
+        try:
+            secured = await asyncio.get_running_loop().start_tls(transport, connection, context, server_side=True)
+        except (OSError, ssl.SSLError):
+            # It does not trust us, or went away: it has been told by TLS itself.
+            transport.abort()
+            return
+        if secured is None:
+            transport.abort()
+            return
+        connection.connection_made(secured)
+
+    async def _tunnel(self, transport: asyncio.Transport, host: str, port: int) -> None:
+        near = _Pipe()
+        try:
+            async with asyncio.timeout(CONNECT):
+                far = await connect_raw(host, port, _Pipe, self.env)
+        except (OSError, TimeoutError) as error:
+            why = getattr(error, "strerror", None) or str(error) or "it took too long"
+            transport.write(refusal(502, f"{host}:{port} cannot be reached: {why}"))
+            transport.close()
+            return
+        near.other, far.other = far, near
+        transport.write(_OPEN)
+        transport.set_protocol(near)
+        near.connection_made(transport)
+        transport.resume_reading()
+
+
+class _Visitor(asyncio.Protocol):
+    """The program's connection until it has said where it leads."""
+
+    def __init__(self, proxy: ForwardProxy) -> None:
+        self._proxy = proxy
+        self._came = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is there."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """More of what it asks."""
+        assert self._transport is not None
+        self._came += data
+        raw, end, rest = self._came.partition(http1.END)
+        if not end:
+            if len(raw) > http1.MOST_HEAD:
+                self._refuse(400, "a head that is too long")
+            return
+        self._transport.pause_reading()
+        try:
+            head = http1.read_head(raw + end)
+            asked = http1.asked(head)
+        except Malformed as error:
+            self._refuse(400, str(error))
+            return
+        if not self._proxy.knows(head):
+            self._refuse(407, "this proxy serves one program, which knows its password")
+            return
+        host, _, port = asked.target.rpartition(":")
+        if asked.method != "CONNECT" or not host or not port.isdigit() or rest:
+            self._refuse(400, "this proxy leads to hosts with TLS alone (CONNECT)")
+            return
+        self._proxy.visit(self._transport, host.strip("[]"), int(port))
+
+    def _refuse(self, status: int, why: str) -> None:
+        assert self._transport is not None
+        self._transport.write(refusal(status, why))
+        self._transport.close()
+
+
+class _SecuredConnection(Connection):
+    """Over TLS, which has no half of a connection that stays open."""
+
+    def eof_received(self) -> bool:
+        """The client says nothing more, and hears nothing more."""
+        return False
+
+
+class _Pipe(asyncio.Protocol):
+    """One end of a tunnel: what comes goes to the `other` one."""
+
+    def __init__(self) -> None:
+        self.other: _Pipe | None = None
+        self._transport: asyncio.Transport | None = None
+        self._early: list[bytes] = []
+        self._over = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(_MOST_UNSENT)
+        for data in self._early:
+            self._transport.write(data)
+        self._early.clear()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes for the other end."""
+        if self.other is not None:
+            self.other.take(data)
+
+    def take(self, data: bytes) -> None:
+        """Bytes of the other end."""
+        if self._transport is None:
+            self._early.append(data)
+        else:
+            self._transport.write(data)
+
+    def eof_received(self) -> bool:
+        """It says nothing more; the other end may."""
+        self._over = True
+        if self.other is None or self.other._transport is None or self.other._over:
+            return False
+        with suppress(OSError, RuntimeError):
+            self.other._transport.write_eof()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone, and with it the other one."""
+        if self.other is not None and self.other._transport is not None:
+            self.other._transport.close()
+
+    def pause_writing(self) -> None:
+        """It takes no more for now."""
+        if self.other is not None and self.other._transport is not None:
+            with suppress(RuntimeError):
+                self.other._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It takes more again."""
+        if self.other is not None and self.other._transport is not None:
+            with suppress(RuntimeError):
+                self.other._transport.resume_reading()

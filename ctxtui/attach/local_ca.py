@@ -1,0 +1,127 @@
+"""Certificates for one run: an authority that is made when it begins, and a certificate of it for each host that is
+stood in for. Keys are in this process's memory alone and end with it."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+_LIFE: Final = timedelta(days=7)
+"""How long its certificates are good: longer than any run."""
+_EARLIER: Final = timedelta(hours=1)
+"""For clocks that are behind this one."""
+NAME: Final = "ctxtui, this run only"
+
+
+class LocalAuthority:
+    """An authority of this run. `certificate` is what a program has to trust: public, in PEM."""
+
+    def __init__(self, name: str = NAME, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        # Imported here: only a run with a forward proxy pays for it.
+        from cryptography import x509
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.hazmat.primitives.serialization import Encoding
+
+        self._name, self._now = name, now
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        builder = self._begun(name, self._key.public_key())
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        usage = x509.KeyUsage(
+            digital_signature=False,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            key_cert_sign=True,
+            crl_sign=True,
+            encipher_only=False,
+            decipher_only=False,
+        )
+        self._own = self._signed(builder.add_extension(usage, critical=True))
+        self.certificate = self._own.public_bytes(Encoding.PEM)
+        self._contexts: dict[str, ssl.SSLContext] = {}
+
+    def context(self, host: str) -> ssl.SSLContext:
+        """How a server shows itself to be `host`."""
+        known = self._contexts.get(host)
+        if known is None:
+            known = self._contexts[host] = self._made(host)
+        return known
+
+    def _made(self, host: str) -> ssl.SSLContext:
+        from cryptography import x509
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+        from cryptography.x509.oid import ExtendedKeyUsageOID
+
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = self._begun(host[:64], key.public_key())
+        builder = builder.add_extension(x509.SubjectAlternativeName([_name(host)]), critical=False)
+        builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        certificate = self._signed(builder.add_extension(identifier, critical=False)).public_bytes(Encoding.PEM)
+        secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.set_alpn_protocols(["http/1.1"])
+        with _as_path(certificate) as chain, _as_path(secret) as place:
+            context.load_cert_chain(chain, place)
+        return context
+
+    def _begun(self, subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+        from cryptography import x509
+
+        now = self._now()
+        return (
+            x509.CertificateBuilder()
+            .subject_name(_called(subject))
+            .issuer_name(_called(self._name))
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _EARLIER)
+            .not_valid_after(now + _LIFE)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        )
+
+    def _signed(self, builder: x509.CertificateBuilder) -> x509.Certificate:
+        from cryptography.hazmat.primitives.hashes import SHA256
+
+        return builder.sign(self._key, SHA256())
+
+
+def _called(name: str) -> x509.Name:
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _name(host: str) -> x509.GeneralName:
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+@contextmanager
+def _as_path(data: bytes) -> Iterator[str]:
+    """A path at which `data` is read, once: a pipe, so that no disk ever has it."""
+    reads, writes = os.pipe()
+    try:
+        # A certificate or a key is far less than a pipe holds.
+        os.write(writes, data)
+        os.close(writes)
+        yield f"/dev/fd/{reads}"
+    finally:
+        os.close(reads)

@@ -1,0 +1,77 @@
+"""What was worked out of a situation, for the one that goes on from it: with a few blocks more, or a few edits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ctxtui.core.edit import Edit
+from ctxtui.curation.apply.applied import Applied, BlockChange
+from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
+from ctxtui.curation.context import Context
+
+
+class Stretch(NamedTuple):
+    """Positions `start` to `stop` (exclusive): a round, a turn."""
+
+    start: int
+    stop: int
+
+
+@dataclass(slots=True)
+class Asked:
+    """What edits of a log are about: their `ids`, whether one of them takes another back, the positions by author and
+    kind of edit, and the targets that are `awaited`."""
+
+    ids: frozenset[str] = frozenset()
+    reverts: bool = False
+    positions: dict[tuple[str, str], frozenset[int]] = field(default_factory=dict)
+    awaited: AwaitedTargets = NONE_AWAITED
+
+    def more(self, context: Context, edits: tuple[Edit, ...]) -> Asked:
+        """The same with further edits."""
+        found: dict[tuple[str, str], set[int]] = {}
+        open_ = []
+        for edit in edits:
+            here = found.setdefault((edit.author, edit.kind), set())
+            for target in edit.targets:
+                position = context.find(target)
+                if position is not None:
+                    here.add(position)
+                if not context.has(target):
+                    open_.append(target)
+        positions = dict(self.positions)
+        for key, here in found.items():
+            positions[key] = positions.get(key, frozenset()) | here
+        return Asked(
+            self.ids.union(edit.id for edit in edits),
+            self.reverts or any(edit.reverts for edit in edits),
+            positions,
+            self.awaited.more(open_) if open_ else self.awaited,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What was worked out when the context had `length` blocks under the edits `log`, which came to `applied`: what
+    they are about (`asked`), the tokens `freed` by them, the indexes of the messages `left`, and the rounds that are
+    `gone`. None: not worked out."""
+
+    length: int
+    log: tuple[Edit, ...]
+    applied: Applied
+    asked: Asked | None
+    freed: int | None
+    left: list[int] | None
+    gone: frozenset[Stretch] | None
+
+
+def differing(before: Mapping[int, BlockChange], now: Mapping[int, BlockChange]) -> list[int]:
+    """The positions at which two sets of changes may not be the same."""
+    if before is now:
+        return []
+    found = [position for position, one in now.items() if before.get(position) is not one]
+    if len(now) - len(found) < len(before):
+        found += [position for position in before if position not in now]
+    return found
