@@ -68,7 +68,7 @@ async def test_retries_are_shown_and_the_turn_goes_on(tmp_path: Path, monkeypatc
     monkeypatch.setattr("ctxtui.agent.turn.backoff", lambda attempt: 0.01)
     async with provider([529, 500, answer("m1", text("hello"))]) as server, chat(server, tmp_path) as made:
         await made.say("hi")
-        assert [one.attempt for one in made.moments(mo.Waiting)] == [2, 3]
+        assert [one.attempt for one in made.moments(mo.RetryWaits)] == [2, 3]
         assert [one.kind for one in made.host.session.happenings] == ["retry", "retry"]
         assert server.bodies[0] == server.bodies[1] == server.bodies[2]
         assert made.host.session.calls["m1"].extra["attempt"] == 3
