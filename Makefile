@@ -11,7 +11,9 @@ run: install
 install:
 	@PYTHON="$(PYTHON)" sh scripts/install.sh
 
-test: lint types imports unit
+test: install
+	@$(MAKE) --no-print-directory -j3 lint types imports
+	@$(MAKE) --no-print-directory unit
 
 # What the change at hand touches, in under a minute; ARGS="--since main" takes a whole branch.
 quick: install
