@@ -20,7 +20,7 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.inspector import held_lines
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.attach import held_requests
@@ -122,7 +122,12 @@ class HeldRequestsController(Controller):
     def _figures(self) -> None:
         """Header and composition are those of the request that waits: the next call."""
         scene, study, edited = self.panels.scene, self.state.study, self.panels.staging is not None
-        if self.state.waits is None or scene is None or study is None or not scene.last or edited:
+        if self.state.waits is None or scene is None or study is None or not scene.last:
+            return
+        if edited:
+            if self.panels.header.what is not None:
+                number = scene.number + 1 if scene.call.id else 1
+                self.panels.header.show(replace(self.panels.header.what, call=number))
             return
         now = next_request.next_scene(scene, self._held[0].model if self._held else "")
         if now is None:
@@ -167,9 +172,14 @@ class HeldRequestsController(Controller):
         overlay = self._edits.overlay
         return len(overlay.ready) if overlay is not None else 0
 
+    def _question(self, one: HeldElsewhere) -> Spans:
+        overlay = self._edits.overlay
+        standing = len(overlay.applied) if overlay is not None else 0
+        return held_lines.question(one.left(time.monotonic()), self._staged(), one.can_wait, standing)
+
     def _ask(self, one: HeldElsewhere) -> None:
         self._own = Question(
-            held_lines.question(one.left(time.monotonic()), self._staged(), one.can_wait),
+            self._question(one),
             partial(self._answered, one.id),
             keys=(*held_lines.KEYS, held_lines.MORE) if one.can_wait else held_lines.KEYS,
             right=held_lines.LOOK,
@@ -180,9 +190,7 @@ class HeldRequestsController(Controller):
     def _refresh(self, one: HeldElsewhere) -> None:
         """Say anew how much time is left."""
         assert self._own is not None
-        self._own.lead = self.prompt.edit.lead = held_lines.question(
-            one.left(time.monotonic()), self._staged(), one.can_wait
-        )
+        self._own.lead = self.prompt.edit.lead = self._question(one)
         self.prompt.edit.refresh()
 
     def _later(self) -> None:
