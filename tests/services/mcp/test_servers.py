@@ -219,7 +219,7 @@ def test_what_is_spelled_wrongly_is_named() -> None:
 
 def test_leave_that_is_given_at_once_is_all_kept(tmp_path: Path) -> None:
     """Two `ctxtui mcp allow` side by side: neither loses what the other one wrote."""
-    wanted = [McpServer(f"s{n}", "true", project=str(tmp_path), place="ctxtui.toml") for n in range(64)]
+    wanted = [McpServer(name=f"s{n}", command="true", project=str(tmp_path), place="ctxtui.toml") for n in range(64)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda one: ServerLeave(tmp_path / "data").give(one), wanted))
     assert [one.name for one in wanted if not ServerLeave(tmp_path / "data").given(one)] == []
