@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.errors import CtxtuiError
@@ -14,6 +13,7 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ATTACHED, HELD
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.controllers.attached_program import recording
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -32,8 +32,6 @@ else:
     next_request = later("ctxtui.views.inspector.next_request")
     held_requests = later("ctxtui.services.attach.held_requests")
 
-SOURCE: Final = "attached"
-"""The format of recordings of attached programs."""
 _LOOK: Final = 0.5
 """Seconds between two looks at what is held."""
 
@@ -67,21 +65,14 @@ class HeldRequestsController(Controller):
 
     # Looking
 
-    def _recording(self) -> Path | None:
-        """The recording shown, where it is one of an attached program."""
-        study, loaded = self.state.study, self.state.loaded
-        if study is None or loaded is None or study.session.about.source != SOURCE or not loaded.paths:
-            return None
-        return loaded.paths[0]
-
     def _begin(self) -> None:
-        if self._recording() is not None and not self._looking:
+        if recording(self.state) is not None and not self._looking:
             self._looking = True
             self._look()
 
     def _look(self) -> None:
         """Ask the runs, in a thread, again and again."""
-        path = self._recording()
+        path = recording(self.state)
         if path is None:
             self._looking = False
             return
@@ -163,7 +154,7 @@ class HeldRequestsController(Controller):
 
     def hold(self) -> None:
         """Hold the next request, or do not; where one is held, ask what becomes of it."""
-        one, path, study = self._first, self._recording(), self.state.study
+        one, path, study = self._first, recording(self.state), self.state.study
         if one is not None:
             self._ask(one)
             return
@@ -229,7 +220,7 @@ class HeldRequestsController(Controller):
 
     def _wait_longer(self, id_: str) -> None:
         """Ten minutes more; it is asked about again at once."""
-        path = self._recording()
+        path = recording(self.state)
         if path is None:
             return
 
@@ -252,7 +243,7 @@ class HeldRequestsController(Controller):
 
     def _decide(self, id_: str, how: str, text: str = "") -> None:
         """Tell the run, in a thread; edits are in the database before it looks there."""
-        path, desk = self._recording(), self._edits.desk
+        path, desk = recording(self.state), self._edits.desk
         if path is None:
             return
 
