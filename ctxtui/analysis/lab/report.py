@@ -172,9 +172,11 @@ def _notes(
     if any(run.summaries.count for run in runs):
         sums = [f"{run.variant.policy} {_many(run.summaries.count, 'summary')}" for run in runs if run.summaries.count]
         sizes = [run.summaries.tokens / run.summaries.count for run in runs if run.summaries.count]
+        least, most = f"{min(sizes):,.0f}", f"{max(sizes):,.0f}"
+        each = f"{least} tokens each" if least == most else f"{least} to {most} tokens each on average"
         yield (
-            f"summaries stand in as facts drawn from the record, {min(sizes):,.0f} to {max(sizes):,.0f} tokens each on "
-            f"average ({'; '.join(sums)}): a model's own would be of another length"
+            f"summaries stand in as facts drawn from the record, {each} "
+            f"({'; '.join(sums)}): a model's own would be of another length"
         )
     if len(runs) > 1:
         yield "answers and what tools said are as recorded in every variant: nobody asked a model again"

@@ -77,6 +77,7 @@ def lab(
     as_json: bool,
 ) -> int:
     """Try variants on recordings."""
+    _refuse_what_does_not_go_together(agree, budget_usd, leave_out, others=solve or html is not None or bool(caches))
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
     from ctxtui.services.lab.solve import solved
@@ -113,6 +114,19 @@ def lab(
     for name, trouble in failed:
         note(f"{name}: {trouble}")
     return code_for(failed[0][1]).number if failed else 0
+
+
+def _refuse_what_does_not_go_together(
+    agree: int | None, budget_usd: float | None, leave_out: int, *, others: bool
+) -> None:
+    """Raises `WrongUse` where an option would be passed over in silence."""
+    if agree is not None and others:
+        raise WrongUse(
+            "--agree prints what a model answered: it takes no --solve, --html or --cache",
+            way_out="ctxtui lab PATH --agree N --budget-usd X [--policy NAME] [--model M] [--leave-out K] [--json]",
+        )
+    if agree is None and (leave_out or budget_usd is not None):
+        raise WrongUse("--leave-out and --budget-usd are of --agree", way_out="--agree N --budget-usd X")
 
 
 def _agree(

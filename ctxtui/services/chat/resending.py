@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.agent.conversation import go_on
@@ -273,8 +274,8 @@ def within(found: ResendQuote, budget: float) -> None:
         )
     if found.usd > budget:
         raise CtxtuiError(
-            f"{found.requests} requests could cost ${found.usd:.3f}, the budget is ${budget:.2f}; nothing was sent",
-            way_out=f"--budget-usd {found.usd:.2f}, or fewer calls or variants",
+            f"{found.requests} requests could cost ${found.usd:.3f}, the budget is ${budget:g}; nothing was sent",
+            way_out=f"--budget-usd {ceil(found.usd * 1000) / 1000:.3f}, or fewer calls or variants",
         )
 
 

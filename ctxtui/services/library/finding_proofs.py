@@ -38,7 +38,7 @@ def proved(
     trials = [list(_trials(one, chosen, last, tuple(stand), whole=whole)) for one in found]
     bench = Bench(account.book, cached_by(account.book), charges(account.table), account.usable_share)
     results = iter(proofs(bench, [trial for own in trials for trial in own]))
-    told = [[next(results) for _ in own] for own in trials]
+    told = [[(trial, next(results)) for trial in own] for own in trials]
     return [
         made
         for one, own in zip(found, told, strict=True)
@@ -57,11 +57,12 @@ def _trials(
 
 
 def _with_proofs(
-    account: Account, chosen: ChosenCall, context: Context, one: PricedFinding, own: Sequence[Proof]
+    account: Account, chosen: ChosenCall, context: Context, one: PricedFinding, own: Sequence[tuple[Trial, Proof]]
 ) -> PricedFinding | None:
     about = one.finding
-    first = next((proof for proof in own if proof.numbers[:1] == (1,)), None)
-    later = next((proof for proof in own if proof is not first), None)
+    # By what was asked, not by the calls gone through: of the first ones some have no report and are left out.
+    first = next((proof for trial, proof in own if not trial.since), None)
+    later = next((proof for trial, proof in own if trial.since), None)
     tried = first if first is not None and first.calls and not first.refused else None
     if not about.cache:
         return replace(one, proved=tried, followed=later if later is not None and not later.refused else None)

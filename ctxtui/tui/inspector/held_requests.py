@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.errors import CtxtuiError
@@ -14,13 +13,14 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ATTACHED, HELD
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.controllers.attached_program import recording
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.inspector import held_lines
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.attach import held_requests
@@ -32,8 +32,6 @@ else:
     next_request = later("ctxtui.views.inspector.next_request")
     held_requests = later("ctxtui.services.attach.held_requests")
 
-SOURCE: Final = "attached"
-"""The format of recordings of attached programs."""
 _LOOK: Final = 0.5
 """Seconds between two looks at what is held."""
 
@@ -66,21 +64,14 @@ class HeldRequestsController(Controller):
 
     # Looking
 
-    def _recording(self) -> Path | None:
-        """The recording shown, where it is one of an attached program."""
-        study, loaded = self.state.study, self.state.loaded
-        if study is None or loaded is None or study.session.about.source != SOURCE or not loaded.paths:
-            return None
-        return loaded.paths[0]
-
     def _begin(self) -> None:
-        if self._recording() is not None and not self._looking:
+        if recording(self.state) is not None and not self._looking:
             self._looking = True
             self._look()
 
     def _look(self) -> None:
         """Ask the runs, in a thread, again and again."""
-        path = self._recording()
+        path = recording(self.state)
         if path is None:
             self._looking = False
             return
@@ -131,7 +122,12 @@ class HeldRequestsController(Controller):
     def _figures(self) -> None:
         """Header and composition are those of the request that waits: the next call."""
         scene, study, edited = self.panels.scene, self.state.study, self.panels.staging is not None
-        if self.state.waits is None or scene is None or study is None or not scene.last or edited:
+        if self.state.waits is None or scene is None or study is None or not scene.last:
+            return
+        if edited:
+            if self.panels.header.what is not None:
+                number = scene.number + 1 if scene.call.id else 1
+                self.panels.header.show(replace(self.panels.header.what, call=number))
             return
         now = next_request.next_scene(scene, self._held[0].model if self._held else "")
         if now is None:
@@ -157,7 +153,7 @@ class HeldRequestsController(Controller):
 
     def hold(self) -> None:
         """Hold the next request, or do not; where one is held, ask what becomes of it."""
-        one, path, study = self._first, self._recording(), self.state.study
+        one, path, study = self._first, recording(self.state), self.state.study
         if one is not None:
             self._ask(one)
             return
@@ -176,9 +172,14 @@ class HeldRequestsController(Controller):
         overlay = self._edits.overlay
         return len(overlay.ready) if overlay is not None else 0
 
+    def _question(self, one: HeldElsewhere) -> Spans:
+        overlay = self._edits.overlay
+        standing = len(overlay.applied) if overlay is not None else 0
+        return held_lines.question(one.left(time.monotonic()), self._staged(), one.can_wait, standing)
+
     def _ask(self, one: HeldElsewhere) -> None:
         self._own = Question(
-            held_lines.question(one.left(time.monotonic()), self._staged(), one.can_wait),
+            self._question(one),
             partial(self._answered, one.id),
             keys=(*held_lines.KEYS, held_lines.MORE) if one.can_wait else held_lines.KEYS,
             right=held_lines.LOOK,
@@ -189,9 +190,7 @@ class HeldRequestsController(Controller):
     def _refresh(self, one: HeldElsewhere) -> None:
         """Say anew how much time is left."""
         assert self._own is not None
-        self._own.lead = self.prompt.edit.lead = held_lines.question(
-            one.left(time.monotonic()), self._staged(), one.can_wait
-        )
+        self._own.lead = self.prompt.edit.lead = self._question(one)
         self.prompt.edit.refresh()
 
     def _later(self) -> None:
@@ -220,7 +219,7 @@ class HeldRequestsController(Controller):
 
     def _wait_longer(self, id_: str) -> None:
         """Ten minutes more; it is asked about again at once."""
-        path = self._recording()
+        path = recording(self.state)
         if path is None:
             return
 
@@ -243,7 +242,7 @@ class HeldRequestsController(Controller):
 
     def _decide(self, id_: str, how: str, text: str = "") -> None:
         """Tell the run, in a thread; edits are in the database before it looks there."""
-        path, desk = self._recording(), self._edits.desk
+        path, desk = recording(self.state), self._edits.desk
         if path is None:
             return
 

@@ -52,14 +52,21 @@ def clock(seconds: int) -> str:
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
-def question(left: int, staged: int, more: bool = False) -> Spans:
-    """What becomes of it, with `left` seconds until it leaves by itself; so many edits are `staged`, and it can wait
-    `more`."""
-    edits = f"apply {staged:,} edit{'' if staged == 1 else 's'}" if staged else "under edits"
+def question(left: int, staged: int, more: bool = False, standing: int = 0) -> Spans:
+    """What becomes of it, with `left` seconds until it leaves by itself; so many edits are `staged`, so many are
+    `standing` over its thread, and it can wait `more`."""
+    edits = f"apply {_edits(staged)}" if staged else f"under {_edits(standing)}" if standing else "under edits"
+    keys = [("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")]
+    if staged or standing:
+        # What the user made comes first, and what leaves without it says so.
+        keys[:2] = [("a", edits), ("⏎", "without")]
     # The header says "held" as well: room for one key more.
     name, style = " ‖ " if more else " ‖ held ", "crit bold" if left < SOON else "warn bold"
     lead = [Span(name, "warn bold"), Span(clock(left), style), Span("  ")]
-    keys = [("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")]
     for key, words in [*keys, (MORE, "more")] if more else keys:
         lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
     return lead
+
+
+def _edits(count: int) -> str:
+    return f"{count:,} edit{'' if count == 1 else 's'}"

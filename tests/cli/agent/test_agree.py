@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +61,10 @@ def test_above_the_budget_nothing_is_sent(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     ran = ctxtui("agree", recording, "-n", "4", "--budget-usd", "0.0001")
     assert ran.code != 0 and "nothing was sent" in ran.err and "--budget-usd" in ran.err and not server[0].seen
+    offered = re.search(r"--budget-usd ([0-9.]+)", ran.err)
+    assert offered is not None and "the budget is $0.0001" in ran.err
+    assert ctxtui("agree", recording, "-n", "4", "--budget-usd", offered[1]).code == 0, "the way out leads out"
+    server[0].seen.clear()
     ran = ctxtui("agree", recording, "-n", "1", "--budget-usd", "1", "--json")
     assert ran.code == 0 and len(server[0].seen) == 1 and 0 < ran.json["variants"][0]["usd"] <= ran.json["quote_usd"]
 
@@ -79,3 +84,11 @@ def test_the_lab_asks_the_same(
     ran = ctxtui("lab", recording, "--agree", "2", "--leave-out", "1", "--budget-usd", "5", "--json")
     assert ran.json["variants"][0]["variant"] == "unchanged" and len(ran.json["left_out"]) == 1
     assert ctxtui("lab", recording, "--agree", "2").code == 2, "no budget, no request"
+    asked = len(server[0].seen)
+    given = (recording, "--agree", "2", "--budget-usd", "5")
+    for more in (("--solve",), ("--html", recording.with_suffix(".html")), ("--cache", "1h")):
+        assert ctxtui("lab", *given, *more).code == 2, f"{more[0]} is not passed over in silence"
+    for alone in (("--budget-usd", "5"), ("--leave-out", "2")):
+        ran = ctxtui("lab", recording, *alone)
+        assert ran.code == 2 and "--agree N" in ran.err
+    assert len(server[0].seen) == asked

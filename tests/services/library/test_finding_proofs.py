@@ -236,6 +236,24 @@ def test_what_was_paid_so_far_is_what_the_lab_finds_without_it() -> None:
         assert one.finding.so_far == pytest.approx(one.proved.money, rel=0.2)
 
 
+def test_a_first_call_without_a_report_does_not_mix_up_what_was_tried() -> None:
+    """The lab leaves that call out: what it finds behind the call shown is of later calls all the same."""
+    session = planted()
+    first = session.thread_calls()[0]
+    session.apply(CallSeen(replace(first, usage=None)))
+    last = len(session.thread_calls())
+    told, made = promised(session, last // 2, simulated(session))
+    tried = [one for one in told.found if one.finding.edits and one.proved is not None]
+    assert tried
+    for one in tried:
+        assert one.proved is not None and one.followed is not None
+        assert one.proved.numbers == tuple(range(2, told.number + 1))
+        assert one.followed.numbers == tuple(range(told.number + 1, last + 1))
+    at_the_end, _, _ = found(session)
+    assert all(one.followed is None for one in at_the_end.found), "nothing followed the last call"
+    assert list(unlike(made, told, simulated(session), whole=False)) == []
+
+
 def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
     """A client that asks for no caching: breakpoints cure it, and what they save is the lab's figure."""
     session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)

@@ -122,6 +122,8 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         await until(pilot, lambda: screen.edits.overlay is not None and bool(screen.edits.overlay.staged))
         await pilot.press("ctrl+o")
         await until(pilot, lambda: "apply 1 edit" in text(screen))
+        # What leaves without the edits says so, and it is the next call still.
+        assert "⏎ without" in text(screen) and "call 2" in text(screen).splitlines()[0]
         await pilot.press("a")
         assert await told
         await until(pilot, lambda: "under the edits" in text(screen))

@@ -12,6 +12,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ATTACHED, BY_RELAY
 from ctxtui.tui.inspector.controller import Controller
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.inspector import held_lines
@@ -26,24 +27,26 @@ SOURCE: Final = "attached"
 """The format of recordings of attached programs."""
 
 
+def recording(state: InspectorState) -> Path | None:
+    """The recording shown, where it is one of an attached program."""
+    study, loaded = state.study, state.loaded
+    if study is None or loaded is None or study.session.about.source != SOURCE or not loaded.paths:
+        return None
+    return loaded.paths[0]
+
+
 class AttachedProgramController(Controller):
     """Sets the rules of the run that is attached to the session shown, and gives the command that forks from a call."""
 
     def facts(self) -> set[str]:
         """Whether the session shown is one that went by ctxtui."""
-        return {BY_RELAY} if self._recording() is not None else set()
-
-    def _recording(self) -> Path | None:
-        study, loaded = self.state.study, self.state.loaded
-        if study is None or loaded is None or study.session.about.source != SOURCE or not loaded.paths:
-            return None
-        return loaded.paths[0]
+        return {BY_RELAY} if recording(self.state) is not None else set()
 
     # Rules
 
     def rules(self) -> None:
         """Ask by which rules requests are held; the line begins with those that are on."""
-        path = self._recording()
+        path = recording(self.state)
         if path is None:
             return
 
@@ -73,7 +76,7 @@ class AttachedProgramController(Controller):
 
     def fork(self) -> None:
         """Copy the command that runs the program again, answered from the record up to the call shown."""
-        path, study = self._recording(), self.state.study
+        path, study = recording(self.state), self.state.study
         if path is None or study is None:
             return
         if self.state.thread != MAIN:

@@ -64,7 +64,8 @@ class EditLogController(EditController):
         if overlay.apply(edit.id for edit in ready):
             freed = f" {numbers.signed(-staging.freed)}" if staging.counted else ""
             told = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}", "ink"), Span(" · ", "dim")]
-            self.say([*told, *_key("u", "takes it back · "), *_key("f", "goes on with it")])
+            on = ("f", "goes on with it") if self.state.waits is None else ("^o", "decides about what is held")
+            self.say([*told, *_key("u", "takes it back · "), *_key(*on)])
         elif overlay.waiting and waits is not None and waits.waits:
             told = [Span(f"{waits.waits[0].words}; ", "ink")]
             self.say([*told, *_key("w", "says when")])
