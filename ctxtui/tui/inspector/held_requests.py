@@ -57,6 +57,7 @@ class HeldRequestsController(Controller):
         self._looking = False
         state.on.complete.subscribe(self._begin)
         state.on.shown.subscribe(self._figures)
+        state.on.fitted.subscribe(self._figures)
 
     def facts(self) -> set[str]:
         """Whether a program is attached, and whether a request of it is held."""
