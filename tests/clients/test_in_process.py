@@ -51,16 +51,51 @@ with ctxtui.record(session="run") as run:
         told.get_output()
 assert not run.troubles, run.troubles
 """
+# It is no client of the list: `python -m venv .venv-clients/langchain` with langchain-anthropic and langchain-openai in
+# it lets it run here.
+_LANGCHAIN = """\
+import asyncio
+from langchain_anthropic import ChatAnthropic
+from langchain_openai import ChatOpenAI
+said = "say what cerulean is"
+models = [
+    ChatAnthropic(model="claude-sonnet-4-5", max_tokens=200),
+    ChatOpenAI(model="gpt-5.6"),
+    ChatOpenAI(model="gpt-5.6", use_responses_api=True),
+]
+with ctxtui.record(session="run") as run:
+    for model in models:
+        assert "cerulean" in str(model.invoke(said).content)
+        assert "cerulean" in "".join(str(one.content) for one in model.stream(said))
+
+    async def ask():
+        for model in models:
+            await model.ainvoke(said)
+            async for _ in model.astream(said):
+                pass
+
+    asyncio.run(ask())
+assert not run.troubles, run.troubles
+"""
+LANGCHAIN = replace(
+    PYDANTIC_AI,
+    name="langchain",
+    env={**PYDANTIC_AI.env, "OPENAI_API_KEY": "any", "OPENAI_BASE_URL": "{url}/v1"},
+)
 
 
 @pytest.mark.parametrize(
-    ("client", "script"), [(MINI_SWE_AGENT, _LITELLM), (PYDANTIC_AI, _PYDANTIC_AI)], ids=["litellm", "pydantic-ai"]
+    ("client", "script"),
+    [(MINI_SWE_AGENT, _LITELLM), (PYDANTIC_AI, _PYDANTIC_AI), (LANGCHAIN, _LANGCHAIN)],
+    ids=["litellm", "pydantic-ai", "langchain"],
 )
 def test_a_framework_is_recorded_in_its_own_process(client: Client, script: str, tmp_path: Path) -> None:
     if not ASKED:
         pytest.skip("real clients run in make test-clients only")
     if left_out(client.name):
         pytest.skip(f"left out by CLIENTS: {client.name}")
+    if client is LANGCHAIN and not Path(client.program("python")).exists():
+        pytest.skip("langchain is not installed in .venv-clients/langchain")
     begin = _BEGIN.format(root=str(ROOT), ours=sysconfig.get_path("purelib"))
     with lab(replace(client, files={"work/agent.py": begin + script}), tmp_path / "lab") as place:
         env = {**place.env, "CTXTUI_HOME": str(place.home / "ctxtui")}

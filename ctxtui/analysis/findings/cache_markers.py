@@ -27,7 +27,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             calls=len(given.calls),
             count=none.count,
             ahead=none.saves / len(given.calls),
-            setting="ctxtui cache --markers shows where; B sets one",
+            setting="ctxtui cache --markers shows where; b sets one",
             cache=UNASKED,
         )
         return

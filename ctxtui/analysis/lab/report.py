@@ -173,7 +173,9 @@ def _notes(
         sums = [f"{run.variant.policy} {_many(run.summaries.count, 'summary')}" for run in runs if run.summaries.count]
         sizes = [run.summaries.tokens / run.summaries.count for run in runs if run.summaries.count]
         least, most = f"{min(sizes):,.0f}", f"{max(sizes):,.0f}"
-        each = f"{least} tokens each" if least == most else f"{least} to {most} tokens each on average"
+        each = f"{least if least == most else f'{least} to {most}'} tokens each"
+        if any(run.summaries.count > 1 for run in runs):
+            each += " on average"
         yield (
             f"summaries stand in as facts drawn from the record, {each} "
             f"({'; '.join(sums)}): a model's own would be of another length"

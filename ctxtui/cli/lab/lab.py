@@ -162,11 +162,12 @@ def _agree(
 
 def _tried(name: str, tried: list[Variant], settings: Settings) -> SessionLab:
     from ctxtui.services.counting.count_cache import counter_with_memory
-    from ctxtui.services.lab.experiment import bench_of, session_in_lab
+    from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
 
     loaded = opened(name, settings)
     with Working("counting tokens") as work, counter_with_memory(settings) as counter:
         bench = bench_of(loaded.session, counter, settings)
+        keep_loaded()
 
         def told(done: int, of: int) -> bool:
             work.say(f"call {done:,} of {of:,} under {len(tried)} variants")
@@ -177,12 +178,13 @@ def _tried(name: str, tried: list[Variant], settings: Settings) -> SessionLab:
 
 def _solved(name: str, settings: Settings) -> SolvedSession:
     from ctxtui.services.counting.count_cache import counter_with_memory
-    from ctxtui.services.lab.experiment import bench_of
+    from ctxtui.services.lab.experiment import bench_of, keep_loaded
     from ctxtui.services.lab.solve import tried
 
     loaded = opened(name, settings)
     with Working("counting tokens") as work, counter_with_memory(settings) as counter:
         bench = bench_of(loaded.session, counter, settings)
+        keep_loaded()
 
         def told(done: int, of: int) -> bool:
             work.say(f"call {done:,} of {of:,} under everything that is sought among")

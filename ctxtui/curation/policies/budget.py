@@ -22,7 +22,7 @@ from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk, risk_of
-from ctxtui.curation.policies.search import WORK, Remedy, Wish, alone_by, counting_once, search, wish_of
+from ctxtui.curation.policies.search import WORK, Asking, Remedy, Wish, alone_by, counting_once, search
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 
@@ -32,6 +32,10 @@ _APART: Final = frozenset({TRUNCATE, REPLACE, EXTERNALIZE, DEDUPLICATE, COMPACT_
 """Kinds of edits that do their part whether or not another one is made."""
 _TRIED: Final = 6
 """Sets of edits of one risk that are held against each other."""
+
+
+_Vain = Callable[[Edit, Risk], bool]
+"""Whether a set with this edit, of this risk, is passed over."""
 
 
 class _Choice(NamedTuple):
@@ -87,9 +91,8 @@ def _smallest(policies: Sequence[Policy], situation: PolicyContext, settings: Se
     if older is not None:
         yield from map(_own, older[1])
         return
-    best = [
-        _own(one) for one in _most(situation, [edits for level in found for edits in level.options(max(Risk))], limit)
-    ]
+    every = [edits for level in found for edits in level.options(max(Risk), _never)]
+    best = [_own(one) for one in _most(situation, every, limit)]
     yield from best
     yield from _ladder(situation.under(best), settings, target)
 
@@ -99,17 +102,21 @@ def _own(one: Edit) -> Edit:
     return make(one.kind, one.targets, one.given, author=NAME)
 
 
+def _never(edit: Edit, risk: Risk) -> bool:
+    return False
+
+
 class _Given:
     """Sets of edits to choose among, in this order."""
 
     def __init__(self, given: list[list[Edit]]) -> None:
         self._given = given
 
-    def wished(self, most: Risk) -> list[list[Edit]]:
-        """All of them but those of which each edit risks more than `most`."""
+    def wished(self, most: Risk, vain: _Vain) -> list[list[Edit]]:
+        """All of them; they may lack those of which each edit risks more than `most`, or one is in `vain`."""
         return self._given
 
-    def options(self, most: Risk) -> list[list[Edit]]:
+    def options(self, most: Risk, vain: _Vain) -> list[list[Edit]]:
         """Of the same what frees anything, what frees most first."""
         return self._given
 
@@ -122,18 +129,21 @@ class _Level(_Given):
         self._tried = tried
         self._risk = risk
 
-    def _wishes(self, most: Risk) -> list[Wish]:
+    def _wishes(self, most: Risk, vain: _Vain) -> list[Wish]:
+        def unfit(edit: Edit, risk: Risk) -> bool:
+            return risk > self._risk or vain(edit, risk)
+
         asked = (policy for policy in self._tried.policies if policy.least <= min(self._risk, most))
-        found = filter(None, map(self._tried.wish, asked))
+        found = filter(None, (self._tried.wish(policy, unfit) for policy in asked))
         return [wish for wish in found if wish.risk == self._risk]
 
-    def wished(self, most: Risk) -> list[list[Edit]]:
+    def wished(self, most: Risk, vain: _Vain) -> list[list[Edit]]:
         """As above."""
-        return [[*wish.edits] for wish in self._wishes(most)]
+        return [[*wish.edits] for wish in self._wishes(most, vain)]
 
-    def options(self, most: Risk) -> list[list[Edit]]:
+    def options(self, most: Risk, vain: _Vain) -> list[list[Edit]]:
         """As above."""
-        found = filter(None, map(self._tried.remedy, self._wishes(most)))
+        found = filter(None, map(self._tried.remedy, self._wishes(most, vain)))
         return [[*one.edits] for one in sorted(found, key=lambda one: -one.freed)]
 
 
@@ -143,14 +153,14 @@ class _Tried:
     def __init__(self, situation: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
         self._situation = situation
-        self._wished: dict[str, Wish | None] = {}
+        self._asked: dict[str, Asking] = {}
         self._remedies: dict[str, Remedy | None] = {}
 
-    def wish(self, policy: Policy) -> Wish | None:
-        """What `policy` wishes."""
-        if policy.name not in self._wished:
-            self._wished[policy.name] = wish_of(self._situation, policy)
-        return self._wished[policy.name]
+    def wish(self, policy: Policy, unfit: _Vain) -> Wish | None:
+        """What `policy` wishes; None where one of its edits is `unfit`."""
+        if policy.name not in self._asked:
+            self._asked[policy.name] = Asking(self._situation, policy)
+        return self._asked[policy.name].wish(unfit)
 
     def remedy(self, wish: Wish) -> Remedy | None:
         """What a policy's wish does."""
@@ -181,11 +191,17 @@ def _enough(
     def passed_over(edits: list[Edit]) -> bool:
         return not edits or (best is not None and (risk_of(situation.context, edits) > best[0] or tried >= _TRIED))
 
+    def vain(edit: Edit, risk: Risk) -> bool:
+        return best is not None and risk > best[0] and _may(situation, edit, bound, limit)
+
     for level in levels:
         most = best[0] if best is not None else max(Risk)
-        if best is not None and all(passed_over(_allowed(situation, one, bound, limit)) for one in level.wished(most)):
+        if best is not None and tried >= _TRIED:
+            break
+        wished = level.wished(most, vain) if best is not None else []
+        if best is not None and all(passed_over(_allowed(situation, one, bound, limit)) for one in wished):
             continue
-        for option in level.options(most):
+        for option in level.options(most, vain):
             edits = _allowed(situation, option, bound, limit)
             if passed_over(edits):
                 continue

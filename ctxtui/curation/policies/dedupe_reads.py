@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -50,7 +50,7 @@ def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | Non
     that is not among them."""
     every = situation.outline("reads", partial(_reads, situation))
     changes, tokens = situation.applied.changes, situation.tokens
-    reads = [one for one in every if one.position not in changes and tokens(one.position) >= minimum]
+    reads = [one for one in every.related if one.position not in changes and tokens(one.position) >= minimum]
     outdated = _outdated(situation, reads)
     alike: dict[str, list[_Read]] = {}
     for one in reads:
@@ -69,9 +69,39 @@ def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | Non
             yield Twice(one.position, f"[The same as the {when} result of {stays.what}, unchanged.]")
 
 
-def _reads(situation: PolicyContext, length: int, found: list[_Read] | None) -> list[_Read]:
+class _Reads:
+    """The results of a context; `related` are those, in order, of which another says the same, or another of the same
+    file says something else: no other can be a repeat or outdated."""
+
+    def __init__(self) -> None:
+        self.related: list[_Read] = []
+        self._known: set[int] = set()
+        self._alike: dict[str, list[_Read]] = {}
+        self._of_file: dict[tuple[str, str], list[_Read]] = {}
+
+    def add(self, one: _Read) -> None:
+        """A result behind all others."""
+        alike = self._alike.setdefault(one.text, [])
+        alike.append(one)
+        found = alike[-2:] if len(alike) > 1 else []
+        if one.path:
+            same = self._of_file.setdefault((one.tool, one.path), [])
+            same.append(one)
+            # Where a third one came, those before are related already if anything differs.
+            if same[0].text != one.text or same[0].position in self._known:
+                found = [*found, same[0], one]
+        for each in found:
+            if each.position not in self._known:
+                self._known.add(each.position)
+                insort(self.related, each, key=lambda read: read.position)
+
+
+def _reads(situation: PolicyContext, length: int, found: _Reads | None) -> _Reads:
     here = results(situation)
-    return [*(found or ()), *(_read(situation, position) for position in here[bisect_left(here, length) :])]
+    found = found or _Reads()
+    for position in here[bisect_left(here, length) :]:
+        found.add(_read(situation, position))
+    return found
 
 
 def _read(situation: PolicyContext, position: int) -> _Read:

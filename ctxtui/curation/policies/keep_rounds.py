@@ -22,8 +22,11 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Once there are `slack` rounds more than `n`, put facts in the place of the older ones. Where that is not enough
     for `limit` tokens (0: the usable window), the facts go, then the results that are left are cut, then all but the
     last round goes."""
-    made = list(_facts(situation, settings["n"], settings["slack"]))
-    yield from made
+    made = []
+    # One by one: who sees from the first what is risked need not hear all.
+    for one in _facts(situation, settings["n"], settings["slack"]):
+        made.append(one)
+        yield one
     limit = settings["limit"] or situation.usable
     after = situation.under(made)
     further: tuple[Callable[[PolicyContext], Iterator[Edit]], ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ctxtui.core.canonical import Json
@@ -83,13 +83,17 @@ def after(step: Step, situation: PolicyContext) -> PolicyContext:
 
 def proposed(step: Step, situation: PolicyContext) -> list[Edit]:
     """The new edits that a policy proposes when it is asked once."""
+    return list(proposing(step, situation))
+
+
+def proposing(step: Step, situation: PolicyContext) -> Iterator[Edit]:
+    """The same one by one, for who may stop before the end."""
     settings = step.policy.settings(step.settings)
-    known = situation.asked.ids
-    found: dict[str, Edit] = {}
+    known, found = situation.asked.ids, set[str]()
     for edit in step.policy.propose(situation, settings):
-        if edit.id not in known and edit.targets:
-            found.setdefault(edit.id, edit)
-    return list(found.values())
+        if edit.id not in known and edit.targets and edit.id not in found:
+            found.add(edit.id)
+            yield edit
 
 
 def run_all(steps: Sequence[Step], situation: PolicyContext) -> list[Edit]:

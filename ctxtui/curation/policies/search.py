@@ -17,7 +17,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.policy import Policy, Step, proposed, run_all
+from ctxtui.curation.policies.policy import Policy, Step, proposed, proposing, run_all
 from ctxtui.curation.policies.risk import Risk, risk_of
 from ctxtui.curation.policies.situation import PolicyContext
 
@@ -115,12 +115,35 @@ class Wish(NamedTuple):
 
 def wish_of(situation: PolicyContext, policy: Policy) -> Wish | None:
     """What `policy` proposes at its defaults; None where that is nothing."""
-    try:
-        edits = tuple(proposed(Step(policy), situation))
-    except CtxtuiError:
-        # A third party's policy that fails helps nobody here; the list of policies says why.
-        return None
-    return Wish(Step(policy), edits, risk_of(situation.context, edits)) if edits else None
+    return Asking(situation, policy).wish()
+
+
+class Asking:
+    """A policy that is asked for its wish edit by edit, and no further than until one of them will not do."""
+
+    def __init__(self, situation: PolicyContext, policy: Policy) -> None:
+        self._step = Step(policy)
+        self._context = situation.context
+        self._coming = proposing(self._step, situation)
+        self._heard: list[tuple[Edit, Risk]] = []
+        self._failed = False
+
+    def wish(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> Wish | None:
+        """What the policy proposes at its defaults; None where that is nothing, or an edit of it is `unfit`."""
+        if self._failed or any(unfit(*one) for one in self._heard):
+            return None
+        try:
+            for edit in self._coming:
+                self._heard.append((edit, risk_of(self._context, [edit])))
+                if unfit(*self._heard[-1]):
+                    return None
+        except CtxtuiError:
+            # A third party's policy that fails helps nobody here; the list of policies says why.
+            self._failed = True
+            return None
+        if not self._heard:
+            return None
+        return Wish(self._step, tuple(edit for edit, _ in self._heard), max(risk for _, risk in self._heard))
 
 
 def alone_by(situation: PolicyContext, wish: Wish) -> Remedy | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.apply.block_text import has_words
-from ctxtui.curation.context import ASSISTANT, is_call
+from ctxtui.curation.context import ASSISTANT, Context, is_call
 from ctxtui.curation.policies.context_spans import tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
@@ -19,22 +20,38 @@ _HEAD: Final = ("| Rank | Trial | Score | Status |", "|------|-------|-------|--
 _SIGNS: Final = {True: "✓", False: "✗", None: "-"}
 
 
+class _List(NamedTuple):
+    """Trials that the block at `position` lists."""
+
+    position: int
+    trials: list[Trial]
+
+
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Write each list of `least` trials or more as a table, best first, where it tells no program and refers to none:
     what those messages are for is a choice by score."""
-    for position, item in enumerate(situation.context.items):
-        own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
-        if not own or not has_words(item.block) or not situation.free(position, NAME):
+    for position, listed in situation.outline("trials", partial(_lists, situation.context)):
+        if len(listed) < settings["least"] or not situation.free(position, NAME):
             continue
         text = situation.context.reading(position).text
-        listed = trials(text)
-        if len(listed) < settings["least"] or any(one.code for one in listed):
-            continue
         if "{{" in text[listed[0].start : listed[-1].stop]:
             continue
         words = text[: listed[0].start] + "\n".join(_table(listed)) + _rest(text, listed)
         if tokens_of(situation, words) < situation.size(position):
             yield edit(situation, NAME, REPLACE, [position], {"text": words})
+
+
+def _lists(context: Context, length: int, found: list[_List] | None) -> list[_List]:
+    """The lists without a program in what is not the model's, with where they stand."""
+    found = [] if found is None else found
+    for position in range(length, len(context)):
+        item = context.items[position]
+        own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
+        if own and has_words(item.block):
+            listed = trials(context.reading(position).text)
+            if listed and not any(one.code for one in listed):
+                found.append(_List(position, listed))
+    return found
 
 
 def _table(listed: Sequence[Trial]) -> list[str]:

@@ -64,8 +64,10 @@ def _texts(situation: PolicyContext, message: Message) -> list[int]:
     ]
 
 
+@lru_cache(256)
 def filled(template: str, turn: int, text: str) -> str:
-    """`template` with its placeholders filled from a message's `text`."""
+    """`template` with its placeholders filled from a message's `text`: remembered, as every request of an agent has the
+    old turns of the one before."""
     held = list(values(text))
 
     def word(found: re.Match[str]) -> str:
@@ -114,19 +116,23 @@ def _plain(value: Json) -> str:
 
 def _under(value: Json, key: str) -> list[Json]:
     """Every value under `key`, at any depth; ``selectedTab`` is ``selected_tab``."""
-    return list(_found(value, _joined(key)))
+    found: list[Json] = []
+    _gather(value, _joined(key), found)
+    return found
 
 
-def _found(value: Json, joined: str) -> Iterator[Json]:
+def _gather(value: Json, joined: str, found: list[Json]) -> None:
+    # No generator: of a request with many old turns this is most of the work.
     if isinstance(value, list):
         for item in value:
-            yield from _found(item, joined)
+            if isinstance(item, (dict, list)):
+                _gather(item, joined, found)
     elif isinstance(value, dict):
         own = [name for name in value if _joined(name) == joined]
-        yield from (value[name] for name in own)
+        found.extend(value[name] for name in own)
         for name, item in value.items():
-            if name not in own:
-                yield from _found(item, joined)
+            if isinstance(item, (dict, list)) and name not in own:
+                _gather(item, joined, found)
 
 
 @lru_cache(4096)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 
 from ctxtui.analysis.book import Book
@@ -24,6 +25,13 @@ def bench_of(session: Session, counter: Counter, settings: Settings) -> Bench:
     book = book_for(session, counter, settings)
     count_all(book, counter)
     return bench_for(book, settings)
+
+
+def keep_loaded() -> None:
+    """What is loaded now stays until the next time: the collector looks for no garbage in it while variants are tried.
+    Only for a process that does nothing else."""
+    gc.unfreeze()
+    gc.freeze()
 
 
 def bench_for(book: Book, settings: Settings) -> Bench:

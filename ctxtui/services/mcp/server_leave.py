@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -27,17 +30,26 @@ class ServerLeave:
 
     def give(self, server: McpServer) -> None:
         """The user says that `server` may be started. Raises `Unreadable` where that cannot be written."""
-        known = {**self._known(), server.digest: {"name": server.name, "place": server.place, "what": server.told}}
+        told = {"name": server.name, "place": server.place, "what": server.told}
         beside = self._path.with_suffix(f".{os.getpid()}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                json.dump(known, file, indent=1)
-            os.replace(beside, self._path)
+            with self._alone():
+                known = {**self._known(), server.digest: told}
+                with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                    json.dump(known, file, indent=1)
+                os.replace(beside, self._path)
         except OSError as error:
             raise Unreadable(
                 f"leave for {server.name} cannot be kept: {error.strerror}", place=str(self._path)
             ) from None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One at a time: of two that read and write at once, the first one's leave would be lost."""
+        with open(os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600), "w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            yield
 
     def _known(self) -> dict[str, object]:
         try:

@@ -16,7 +16,7 @@ from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.editing.variant_files import VariantFile, keep_variant, variants_dir
-from ctxtui.services.lab.experiment import bench_of
+from ctxtui.services.lab.experiment import bench_of, keep_loaded
 from ctxtui.services.lab.variants import sought, variants
 from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
 from ctxtui.transcripts.formats.ctxtui import write
@@ -108,6 +108,7 @@ class _OpenLab:
         self._folder = variants_dir(settings.data_dir)
         with counter_with_memory(settings) as counter:
             self._bench = bench_of(self._loaded.session, counter, settings)
+        keep_loaded()
         self._runs: list[VariantRun] = []
         self._rows: Sequence[LabRow] = ()
         self._trial = Experiment(self._bench, ())

@@ -53,10 +53,13 @@ class HeldRequestsController(Controller):
         self._held: tuple[HeldElsewhere, ...] = ()
         self._asked = ""
         """The request that was asked about last."""
+        self._until = 0.0
+        """Until when it was seen to wait: requests over a WebSocket share one id, the next one waits longer."""
         self._own: Question | None = None
         self._looking = False
         state.on.complete.subscribe(self._begin)
         state.on.shown.subscribe(self._figures)
+        state.on.fitted.subscribe(self._figures)
 
     def facts(self) -> set[str]:
         """Whether a program is attached, and whether a request of it is held."""
@@ -101,12 +104,14 @@ class HeldRequestsController(Controller):
     def _came(self, one: HeldElsewhere) -> None:
         """A request waits: it is asked about once by itself, and what is left of its time is shown."""
         self.state.wait(one.left(time.monotonic()))
+        fresh = one.id != self._asked or one.until > self._until + _LOOK
+        self._until = one.until
         if self._own is not None and self.prompt.question is self._own:
-            if one.id == self._asked:
+            if not fresh:
                 self._refresh(one)
                 return
             self.prompt.cancel()
-        if one.id != self._asked:
+        if fresh:
             self._asked = one.id
             self._show(one)
             if not self.prompt.asking:

@@ -191,7 +191,7 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
         tokens = f"{numbers.tokens(sum(rest.saved))} tokens less"
         yield [Span(f" in the {rest.holding:,} recorded calls that followed: {tokens}{usd}{least}", "ok")]
     if one.followed is not None:
-        yield [Span(f" the lab, staged here: {_proof(one.followed)} that followed", "dim")]
+        yield [Span(f" the lab, staged here: {_proof(one.followed, ' later')}", "dim")]
     if one.proved is not None:
         cache = one.finding.cache
         markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
@@ -203,17 +203,16 @@ def _staged(one: PricedFinding) -> Iterator[Spans]:
     """What `enter` stages where that is no edit of the context, or why nothing."""
     if one.marks:
         many = f"{len(one.marks)} breakpoint{'' if len(one.marks) == 1 else 's'}"
-        yield [Span(f" staged as {many} of the next request; what they save shows over many calls", "dim")]
+        yield [Span(f" staged as {many} of the next request; they save over many calls", "dim")]
     elif one.why_not:
         yield [Span(f" nothing to stage: {one.why_not}", "warn")]
 
 
-def _proof(one: Proof) -> str:
-    """What the lab says: ``6.2M tokens less, −$11.69 in 200 calls``."""
+def _proof(one: Proof, which: str = "") -> str:
+    """What the lab says: ``6.2M tokens less, −$11.69 in 200 later calls``; `which` calls."""
     tokens = f"{numbers.tokens(abs(one.tokens))} tokens {'less' if one.tokens >= 0 else 'more'}, " if one.tokens else ""
     usd = numbers.signed_money(-one.money) if one.money is not None else "cost unknown"
-    calls = f"{one.calls:,} call{'' if one.calls == 1 else 's'}"
-    return f"{tokens}{usd} in {'' if one.numbers[:1] == (1,) else 'the '}{calls}"
+    return f"{tokens}{usd} in {one.calls:,}{which} call{'' if one.calls == 1 else 's'}"
 
 
 def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:

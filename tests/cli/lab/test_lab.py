@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,12 @@ def test_a_path_that_is_named_like_the_command(ctxtui: Run, recording: Path) -> 
     Path("lab").write_bytes(recording.read_bytes())
     (session,) = ctxtui("lab", "./lab", "--policy", "none", "--json").json["sessions"]
     assert session["variants"][0]["calls"] == 14
+
+
+def test_stand_ins_of_one_length_are_no_range(ctxtui: Run, recording: Path) -> None:
+    ran = ctxtui("lab", recording, "--policy", "keep_rounds")
+    words = " ".join(ran.out.split())
+    assert re.search(r"from the record, [0-9,]+ tokens each (on average )?\(keep_rounds", words), words
 
 
 def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from ctxtui.curation.policies import budget
 from ctxtui.curation.policies.policy import Policy, Step, proposed, run, run_all
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import Risk, risk_of
-from ctxtui.curation.policies.search import Remedy, search
+from ctxtui.curation.policies.search import Asking, Remedy, search, wish_of
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
@@ -245,3 +245,20 @@ def test_one_that_is_asked_once_gives_a_first_answer() -> None:
     situation = case("0")
     step = Step(POLICIES["truncate_results"])
     assert proposed(step, situation) == run(step, situation) and isinstance(next(search(situation, RULES)), Remedy)
+
+
+def test_who_is_asked_edit_by_edit_says_no_more_than_is_heard() -> None:
+    said: list[str] = []
+
+    def both(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+        for kind, given in ((TRUNCATE, {"head": 1, "tail": 1}), (DROP, {}), (EXTERNALIZE, {"name": "all"})):
+            said.append(kind)
+            yield edit(situation, "mine", kind, situation.results[:1], given)
+
+    situation, mine = case("0"), Policy("mine", "", both)
+    asking = Asking(situation, mine)
+    assert asking.wish(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
+    assert asking.wish(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
+    whole = asking.wish()
+    assert said == [TRUNCATE, DROP, EXTERNALIZE] and whole is not None and whole == wish_of(situation, mine)
+    assert whole.risk == Risk.GONE and asking.wish(lambda one, risk: one.kind == DROP) is None

@@ -35,6 +35,9 @@ from ctxtui.services.library import finding_proofs
 from ctxtui.services.library import findings as findings_module
 from ctxtui.services.library.findings import Findings
 from ctxtui.services.recordings.open import load
+from ctxtui.tui.inspector.controllers.staging import Breakpoint
+from ctxtui.views.lists.findings import price_lines
+from ctxtui.views.text import cells
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.cases import claude_code
 from tests.cases.long_runs import long_run
@@ -265,6 +268,15 @@ def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
     assert [edit.kind for edit in one.stages] == ["breakpoint"] * len(one.stages)
     assert one.stages
     assert not one.why_not
+    assert f"{Breakpoint.keys[0]} sets one" in one.finding.setting
+
+
+def test_what_the_lab_says_fits_eighty_columns() -> None:
+    session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
+    told, _, _ = found(session, len(session.thread_calls()) // 2)
+    rows = ["".join(span.text for span in line) for one in told.found for line in price_lines(one, told)]
+    assert any("staged as" in row for row in rows) and any("later calls" in row for row in rows)
+    assert max(map(cells.width, rows)) <= 79
 
 
 def test_where_a_session_is_too_long_for_the_lab_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

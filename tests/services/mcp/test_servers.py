@@ -7,6 +7,7 @@ import base64
 import socket
 import sys
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -214,3 +215,11 @@ def test_what_is_spelled_wrongly_is_named() -> None:
     with pytest.raises(BadConfig, match="A, which the MCP server x asks for, is not set"):
         server.filled({})
     assert model_name("a.b", "c d") == "mcp__a_b__c_d" and len(model_name("server", "t" * 90)) == 64
+
+
+def test_leave_that_is_given_at_once_is_all_kept(tmp_path: Path) -> None:
+    """Two `ctxtui mcp allow` side by side: neither loses what the other one wrote."""
+    wanted = [McpServer(name=f"s{n}", command="true", project=str(tmp_path), place="ctxtui.toml") for n in range(64)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda one: ServerLeave(tmp_path / "data").give(one), wanted))
+    assert [one.name for one in wanted if not ServerLeave(tmp_path / "data").given(one)] == []

@@ -86,6 +86,10 @@ def side_call(path: str, body: Json) -> str:
     schema = obj(obj(shaped.get("schema")).get("properties"))
     if shaped.get("type") == "json_schema" and set(schema) & {"title", "isNewTopic", "branch"}:
         return TITLE
+    # Codex in its terminal, in a session of its own.
+    shaped = obj(obj(asked.get("text")).get("format"))
+    if shaped.get("type") == "json_schema" and set(obj(obj(shaped.get("schema")).get("properties"))) == {"title"}:
+        return TITLE
     return TITLE if _asks_for_title(asked) else ""
 
 
