@@ -22,7 +22,7 @@ from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk, risk_of
-from ctxtui.curation.policies.search import WORK, Asking, Remedy, Wish, alone_by, counting_once, search
+from ctxtui.curation.policies.search import WORK, Asking, ProposedStep, Remedy, alone_by, counting_once, search
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 
@@ -129,7 +129,7 @@ class _Level(_Given):
         self._tried = tried
         self._risk = risk
 
-    def _wishes(self, most: Risk, vain: _Vain) -> list[Wish]:
+    def _wishes(self, most: Risk, vain: _Vain) -> list[ProposedStep]:
         def unfit(edit: Edit, risk: Risk) -> bool:
             return risk > self._risk or vain(edit, risk)
 
@@ -156,13 +156,13 @@ class _Tried:
         self._asked: dict[str, Asking] = {}
         self._remedies: dict[str, Remedy | None] = {}
 
-    def wish(self, policy: Policy, unfit: _Vain) -> Wish | None:
+    def wish(self, policy: Policy, unfit: _Vain) -> ProposedStep | None:
         """What `policy` wishes; None where one of its edits is `unfit`."""
         if policy.name not in self._asked:
             self._asked[policy.name] = Asking(self._situation, policy)
         return self._asked[policy.name].wish(unfit)
 
-    def remedy(self, wish: Wish) -> Remedy | None:
+    def remedy(self, wish: ProposedStep) -> Remedy | None:
         """What a policy's wish does."""
         name = wish.step.policy.name
         if name not in self._remedies:

@@ -20,7 +20,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(slots=True)
-class Asked:
+class EditedPositions:
     """What edits of a log are about: their `ids`, whether one of them takes another back, the positions by author and
     kind of edit, and the targets that are `awaited`."""
 
@@ -29,7 +29,7 @@ class Asked:
     positions: dict[tuple[str, str], frozenset[int]] = field(default_factory=dict)
     awaited: AwaitedTargets = NONE_AWAITED
 
-    def more(self, context: Context, edits: tuple[Edit, ...]) -> Asked:
+    def more(self, context: Context, edits: tuple[Edit, ...]) -> EditedPositions:
         """The same with further edits."""
         found: dict[tuple[str, str], set[int]] = {}
         open_ = []
@@ -44,7 +44,7 @@ class Asked:
         positions = dict(self.positions)
         for key, here in found.items():
             positions[key] = positions.get(key, frozenset()) | here
-        return Asked(
+        return EditedPositions(
             self.ids.union(edit.id for edit in edits),
             self.reverts or any(edit.reverts for edit in edits),
             positions,
@@ -61,7 +61,7 @@ class Earlier:
     length: int
     log: tuple[Edit, ...]
     applied: Applied
-    asked: Asked | None
+    asked: EditedPositions | None
     freed: int | None
     left: list[int] | None
     gone: frozenset[Stretch] | None

@@ -105,7 +105,7 @@ def counting_once(situation: PolicyContext) -> PolicyContext:
     return replace(situation, count=count, known=known, earlier=earlier, parent=None)
 
 
-class Wish(NamedTuple):
+class ProposedStep(NamedTuple):
     """What a policy proposes, before it is known what that would do."""
 
     step: Step
@@ -113,7 +113,7 @@ class Wish(NamedTuple):
     risk: Risk
 
 
-def wish_of(situation: PolicyContext, policy: Policy) -> Wish | None:
+def wish_of(situation: PolicyContext, policy: Policy) -> ProposedStep | None:
     """What `policy` proposes at its defaults; None where that is nothing."""
     return Asking(situation, policy).wish()
 
@@ -128,7 +128,7 @@ class Asking:
         self._heard: list[tuple[Edit, Risk]] = []
         self._failed = False
 
-    def wish(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> Wish | None:
+    def wish(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> ProposedStep | None:
         """What the policy proposes at its defaults; None where that is nothing, or an edit of it is `unfit`."""
         if self._failed or any(unfit(*one) for one in self._heard):
             return None
@@ -143,10 +143,10 @@ class Asking:
             return None
         if not self._heard:
             return None
-        return Wish(self._step, tuple(edit for edit, _ in self._heard), max(risk for _, risk in self._heard))
+        return ProposedStep(self._step, tuple(edit for edit, _ in self._heard), max(risk for _, risk in self._heard))
 
 
-def alone_by(situation: PolicyContext, wish: Wish) -> Remedy | None:
+def alone_by(situation: PolicyContext, wish: ProposedStep) -> Remedy | None:
     """What a policy by itself would do; None where it frees nothing."""
     try:
         found = _remedy(situation, (wish.step,), wish.edits)

@@ -16,7 +16,7 @@ from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
-from ctxtui.curation.policies.earlier import Asked, Earlier, Stretch, differing
+from ctxtui.curation.policies.earlier import Earlier, EditedPositions, Stretch, differing
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
 
@@ -102,13 +102,13 @@ class PolicyContext:
         return differing(before.applied.changes if before is not None else {}, self.applied.changes)
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> EditedPositions:
         """What the edits are about."""
         if self.parent is not None:
             return self.parent.asked.more(self.context, self.log[len(self.parent.log) :])
         before = self.earlier
         if before is None or before.asked is None or before.asked.awaited.came(self.context, before.length):
-            return Asked().more(self.context, self.log)
+            return EditedPositions().more(self.context, self.log)
         more = self.log[len(before.log) :]
         return before.asked.more(self.context, more) if more else before.asked
 
