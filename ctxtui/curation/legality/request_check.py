@@ -75,33 +75,9 @@ def _with_its_markers(recorded: Request, applied: Applied) -> Request:
     for index, one in enumerate(applied.items):
         position = applied.context.position(one.node) if one.node >= 0 else -1
         if position in had and index not in has and takes_marker(one.item, request.skeleton.dialect):
-            lost[index] = _ttl(had[position])
-    if not applied.marks:
-        lost |= _moved(request, applied, had, has | set(lost))
+            value = had[position]
+            lost[index] = str(value.get("ttl") or "") if isinstance(value, dict) else ""
     return with_markers(request, lost) if lost else request
-
-
-def _moved(request: Request, applied: Applied, had: Mapping[int, Json], has: set[int]) -> dict[int, str | None]:
-    """Markers of blocks that are out, on the block before that leaves and has none: without one at the end of what a
-    client asks it would neither be written nor read."""
-    kept = {one.position for one in applied.items if one.node >= 0}
-    moved: dict[int, str | None] = {}
-    for position in sorted(set(had) - kept):
-        within = applied.context.items[position].place.section
-        for index in reversed(range(len(applied.items))):
-            one = applied.items[index]
-            if one.position > position:
-                continue
-            if one.item.place.section != within or index in has or index in moved:
-                break
-            if takes_marker(one.item, request.skeleton.dialect):
-                moved[index] = _ttl(had[position])
-                break
-    return moved
-
-
-def _ttl(value: Json) -> str:
-    return str(value.get("ttl") or "") if isinstance(value, dict) else ""
 
 
 def _tool_choice(request: Request, applied: Applied, *, own: bool) -> Request:
