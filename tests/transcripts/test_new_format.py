@@ -66,7 +66,6 @@ NAMED = {
     # A folder of this program's own; what stands behind the last call there, and whose requests are held.
     "services/config/paths.py": {"attached"},
     "tui/inspector/controllers/attached_program.py": {"attached"},
-    "tui/inspector/held_requests.py": {"attached"},
     "views/model/scene.py": {"attached"},
     # What is sent to a collector is told there under the name that the format has here.
     "services/attach/otlp.py": {"opentelemetry"},
