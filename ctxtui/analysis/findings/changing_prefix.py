@@ -29,15 +29,17 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             continue
         known = [one.usd for one in found if one.usd is not None]
         usd = sum(known) if known and given.priced else None
+        changed = _changed(max(found, key=lambda one: one.number))
         yield Finding(
             kind=KIND,
-            says=f"{_FRONT[category]} changed {{count}} times in {{calls}}{{names}}: {{tokens}} written again{{usd}}",
+            says=f"{_FRONT[category]} changed {{count}} times in {{calls}}{' {names}' * bool(changed)}: "
+            "{tokens} written again{usd}",
             cure="put what changes behind the part that stays: dates, lists and status into the last message",
             tokens=sum(one.tokens for one in found),
             so_far=usd,
             calls=len(given.calls),
             count=len(found),
-            names=tuple(filter(None, (_changed(max(found, key=lambda one: one.number)),))),
+            names=(changed,) if changed else (),
             ahead=usd / len(given.calls) if usd is not None else None,
             setting="dates, lists and status belong into the last message, not in front of all others",
             by_hand="the client writes its front anew for each call: where the text stands is set in the program",
@@ -49,10 +51,10 @@ def _at_front(one: Missed) -> bool:
 
 
 def _changed(one: Missed) -> str:
-    """What changed last, word by word: `` (“16:00” became “17:00”)``; "" where that is long."""
+    """What changed last, word by word: ``(“16:00” became “17:00”)``; "" where that is long."""
     old, new = (side.words.split() if side is not None else [] for side in (one.old, one.new))
     start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     back = zip(old[start:][::-1], new[start:][::-1], strict=False)
     same = next((n for n, (a, b) in enumerate(back) if a != b), min(len(old), len(new)) - start)
     was, now = (" ".join(words[start : len(words) - same]) for words in (old, new))
-    return f" (“{was}” became “{now}”)" if 0 < len(was) <= _SHOWN and 0 < len(now) <= _SHOWN else ""
+    return f"(“{was}” became “{now}”)" if 0 < len(was) <= _SHOWN and 0 < len(now) <= _SHOWN else ""
