@@ -278,7 +278,7 @@ _CHANCE: Final = ("  no difference shown", "  chance")
 def _range(row: Metric, room: int) -> Span:
     found = row.difference
     if found is None or found.low is None or found.high is None:
-        return Span("too few sessions to tell", "faint")
+        return Span("too few sessions", "faint")
     words = f"{_in_unit(row.unit, found.low)} … {_in_unit(row.unit, found.high)}"
     if row.shown:
         return Span(words, "ink")
