@@ -40,8 +40,8 @@ def _limit(result: Result) -> str:
 
 
 def markdown(results: Sequence[Result], *, worst_only: bool) -> list[str]:
-    """The table for a document; `worst_only` keeps of each goal the figure with the least margin, and names the goals that
-    were not run in a line below."""
+    """The table for a document; `worst_only` keeps of each goal the figure with the least margin, and names the
+    goals that were not run in a line below."""
     rows = _worst(results) if worst_only else list(results)
     idle = [row.goal for row in rows if row.value is None] if worst_only else []
     rows = [row for row in rows if row.goal not in idle]
