@@ -15,8 +15,8 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.prompt_line import PromptLine, Question
-from ctxtui.views.lists import stats as view
-from ctxtui.views.lists.stats import StatRow
+from ctxtui.views.lists.costs import stats as view
+from ctxtui.views.lists.costs.stats import StatRow
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Table
@@ -240,7 +240,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def _compare_by(self, text: str) -> None:
         # Imported here: what compares is not needed to list.
-        from ctxtui.services.library.stat_changes import change_of
+        from ctxtui.services.library.totals.stat_changes import change_of
 
         if not text.strip():
             return

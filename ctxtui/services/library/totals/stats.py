@@ -11,10 +11,10 @@ from typing import Final
 
 from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
 from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, WorstMiss
-from ctxtui.services.library.call_sums import add_call, summed, used_by
-from ctxtui.services.library.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
-from ctxtui.services.library.stat_changes import VERSION, Change, OwnCalls, changes_in, compared
 from ctxtui.services.library.tool_ledger import tools_ledger
+from ctxtui.services.library.totals.call_sums import add_call, summed, used_by
+from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
+from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, changes_in, compared
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 SOURCE, SKILL, WEEK, FIVE_HOURS = "source", "skill", "week", "5-hours"
