@@ -234,6 +234,19 @@ class SessionLibrary:
         paired = self.paired()
         return paired.joined(remembered(paired.with_transcripts(seen), self._settings, usage=usage))
 
+    def each_remembered(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
+        """Those of `seen` that are files whose figures the database remembers, in their order: nothing is read."""
+        # Imported here: the memory is not needed for the first frame.
+        from ctxtui.services.library.totals.summary_memory import each_remembered
+
+        paired, heads = self.paired(), self._heads()
+        files = [one for one in seen if one.path and not one.known]
+        for one in each_remembered(paired.with_transcripts(files), self._settings):
+            heads.learn(one)
+            whole = paired.taken(one)
+            if whole is not None:
+                yield self._known(whole)
+
     def paired(self) -> PairedSummaries:
         """What brings the sessions that ctxtui recorded and their clients' own transcripts together."""
         from ctxtui.services.library.own_transcripts import PairedSummaries
