@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.all_sessions import CLUSTER_HELP, Age, AllSessions
+from ctxtui.cli.all_sessions import Age, AllSessions
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.redrawn import Redrawn, redrawn
+from ctxtui.cli.session_work import CLUSTER_HELP
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stat_changes import Change, change_of
