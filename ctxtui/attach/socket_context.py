@@ -55,8 +55,8 @@ class SocketContext:
         """Whether the provider holds a conversation that is another one than the client's."""
 
     def asked(self, text: str) -> Whole | None:
-        """A message of the client's: the whole request that it is; None where it is none, or where nobody knows what it
-        goes on from."""
+        """A message of the client's: the whole request that it is, or as it says it where nobody knows what it goes on
+        from (a response of another connection); None where it is none."""
         try:
             told = _members.decode(text)
             if _word(told, "type") != "response.create":
@@ -68,7 +68,7 @@ class SocketContext:
         before = self._known.get(earlier)
         if earlier and before is None:
             self._asked.pop(lane, None)
-            return None
+            return Whole(text.encode(), False, lane)
         context = self._asked[lane] = _Context(tuple(items), before)
         members = {name: bytes(value) for name, value in told.items() if name != _EARLIER}
         members["input"] = b"[" + b",".join(context.all()) + b"]"
