@@ -81,18 +81,14 @@ class SocketContext:
         if one is not None and one.altered != altered:
             self._asked[lane] = _Context(one.items, one.before, altered)
 
-    def dropped(self, lane: str) -> None:
-        """The last request of `lane` never left."""
-        self._asked.pop(lane, None)
-
-    def told(self, text: str) -> None:
-        """A message of the provider's."""
+    def told(self, text: str, lane: str | None = None) -> None:
+        """A message of the provider's, about the last request of `lane` (None: the message says of which)."""
         if not any(f'"{kind}"' in text[:400] for kind in _ENDS):
             return
         try:
             event = _members.decode(text)
             response = _members.decode(event["response"])
-            id_, lane = _word(response, "id"), _word(event, "stream_id")
+            id_, lane = _word(response, "id"), _word(event, "stream_id") if lane is None else lane
             items = _items.decode(response["output"]) if "output" in response else []
         except (msgspec.DecodeError, KeyError, UnicodeError):
             return

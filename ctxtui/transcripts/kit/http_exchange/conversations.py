@@ -21,7 +21,7 @@ from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire.grammars import split_item
 
-_OWN: Final = re.compile(
+OWN_WORDS: Final = re.compile(
     r"\s*(?:<(?:system-reminder|environment_context|user_instructions|permissions)|# AGENTS\.md)", re.IGNORECASE
 )
 """How a text begins that a client says for itself in a person's place."""
@@ -131,7 +131,7 @@ class Conversations:
             name = name or self._new_name()
             dialogue = self._threads[key] = Dialogue(self._tree, name, self._ids)
             # Only to learn the title; the head is set by each call.
-            spoken = next((i for i in said if not _OWN.match(read(i.block).text)), asked)
+            spoken = next((i for i in said if not OWN_WORDS.match(read(i.block).text)), asked)
             dialogue.say([spoken] if spoken else [])
         self._begun[key] = first
         return self._threads[key]
