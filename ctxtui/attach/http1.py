@@ -5,6 +5,7 @@ What is passed on are the bytes themselves; what is read here only says whose th
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,7 @@ MOST_HEAD: Final = 1 << 20
 """Bytes of a head at most."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _SIZE_LINE: Final = 4096
+_KEPT: Final = re.compile(r"timeout\s*=\s*(\d{1,9})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,17 @@ def keeps_open(head: Head) -> bool:
     if head.holds("connection", "close"):
         return False
     return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
+
+
+def is_bound(head: Head) -> bool:
+    """Whether a request's head proves who asks for the whole connection, not for this request alone."""
+    return any(value.lower().startswith(("negotiate", "ntlm")) for value in head.all("authorization"))
+
+
+def kept_for(head: Head) -> float:
+    """Seconds for which an answer says that its connection is kept; endless where it says nothing of it."""
+    found = _KEPT.search(head.get("keep-alive"))
+    return float(found[1]) if found else float("inf")
 
 
 @dataclass(slots=True)
