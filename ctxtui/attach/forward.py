@@ -138,14 +138,12 @@ class _Visitor(asyncio.Protocol):
         """More of what it asks."""
         assert self._transport is not None
         self._came += data
-        raw, end, rest = self._came.partition(http1.END)
-        if not end:
-            if len(raw) > http1.MOST_HEAD:
-                self._refuse(400, "a head that is too long")
-            return
-        self._transport.pause_reading()
         try:
-            head = http1.read_head(raw + end)
+            found = http1.next_head(self._came)
+            if found is None:
+                return
+            self._transport.pause_reading()
+            head, rest = found
             asked = http1.asked(head)
         except Malformed as error:
             self._refuse(400, str(error))

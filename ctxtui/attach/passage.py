@@ -17,7 +17,7 @@ from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent, RequestB
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.route import Route
 from ctxtui.attach.socket_passage import SocketPassage
-from ctxtui.attach.visitors import stranger
+from ctxtui.attach.visitors import ONLY_HERE, stranger
 from ctxtui.core.errors import Malformed
 
 _MOST_KEPT: Final = 4 << 20
@@ -255,23 +255,18 @@ class Passage:
 
     def _head(self) -> Head | None:
         """The next head, once it is whole. Raises `Malformed`."""
-        held = self._held.lstrip(b"\r\n") if self._held[:1] in b"\r\n" else self._held
-        raw, end, rest = held.partition(http1.END)
-        if not end:
-            if len(held) > http1.MOST_HEAD:
-                raise Malformed("a head that is too long")
-            self._held = held
-            return None
-        self._held = rest
-        return http1.read_head(raw + end)
+        if self._held[:1] in b"\r\n":
+            self._held = self._held.lstrip(b"\r\n")
+        found = http1.next_head(self._held)
+        head, self._held = found or (None, self._held)
+        return head
 
     def _begin(self, head: Head, at: float) -> None:
         """A request, by its head. Raises `Malformed`."""
         asked = http1.asked(head)
         why = "" if self._route.strangers else stranger(head)
         if why:
-            told = f"only programs of this machine are served, under its own name; this came with {why!r}"
-            self._refuse(403, told, at)
+            self._refuse(403, f"{ONLY_HERE}; this came with {why!r}", at)
             return
         try:
             upstream, target = self._route.upstream(asked.target)
@@ -318,12 +313,10 @@ class Passage:
         """More of the head of an answer, or of those before it (``100 Continue``). Raises `Malformed`; what has come
         and was not passed on is kept."""
         while self._came:
-            raw, end, rest = self._came.partition(http1.END)
-            if not end:
-                if len(raw) > http1.MOST_HEAD:
-                    raise Malformed("a head that is too long")
+            found = http1.next_head(self._came)
+            if found is None:
                 return
-            head = http1.read_head(raw + end)
+            head, rest = found
             status = http1.status_of(head)
             body = http1.answer_body(head, one.method)
             if status >= 200:

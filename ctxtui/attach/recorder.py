@@ -38,8 +38,8 @@ class Recorder:
         """Whether the thread has to be told that something came. It is not each time: to wake a thread takes longer
         than all that is done about a piece of an answer."""
         self._stop = False
-        self._in_hand: dict[str, ExchangeEvent] = {}
-        """The last of each exchange that was taken from the queue and may not be in a file yet."""
+        self._in_hand: set[str] = set()
+        """Exchanges of which something was taken from the queue that may not be in a file yet."""
         self._reviving = threading.Lock()
         self._came = self._done = 0
         """Bytes that were put, and those of them that have been taken."""
@@ -89,7 +89,7 @@ class Recorder:
         with self._reviving:
             if self._thread.is_alive() or self._stop:
                 return
-            lost, self._in_hand = self._in_hand, {}
+            lost, self._in_hand = self._in_hand, set()
             self._tapes.drop()
             for x in lost:
                 self._fault(x, RuntimeError("its thread ended"))
@@ -140,7 +140,8 @@ class Recorder:
             for _ in range(len(self._queue)):
                 news = self._queue[0]
                 # Before it is taken: who waits for an empty queue waits for what is written.
-                self._in_hand[news.x] = news
+                if isinstance(news, RequestBegun) or self._tapes.knows(news.x):
+                    self._in_hand.add(news.x)
                 self._queue.popleft()
                 try:
                     self._tapes.take(news)

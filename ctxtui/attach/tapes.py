@@ -94,6 +94,10 @@ class Tapes:
         for tape in self._in_use.values():
             tape.close()
 
+    def knows(self, x: str) -> bool:
+        """Whether an exchange has begun, and goes on."""
+        return x in self._open
+
     def forget(self, x: str) -> None:
         """Nothing more of an exchange is written."""
         self._open.pop(x, None)
