@@ -108,6 +108,12 @@ def test_a_peer_is_where_its_variable_says(monkeypatch: pytest.MonkeyPatch, tmp_
     assert peer("ccusage") is None
     (tmp_path / "ccusage").touch()
     assert peer("ccusage") == str(tmp_path / "ccusage")
+    monkeypatch.delenv("BENCH_CCUSAGE")
+    modules = tmp_path / "node_modules" / ".bin"
+    modules.mkdir(parents=True)
+    (modules / "ccusage").touch(mode=0o755)
+    monkeypatch.setenv("BENCH_PEERS", f"{tmp_path / 'env'}:{modules.parent}")
+    assert peer("ccusage") == str(modules / "ccusage")
 
 
 def test_an_unknown_goal_is_named_with_those_there_are() -> None:
