@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -76,6 +77,19 @@ class EditedPath:
         """The longest context that what leaves and what was recorded both begin with."""
         assert self._context is not None
         return self._context.nodes[self._alike - 1] if self._alike else ROOT
+
+    def raw(self, node: int) -> int:
+        """The recorded node that the sent `node` is, or behind which it stands; `ROOT` where it stands before all."""
+        assert self._context is not None
+        nodes, depth = self._context.nodes, self._depth(node)
+        if depth <= self._alike:
+            return nodes[depth - 1] if depth else ROOT
+        stood = self._depth(self._ends[bisect_right(self._ends, depth, key=self._depth) - 1])
+        # Where it is a block before some that are out: those end where it does.
+        return nodes[bisect_left(self._ends, stood, key=self._depth)] if stood else ROOT
+
+    def _depth(self, node: int) -> int:
+        return self._tree[node].depth
 
     def _grown(self, context: Context) -> Applied | None:
         """What was applied before, where it holds for the grown context as it is: what came changes nothing of it."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ctxtui.core.call import Call
 from ctxtui.core.tree import Tree
-from ctxtui.curation.price.price_tag import PriceTag
-from ctxtui.curation.price.rest_of_session import FreedBlock, LaterCall
+from ctxtui.curation.price.price_tag import NOW, PriceTag
+from ctxtui.curation.price.rest_of_session import FirstRead, FreedBlock, LaterCall
 
 Front = Callable[[int, int], int]
 """Tokens of a context (by its end) up to and with a node of it."""
@@ -21,6 +21,12 @@ def charged_as(tag: PriceTag | None, freed: Sequence[FreedBlock]) -> float:
     return max(0.0, (tag.foretold - tag.foretold_under) / gone) if tag is not None and gone else 1.0
 
 
+def left_by(tag: PriceTag | None) -> FirstRead | None:
+    """What the next request reads if what the `tag` prices is applied now; None where that is not known."""
+    now = next((one for one in tag.moments if one.name == NOW), None) if tag is not None else None
+    return FirstRead(now.read, now.anew) if now is not None else None
+
+
 def later_calls(
     tree: Tree, last: int, calls: Iterable[Call], freed: Sequence[FreedBlock], front: Front
 ) -> Iterator[LaterCall]:
@@ -30,7 +36,7 @@ def later_calls(
         found = stand.go(call.raw_head)
         edited = call.sent_head != call.raw_head
         held = () if edited else tuple(_placed(tree, call, found, front))
-        yield LaterCall(call.usage, call.started or 0.0, held)
+        yield LaterCall(call.usage, call.started or 0.0, held, call)
 
 
 def _placed(tree: Tree, call: Call, found: Sequence[tuple[FreedBlock, int]], front: Front) -> Iterator[FreedBlock]:
