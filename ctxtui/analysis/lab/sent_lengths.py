@@ -58,4 +58,5 @@ class SentLengths:
     def _reported(self, node: int) -> int:
         """Tokens up to a node of the recorded request."""
         known, tokens = self._step.reported(node)
-        return tokens + (self._counted(node, self._recorded) - self._counted(known, self._recorded))
+        # When that was reported, thinking of what is an earlier turn now was still read.
+        return tokens + self._counted(node, self._recorded) - self._counted(known, known)
