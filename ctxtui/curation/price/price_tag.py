@@ -119,7 +119,7 @@ def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOu
     return caches.send(prompt, at), caches.ask(prompt, at + PAUSE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyMoment:
     """Applying at one moment: `at` (Unix seconds; None: not known), USD more `once` and for every later call (negative:
     saved; None: price not known), and after how many later calls it has paid for itself (0: at once, None: never).
@@ -268,7 +268,15 @@ def _moment(
     per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
     written = {one: getattr(other.usage(), one) for one in WRITES}
     anew = max(written, key=lambda one: written[one]) if any(written.values()) else FRESH
-    return ApplyMoment(name, at, once, per_call, pays_back(once, per_call), other.read, anew)
+    return ApplyMoment(
+        name=name,
+        at=at,
+        once=once,
+        per_call=per_call,
+        pays_back=pays_back(once, per_call),
+        read=other.read,
+        anew=anew,
+    )
 
 
 def _difference(asked: PriceQuestion, plain: Usage, changed: Usage, at: float) -> float | None:
