@@ -91,7 +91,8 @@ class EditedPath:
         nodes, depth = self._context.nodes, self._depth(node)
         if depth <= self._alike:
             return nodes[depth - 1] if depth else ROOT
-        stood = self._depth(self._ends[bisect_right(self._ends, depth, key=self._depth) - 1])
+        last = bisect_right(self._ends, depth, key=self._depth) - 1
+        stood = self._depth(self._ends[last]) if last >= 0 else 0
         # Where it is a block before some that are out: those end where it does.
         return nodes[bisect_left(self._ends, stood, key=self._depth)] if stood else ROOT
 

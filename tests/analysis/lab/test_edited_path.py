@@ -13,6 +13,7 @@ from ctxtui.core.edit import Edit, make
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.standing_markers import RAW
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from tests.curation.apply.test_continued import as_policies_ask, generated
@@ -49,13 +50,13 @@ def test_what_comes_later_is_changed_when_it_comes(dialect: str, seed: int) -> N
         anew = apply(again, path.log, rules)
         assert same(applied, anew), f"{end} of {len(nodes)} blocks"
         assert [tree[node].block for node in tree.path(head)] == [one.item.block for one in anew.items]
-        stands_for(path, context, head)
+        stands_for(path, applied, head)
 
 
-def stands_for(path: EditedPath, context: Context, head: int) -> None:
+def stands_for(path: EditedPath, applied: Applied, head: int) -> None:
     """Each sent node stands for the first recorded one that ends where it does, or stands behind that."""
-    tree = context.tree
-    ends = [path.at(p) for p in range(len(context))]
+    context, tree = applied.context, applied.context.tree
+    ends = [path.standing(applied, (p, RAW)) for p in range(len(context))]
     for node in tree.path(head):
         before = [p for p, end in enumerate(ends) if tree[end].depth <= tree[node].depth]
         last = ends[before[-1]] if before else ROOT
