@@ -97,6 +97,8 @@ class SessionSummary:
     size: int = 0
     """Bytes of the file; of a session in a database, its messages."""
     live: bool = False
+    held: str = ""
+    """Why a request of it waits for the user ("": none does)."""
     group: str = ELSEWHERE
     """``here``, ``elsewhere`` or ``samples`` as its name and folder tell it; a `cwd` in this directory counts too."""
 
