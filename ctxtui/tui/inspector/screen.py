@@ -109,6 +109,7 @@ class SessionScreen(Commanded, Screen[None]):
         self._stage = Stage(self._boxes)
         self._pointing: Timer | None = None
         self._offered: tuple[Situation, bool] | None = None
+        self._fitted = Size(0, 0)
 
     @property
     def session_name(self) -> str:
@@ -165,7 +166,10 @@ class SessionScreen(Commanded, Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Panes that were not there have nothing to show yet; a wider one may want more lines."""
-        self.call_after_refresh(self.state.fit)
+        # Textual tells of each size twice: as the terminal's, and as what the layout gave the screen.
+        if event.size != self._fitted:
+            self._fitted = event.size
+            self.call_after_refresh(self.state.fit)
 
     def on_pane_moved(self, message: Transcript.Moved) -> None:
         """The cursor is on another block: the map's mark follows."""
