@@ -175,8 +175,8 @@ class CtxtuiApp(App[None]):
         self.exit(return_code=128 + sign)
 
     def on_resize(self, event: events.Resize) -> None:
-        """The terminal has another size: the first change is shown at once, those that follow it together. Textual waits
-        for others before it shows the first."""
+        """The terminal has another size: the first change is shown at once, those that follow it together.
+        Textual waits for others before it shows the first."""
         if self._resize_timer is None and self._size is not None and event.size != self._size:
             event.prevent_default()
             self._size = event.size

@@ -11,6 +11,7 @@ from ctxtui.core import edit_log
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
@@ -81,6 +82,7 @@ class StagingArea:
         self._context: Context | None = None
         self._reading: tuple[object, int] | None = None
         self._applied: tuple[object, Applied] | None = None
+        self._grown: tuple[object, tuple[Edit, ...]] | None = None
         self._base: tuple[object, Applied] | None = None
         self._plain: tuple[object, Applied] | None = None
         self._under: Staging | None = None
@@ -149,7 +151,7 @@ class StagingArea:
         context, model = self.context(scene), scene.call.model
         key = (id(context), context.head, len(context), overlay, overlay.version, model)
         if self._applied is None or self._applied[0] != key:
-            self._applied = key, self._apply(context, overlay.in_force, model)
+            self._applied = key, self._staged(context, overlay, model)
         applied, base = self._applied[1], self.before(scene)
         sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
         under = self._under
@@ -169,6 +171,17 @@ class StagingArea:
             count=partial(self.counted, scene),
             known=self._known_fates(scene, context, head),
         )
+
+    def _staged(self, context: Context, overlay: ThreadEdits, model: str) -> Applied:
+        """`context` under all edits: from what it was under those before, where these only follow them."""
+        of, edits = (id(context), context.head, len(context), overlay, model), overlay.in_force
+        grown, self._grown = self._grown, (of, edits)
+        if grown is not None and grown[0] == of and self._applied is not None:
+            before = grown[1]
+            if 0 < len(before) < len(edits) and edits[: len(before)] == before:
+                rules = rules_for(context.dialect, self.study.book.card(model))
+                return apply_further(self._applied[1], before, edits[len(before) :], rules)
+        return self._apply(context, edits, model)
 
     def _known_fates(self, scene: Scene, context: Context, head: int) -> KnownFates:
         of = (head, context, scene.running, scene.running.done)
