@@ -56,7 +56,7 @@ async def test_another_width_is_one_frame(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 async def test_what_says_the_same_is_not_painted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(every_category(), (140, 40)) as (screen, pilot):
+    async with opened(every_category(), (200, 60)) as (screen, pilot):
         assert screen.panels.shows("heaviest")
         frames = Frames(monkeypatch)
         screen.state.fit()
