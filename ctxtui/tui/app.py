@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import App
@@ -16,7 +16,6 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
@@ -24,6 +23,9 @@ from ctxtui.tui.dialogs.hover import Hover
 from ctxtui.tui.messages import Aim, GoHome, Open, Opened, Refused, TalkFrom
 from ctxtui.tui.theme.theme import dress, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
+
+if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
 
 MakeScreen = Callable[[], Screen[Any]]
 
