@@ -196,7 +196,7 @@ class StagingArea:
 
         study, call = self.study, scene.call
         key = (call.id, study.book.version, scene.figures.not_recorded, scene.figures.attached)
-        known = next((one for one in self._counts if one[0] is applied and one[1] == key), None)
+        known = next((one for one in self._counts if _is_same(one[0], applied) and one[1] == key), None)
         if known is not None:
             return known[2]
         if not study.book.counted(call.model, applied.context.head):
@@ -392,6 +392,12 @@ class StagingArea:
     def save(self) -> None:
         """Write what is new to the database, for a worker thread. Raises `CtxtuiError`."""
         self._overlays.save()
+
+
+def _is_same(one: Applied, other: Applied) -> bool:
+    """Whether two results are the same request: one object, or a context as it came, which each result has its own of."""
+    bare = not one.touched and not other.touched and one.context is other.context and one.length == other.length
+    return one is other or (bare and one.withheld == other.withheld)
 
 
 def _hint(one: ApplyMoment, now: float) -> str:

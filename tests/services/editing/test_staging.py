@@ -327,3 +327,20 @@ def test_one_edit_more_is_applied_to_what_is_staged_not_all_of_them_anew(monkeyp
     table.overlay.revert([table.overlay.in_force[0].id])
     assert table.desk.staging(table.scene).applied.changes.keys() < found.changes.keys()
     assert len(applied) == 3, "an edit that is taken back leaves others than there were"
+
+
+def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ctxtui.analysis import request_counts
+
+    counted = []
+    whole = request_counts.request_count
+    monkeypatch.setattr(request_counts, "request_count", lambda *given: counted.append(given[2]) or whole(*given))
+    table = Table(every_category())
+    first, second, *_ = table.results()
+    table.stage(TRUNCATE, first, head=10, tail=0)
+    before = table.desk.staging(table.scene).before
+    counted.clear()
+    table.stage(DROP, second)
+    found = table.desk.staging(table.scene)
+    assert found.before == before and found.after < before
+    assert [one.touched for one in counted] == [True]
