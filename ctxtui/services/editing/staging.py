@@ -15,11 +15,11 @@ from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
-from ctxtui.curation.price.request_count import KnownStretches, RequestCount
+from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
-from ctxtui.tokens.features import NOTHING
+from ctxtui.services.editing.request_counts import RequestCounts
 from ctxtui.views.model.staging import KnownFates, Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 
@@ -30,14 +30,11 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.study.study import Study
-    from ctxtui.tokens.features import Features
     from ctxtui.views.model.scene import Scene
 
 
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
-_KEPT: Final = 4
-"""Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""
 MANY: Final = 20_000
 """Blocks that are read at once where the user waits for it (a third of a second)."""
 
@@ -89,8 +86,7 @@ class StagingArea:
         self._next = NextRequestCache(study, clock)
         self._tag: tuple[object, PriceTag] | None = None
         self._rest: tuple[object, RestOfSession | None] | None = None
-        self._counts: list[tuple[Applied, object, RequestCount]] = []
-        self._stretches: tuple[object, KnownStretches] = (None, {})
+        self._counts = RequestCounts(study)
         self._fates: tuple[object, KnownFates] = (None, {})
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
@@ -191,32 +187,7 @@ class StagingArea:
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
-        # Imported here: a screen has its first frame before any figure is asked for.
-        from ctxtui.analysis.request_counts import request_count
-
-        study, call = self.study, scene.call
-        key = (call.id, study.book.version, scene.figures.not_recorded, scene.figures.attached)
-        known = next((one for one in self._counts if _is_same(one[0], applied) and one[1] == key), None)
-        if known is not None:
-            return known[2]
-        if not study.book.counted(call.model, applied.context.head):
-            return None
-        waiting: list[Block] = []
-
-        def measure(block: Block) -> Features:
-            found = study.features_of(call.model, block)
-            if found is None:
-                waiting.append(block)
-            return NOTHING if found is None else found
-
-        of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
-        stretches = {} if self._stretches[0] != of else dict(self._stretches[1])
-        made = request_count(study.book, call, applied, measure, stretches)
-        if waiting:
-            return None
-        self._stretches = of, stretches if len(stretches) < MANY else {}
-        self._counts = [*self._counts[1 - _KEPT :], (applied, key, made)]
-        return made
+        return self._counts.of(scene, applied)
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
         """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: that of the moment
@@ -392,12 +363,6 @@ class StagingArea:
     def save(self) -> None:
         """Write what is new to the database, for a worker thread. Raises `CtxtuiError`."""
         self._overlays.save()
-
-
-def _is_same(one: Applied, other: Applied) -> bool:
-    """Whether two results are the same request: one object, or a context as it came, which each result has its own of."""
-    bare = not one.touched and not other.touched and one.context is other.context and one.length == other.length
-    return one is other or (bare and one.withheld == other.withheld)
 
 
 def _hint(one: ApplyMoment, now: float) -> str:
