@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ctxtui.core.call import BY_TRANSCRIPT
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, Malformed, NotFound
 from ctxtui.offline.playback import Said, said
@@ -80,8 +81,14 @@ def answers_of(loaded: Loaded, thread: str, number: int) -> RecordedAnswers:
         raise NotFound(f"there is no call {number} in {loaded.name}", place="--fork", way_out=f"it has {len(calls)}")
     number = number or len(calls)
     found = RecordedAnswers(loaded.name, number)
-    numbers = {call.line: n for n, call in enumerate(calls[:number], 1)}
-    for exchange, raw in _exchanges(loaded.path, calls[number - 1].line):
+    numbers = {call.line: n for n, call in enumerate(calls[:number], 1) if BY_TRANSCRIPT not in call.extra}
+    if not numbers:
+        raise BadConfig(
+            f"the calls up to {number} of {loaded.name} went by without ctxtui: only the client's transcript has them",
+            place="--fork",
+            way_out="fork from a later call",
+        )
+    for exchange, raw in _exchanges(loaded.path, max(numbers)):
         found.add(exchange, RecordedAnswer(raw, numbers.get(exchange.line, 0)))
     return found
 
