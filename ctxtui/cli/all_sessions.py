@@ -85,7 +85,7 @@ class AllSessions:
         self._known |= self._shelf.remembered(self._unread(), usage=True)
         unread = self._unread()
         if unread:
-            from ctxtui.services.library.usage_pass import usage_pass
+            from ctxtui.services.library.totals.usage_pass import usage_pass
 
             with Working("reading what calls used") as work:
                 for one in chain(_stored(unread, self._settings), usage_pass(unread, self._settings)):

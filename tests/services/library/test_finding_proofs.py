@@ -36,7 +36,7 @@ from ctxtui.services.library import findings as findings_module
 from ctxtui.services.library.findings import Findings
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.inspector.controllers.staging import Breakpoint
-from ctxtui.views.lists.findings import price_lines
+from ctxtui.views.lists.findings import detail, lines, price_lines
 from ctxtui.views.text import cells
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.cases import claude_code
@@ -277,6 +277,20 @@ def test_what_the_lab_says_fits_eighty_columns() -> None:
     rows = ["".join(span.text for span in line) for one in told.found for line in price_lines(one, told)]
     assert any("staged as" in row for row in rows) and any("later calls" in row for row in rows)
     assert max(map(cells.width, rows)) <= 79
+
+
+@pytest.mark.parametrize("room", [40, 80, 120])
+def test_every_word_of_a_finding_is_in_its_lines_and_none_is_cut(room: int) -> None:
+    session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
+    told, _, _ = found(session, len(session.thread_calls()) // 2)
+    words = "where the text stands is set in the program, dates and lists belong into the last message " * 2
+    finding = replace(told.found[0].finding, setting=words, by_hand=words, edits=())
+    one = replace(told.found[0], finding=finding, marks=())
+    rows = ["".join(span.text for span in line) for line in detail(one, told, "a.jsonl", room)]
+    assert max(map(cells.width, rows)) <= room
+    assert " ".join(" ".join(rows).split()).count(words.strip()) == 2
+    listed = ["".join(span.text for span in line) for line in lines(replace(told, found=[one]), "a.jsonl", room)]
+    assert max(cells.width(row) for row in listed if "ctxtui curate" not in row) <= room
 
 
 def test_where_a_session_is_too_long_for_the_lab_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
