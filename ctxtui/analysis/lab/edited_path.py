@@ -12,6 +12,7 @@ from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied, Asleep, BlockChange
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.standing_markers import RAW, Edge, put_in
 from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, is_call
 from ctxtui.curation.policies.earlier import differing
@@ -166,9 +167,15 @@ class EditedPath:
         gone = (p for p in parts if p not in self._out)
         return all((change := applied.changes.get(p)) is not None and change.after is None for p in gone)
 
-    def at(self, position: int) -> int:
-        """The sent node behind the raw `position`."""
-        return self._ends[position]
+    def standing(self, applied: Applied, edge: Edge) -> int:
+        """The sent node of what stands at `edge` under the edits that were applied last."""
+        position, order = edge
+        if order == RAW:
+            return self._ends[position]
+        head = self._ends[position - 1] if position else ROOT
+        for item in put_in(applied)[position][: order + 1]:
+            head = self._put(applied, head, Item(item.block, item.place._replace(mark="")), -1)
+        return head
 
 
 def _parting(before: Applied | None, applied: Applied) -> int:

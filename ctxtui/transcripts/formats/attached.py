@@ -154,6 +154,8 @@ class AttachedTaker:
                 yield CallSeen(replace(call, error=error) if error else call)
             elif not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
                 yield event
+        # Over a WebSocket others follow, each decided about by itself.
+        one.told, one.sent, one.tip = {}, None, None
 
     def _sent(self, name: str, one: _Open, told: dict[str, Json]) -> Iterator[Event]:
         one.told = {key: item for key, item in told.items() if key != "body"}

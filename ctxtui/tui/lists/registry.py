@@ -82,13 +82,8 @@ class ShowMisses(ListCommand):
 class ShowBill(ListCommand):
     """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
 
-    name, keys, label, group, opens = (
-        "bill of the session",
-        ("dollar_sign",),
-        "bill",
-        "calls",
-        "ctxtui.tui.lists.costs.bill.BillScreen",
-    )
+    name, keys, label, group = "bill of the session", ("dollar_sign",), "bill", "calls"
+    opens = "ctxtui.tui.lists.costs.bill.BillScreen"
     sought = ("money", "expensive", "price", "cost", "dear")
 
 
