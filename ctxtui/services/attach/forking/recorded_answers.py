@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-<<<<<<< HEAD
-from ctxtui.core.call import BY_TRANSCRIPT
-=======
 from ctxtui.core.block import Item
->>>>>>> main
+from ctxtui.core.call import BY_TRANSCRIPT
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, Malformed, NotFound
 from ctxtui.core.session import MAIN
