@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
+import struct
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from ctxtui.attach.exchange import GONE
+from ctxtui.attach.exchange import CUT, GONE
 from tests.attach.raw import raw_provider, relayed, talk
 
 BODY = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "höi"}]}).encode()
@@ -150,6 +152,30 @@ async def test_a_provider_that_breaks_off_is_passed_on_as_that(tmp_path: Path) -
     async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, _):
         got = await talk(relay.port, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert got == b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"
+
+
+@pytest.mark.parametrize("length", [b"", b"Content-Length: 100\r\n"])
+async def test_a_connection_that_breaks_is_passed_on_as_that(tmp_path: Path, length: bytes) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n" + length + b"\r\nhalf")
+        await going.wait()
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+    going = asyncio.Event()
+    async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, recorder):
+        reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await asyncio.wait_for(reader.readuntil(b"half"), 20)
+        going.set()
+        # Where nothing says how long it is, an end in good order would be taken for all of it.
+        with pytest.raises(ConnectionResetError):
+            await asyncio.wait_for(reader.read(), 20)
+        writer.close()
+        assert await asyncio.to_thread(recorder.flush)
+    assert json.loads((tmp_path / "s.jsonl").read_text().splitlines()[-1])["error"] == CUT
 
 
 async def test_no_provider_is_an_answer_that_says_so(tmp_path: Path) -> None:
