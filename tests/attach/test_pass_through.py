@@ -7,10 +7,14 @@ import gzip
 import json
 import socket
 import struct
+import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import brotli
 import pytest
+import zstandard
 
 from ctxtui.attach.exchange import CUT, GONE
 from tests.attach.raw import raw_provider, relayed, talk
@@ -43,20 +47,30 @@ async def test_bytes_heads_and_status_are_passed_on_both_ways(tmp_path: Path) ->
         assert provider.connections == 1
 
 
-async def test_chunked_requests_and_packed_bodies_go_untouched(tmp_path: Path) -> None:
-    packed = gzip.compress(BODY)
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "zstd": zstandard.compress,
+    "br": brotli.compress,
+}
+
+
+@pytest.mark.parametrize("encoding", PACKED)
+async def test_chunked_requests_and_packed_bodies_go_untouched(tmp_path: Path, encoding: str) -> None:
+    pack, name = PACKED[encoding], encoding.encode()
+    packed = pack(BODY)
     chunked = b"%x\r\n" % len(packed) + packed + b"\r\n0\r\n\r\n"
     async with raw_provider() as provider, relayed(provider.port, tmp_path) as (relay, recorder):
-        head = b"POST /v1/messages HTTP/1.1\r\nHost: %b\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
-        answer = gzip.compress(b'{"type":"message"}')
-        reply = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer
+        head = b"POST /v1/messages HTTP/1.1\r\nHost: %b\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
+        answer = pack(b'{"type":"message"}')
+        reply = b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nContent-Length: %d\r\n\r\n" % (name, len(answer)) + answer
         provider.replies = [[reply]]
-        got = await talk(relay.port, head % b"localhost:1" + chunked, end=answer[-8:])
+        got = await talk(relay.port, head % (b"localhost:1", name) + chunked, end=answer[-8:])
         assert got == reply
-        assert provider.seen == [head % f"127.0.0.1:{provider.port}".encode() + chunked]
+        assert provider.seen == [head % (f"127.0.0.1:{provider.port}".encode(), name) + chunked]
         assert await asyncio.to_thread(recorder.flush)
     lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
-    assert lines[1]["asked"]["body"]["text"] == BODY.decode() and lines[1]["asked"]["body"]["encoding"] == "gzip"
+    assert lines[1]["asked"]["body"]["text"] == BODY.decode() and lines[1]["asked"]["body"]["encoding"] == encoding
     assert [line["data"] for line in lines if "data" in line] == ['{"type":"message"}']
 
 
