@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.marker_trials import Placing
+from ctxtui.analysis.cache.marker_trials import TriedMarkers
 from ctxtui.analysis.cache.missed import Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.savings import RatesOf
@@ -64,7 +64,7 @@ class FindingInputs:
     costs: ThreadCosts
     missed: Sequence[Missed] = ()
     rates: RatesOf
-    placing: Placing | None = None
+    placing: TriedMarkers | None = None
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]
