@@ -167,7 +167,7 @@ class Book:
 
     def sum_of(self, model: str, node: int, category: int) -> int:
         """As `sums`, for one category alone."""
-        return round(tokens(self.cumulated(model).at(node)[category], self.weights(model)))
+        return round(tokens(self.cumulated(model).of(node, category), self.weights(model)))
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
         """As `sums`, of what `model` reads: without thinking of earlier turns where it is taken out, and without the
@@ -184,14 +184,20 @@ class Book:
         """Whole tokens of one block, with its message's header where it is the first part: what the sums of its
         categories grow by. Raises `IndexError` while it is not counted."""
         ways, weights = self.cumulated(model), self.weights(model)
-        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
-        return sum(round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node))
+        parent = self.session.tree[node].parent
+        return sum(
+            round(tokens(ways.of(node, c), weights)) - round(tokens(ways.of(parent, c), weights))
+            for c in ways.categories(node)
+        )
 
     def own_by_category(self, model: str, node: int) -> dict[int, int]:
         """As `own`, by category index."""
         ways, weights = self.cumulated(model), self.weights(model)
-        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
-        return {c: round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node)}
+        parent = self.session.tree[node].parent
+        return {
+            c: round(tokens(ways.of(node, c), weights)) - round(tokens(ways.of(parent, c), weights))
+            for c in ways.categories(node)
+        }
 
     def told_as(self, node: int, recorded: int) -> None:
         """Count `node`, which holds the block of `recorded` at another place, as the reports have that one."""

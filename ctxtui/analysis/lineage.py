@@ -111,7 +111,7 @@ class Lineage:
         begun = self._tree[head].turn_start
         if begun == ROOT or self._tree[begun].depth <= self._tree[start].depth:
             return NOTHING
-        return minus(counts.at(self._tree[begun].parent)[_THINKING], counts.at(start)[_THINKING])
+        return minus(counts.of(self._tree[begun].parent, _THINKING), counts.of(start, _THINKING))
 
     def _on_path(self, head: int) -> Call | None:
         while head != ROOT:
