@@ -85,7 +85,7 @@ class AllSessions:
         self._known |= self._shelf.remembered(self._unread(), usage=True)
         unread = self._unread()
         if unread:
-            from ctxtui.services.library.usage_pass import usage_pass
+            from ctxtui.services.library.totals.usage_pass import usage_pass
 
             paired = self._shelf.paired()
             read = filter(None, map(paired.taken, usage_pass(list(paired.with_transcripts(unread)), self._settings)))

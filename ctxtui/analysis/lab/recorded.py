@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.analysis.absence import NONE_GONE, Absences
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.client_habit import Clock
 from ctxtui.analysis.cache.forecast import CacheForecaster, Floors
 from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.forecast import Forecaster
+from ctxtui.analysis.read.absence import NONE_GONE, Absences
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session

@@ -205,7 +205,7 @@ class SessionLibrary:
         `stop` is set.
         """
         # Imported here: processes and pools are not needed for the first frame.
-        from ctxtui.services.library.reader_pool import figured, figured_by
+        from ctxtui.services.library.totals.reader_pool import figured, figured_by
 
         paired = self.paired()
         wanted = paired.with_transcripts(one for one in seen if one.path and not one.known)
@@ -229,7 +229,7 @@ class SessionLibrary:
         """Those of `seen` whose figures the database remembers, or what their calls used (`usage`), by key: nothing is
         read."""
         # Imported here: the memory is not needed for the first frame.
-        from ctxtui.services.library.summary_memory import remembered
+        from ctxtui.services.library.totals.summary_memory import remembered
 
         paired = self.paired()
         return paired.joined(remembered(paired.with_transcripts(seen), self._settings, usage=usage))
@@ -256,7 +256,7 @@ def _mtime(path: str) -> float:
 
 def _from_row(row: SessionRow, live: bool, calls: Iterable[StoredSpending]) -> SessionSummary:
     # Imported here: money is not needed for the first frame.
-    from ctxtui.services.library.spending import with_sums
+    from ctxtui.services.library.totals.spending import with_sums
 
     share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
     spent = tuple(

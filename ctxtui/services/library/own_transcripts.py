@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ctxtui.services.library.spending import with_sums
+from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.discover import ATTACHED, FoundRecording
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 

@@ -29,7 +29,7 @@ from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.library.glances import WORDS, first_user_text
-from ctxtui.services.library.spending import with_sums
+from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import (
     COMPACTED,

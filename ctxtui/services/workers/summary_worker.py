@@ -20,7 +20,7 @@ from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, rules_in_force
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import filled
-from ctxtui.services.library.summary_memory import as_remembered, place_of, to_json, version_for
+from ctxtui.services.library.totals.summary_memory import as_remembered, place_of, to_json, version_for
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named

@@ -37,8 +37,8 @@ from ctxtui.views.home.totals import sums_of
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
     from ctxtui.tui.dialogs.find import Everywhere
-    from ctxtui.tui.lists.stats import StatsSource
-    from ctxtui.tui.lists.tool_ledger import Ledger
+    from ctxtui.tui.lists.costs.stats import StatsSource
+    from ctxtui.tui.lists.costs.tool_ledger import Ledger
     from ctxtui.views.glossary.spots import Spot
 
 
@@ -226,14 +226,14 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
     def show_tools(self) -> None:
         """The tools of every session."""
         if self._make_ledger is not None:
-            from ctxtui.tui.lists.tool_ledger import LedgerScreen
+            from ctxtui.tui.lists.costs.tool_ledger import LedgerScreen
 
             self.app.push_screen(LedgerScreen(self._make_ledger()))
 
     def show_stats(self) -> None:
         """Where tokens and money went."""
         if self._make_stats is not None:
-            from ctxtui.tui.lists.stats import StatsScreen
+            from ctxtui.tui.lists.costs.stats import StatsScreen
 
             self.app.push_screen(StatsScreen(self._make_stats()), self._open_miss)
 

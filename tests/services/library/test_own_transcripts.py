@@ -16,7 +16,7 @@ from ctxtui.core.call import Call
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.spending import totals_by
+from ctxtui.services.library.totals.spending import totals_by
 from ctxtui.services.recordings.open import load
 from tests.pty_app import environment, plant
 

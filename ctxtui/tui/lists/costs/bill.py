@@ -11,8 +11,8 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.tui.lists.list_screen import CallAt, ListHost, PageScreen, overlay_bindings
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
-from ctxtui.views.lists import bill
-from ctxtui.views.lists.bill_parts import BillLine
+from ctxtui.views.lists.costs import bill
+from ctxtui.views.lists.costs.bill_parts import BillLine
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW

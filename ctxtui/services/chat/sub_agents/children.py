@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask
 from ctxtui.core.errors import CtxtuiError, NotFound
-from ctxtui.services.chat.child_run import ChildRun, MaySpend
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.chat.request_edits import Edited
+from ctxtui.services.chat.sub_agents.child_run import ChildRun, MaySpend
 from ctxtui.services.config.package_data import model_table
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.parent_chat import ParentChat
     from ctxtui.services.chat.request_forecast import Foreteller
+    from ctxtui.services.chat.sub_agents.parent_chat import ParentChat
     from ctxtui.services.editing.overlay import ThreadEdits
 
 AT_ONCE: Final = 16

@@ -10,7 +10,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import Price, filled_usage
-from ctxtui.services.library.summary_memory import keep_usage
+from ctxtui.services.library.totals.summary_memory import keep_usage
 from ctxtui.services.recordings.open import load_usage
 from ctxtui.views.model.session_summary import SessionSummary
 

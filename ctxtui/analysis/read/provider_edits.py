@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.absence import COMPACTED, CUT, EDITED, NONE_GONE, Absences, GoneBlocks
 from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
+from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NONE_GONE, Absences, GoneBlocks
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import INDEX

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.jackknife import change, ratio
 from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
 from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, UsageSums, WorstMiss
-from ctxtui.services.library.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
 from ctxtui.services.library.tool_ledger import tools_ledger
+from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 
 SOURCE, VERSION, SKILL, WEEK, FIVE_HOURS = "source", "client-version", "skill", "week", "5-hours"

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.absence import NOT_SENT, Absences, Missing, explain, oldest_messages
-from ctxtui.analysis.read_line import ReadLine, ReadStep, left_cached, reported_input
+from ctxtui.analysis.read.absence import NOT_SENT, Absences, Missing, explain, oldest_messages
+from ctxtui.analysis.read.read_line import ReadLine, ReadStep, left_cached, reported_input
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import INDEX

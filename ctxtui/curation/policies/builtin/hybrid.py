@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.policies import sliding_window, truncate_results
+from ctxtui.curation.policies.builtin import sliding_window, truncate_results
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings

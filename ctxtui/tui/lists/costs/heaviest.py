@@ -9,8 +9,8 @@ from ctxtui.analysis.content.duplicates import standing
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.block_list import MORE_ON_ROWS, ON_ROWS, BlockList
 from ctxtui.tui.lists.list_screen import ListHost
-from ctxtui.views.lists import heaviest_blocks
-from ctxtui.views.lists.heaviest_blocks import HeavyBlock
+from ctxtui.views.lists.costs import heaviest_blocks
+from ctxtui.views.lists.costs.heaviest_blocks import HeavyBlock
 from ctxtui.views.text.span import Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table

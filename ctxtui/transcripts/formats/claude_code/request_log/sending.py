@@ -7,7 +7,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequest
+from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
 from ctxtui.transcripts.formats.claude_code.session_info import named_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside

@@ -24,7 +24,7 @@ from ctxtui.analysis.session_events import duration, thousands
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
-from ctxtui.views.lists.bill_parts import BillLine, many, part_lines, shown_amounts
+from ctxtui.views.lists.costs.bill_parts import BillLine, many, part_lines, shown_amounts
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, width

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
-from ctxtui.analysis.provider_edits import by_provider
-from ctxtui.analysis.read_line import ReadContext, ReadLine, ReadStep, has_report, reported_input
-from ctxtui.analysis.searches import compacted, links
-from ctxtui.analysis.shortfall import Shortfalls
+from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
+from ctxtui.analysis.read.provider_edits import by_provider
+from ctxtui.analysis.read.read_line import ReadContext, ReadLine, ReadStep, has_report, reported_input
+from ctxtui.analysis.read.searches import compacted, links
+from ctxtui.analysis.read.shortfall import Shortfalls
 from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from ctxtui.analysis.money.usage_stats import WorstMiss
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
-from ctxtui.views.lists import stats as view
-from ctxtui.views.lists.stats import StatRow
+from ctxtui.views.lists.costs import stats as view
+from ctxtui.views.lists.costs.stats import StatRow
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
 

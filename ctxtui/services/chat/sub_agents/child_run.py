@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.services.agent_tools.agent_tools import AgentTools
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.parent_chat import ParentChat
     from ctxtui.services.chat.request_edits import Edited
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
+    from ctxtui.services.chat.sub_agents.parent_chat import ParentChat
 
 MaySpend = Callable[[str, "RequestForecast"], str]
 _LABEL = 60

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from ctxtui.analysis.money.tool_ledger import LedgerTool
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
-from ctxtui.views.lists import tool_ledger as view
-from ctxtui.views.lists.tool_ledger import LedgerRow
+from ctxtui.views.lists.costs import tool_ledger as view
+from ctxtui.views.lists.costs.tool_ledger import LedgerRow
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
 

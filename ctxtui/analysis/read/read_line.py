@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxtui.analysis.absence import NONE_GONE, Absences
+from ctxtui.analysis.read.absence import NONE_GONE, Absences
 from ctxtui.core.call import Call
 
 

@@ -18,7 +18,7 @@ from ctxtui.core.call import Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.claude_code.request_records import (
+from ctxtui.transcripts.formats.claude_code.request_log.records import (
     BLOB,
     SHAPE,
     RecordedMarker,
@@ -26,7 +26,7 @@ from ctxtui.transcripts.formats.claude_code.request_records import (
     decode_request,
     recorded_markers,
 )
-from ctxtui.transcripts.formats.claude_code.request_store import MESSAGES, SYSTEM, TOOLS, RequestShape, RequestStore
+from ctxtui.transcripts.formats.claude_code.request_log.store import MESSAGES, SYSTEM, TOOLS, RequestShape, RequestStore
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.wire.codec.frame import Frame, MemberText
