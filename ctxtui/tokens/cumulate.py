@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
@@ -81,6 +82,25 @@ class Cumulated:
         self._split[node.id] = tuple(category for category, _ in parts)
         (category, first), *others = parts
         return [(category, plus(first, owed)), *others]
+
+    def kept(self) -> list[Any]:
+        """All that is counted, in plain values."""
+        several = list(self._headers)
+        numbers = {features: number for number, features in enumerate(several)}
+        owed = array("q", [numbers[features] for features in self._owed.values()])
+        split = [[node, *categories] for node, categories in self._split.items()]
+        return [self._rows.packed(), several, array("q", self._owed).tobytes(), owed.tobytes(), split]
+
+    def take_over(self, kept: Sequence[Any]) -> None:
+        """Go on from what `kept` gave. Raises `ValueError` where another machine wrote it."""
+        rows, several, nodes, numbers, split = kept
+        self._rows = FeatureRows.unpacked(rows)
+        headers = [Features(*one) for one in several]
+        self._headers = {one: one for one in headers}
+        self._owed = {
+            node: headers[number] for node, number in zip(array("q", nodes), array("q", numbers), strict=True)
+        }
+        self._split = {node: tuple(categories) for node, *categories in split}
 
     def revise(self, first: int) -> None:
         """Count the nodes from `first` on again: a report came that tells more of one of them."""
