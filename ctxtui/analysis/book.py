@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
@@ -25,6 +25,9 @@ from ctxtui.tokens.models import Counting, ModelCard, ModelTable
 from ctxtui.tokens.weights import Weights, is_exact, slack, tokens
 
 _THINKING: Final = INDEX["thinking"]
+REPORTED: Final = "reported"
+COUNTS: Final = "counts"
+CONTEXTS: Final = "contexts"
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
@@ -49,19 +52,62 @@ class Book:
         self._measure = measure
         self._labels = labels
         self._cards: dict[str, ModelCard] = {}
-        self._weights: dict[str, Weights] = {}
         self._models: frozenset[str] = frozenset({""})
         self._models_of = 0
-        self._cumulated: dict[Counting, Cumulated] = {}
-        self._reported = ReportedThinking(session)
         self.searches = Searches(session)
         self.windows = WindowSigns(session)
-        self._learning = Learning(session, self.cumulated, self.card)
         self.version = 0
-        self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
-        self.contexts = ReadContexts(self)
+        self.begin_anew()
         self._first: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
+
+    def begin_anew(self) -> None:
+        """Forget what is counted and learnt."""
+        self._weights: dict[str, Weights] = {}
+        self._cumulated: dict[Counting, Cumulated] = {}
+        self._reported = ReportedThinking(self.session)
+        self._learning = Learning(self.session, self.cumulated, self.card)
+        self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
+        self.contexts = ReadContexts(self)
+
+    def kept(self) -> dict[str, Any]:
+        """What is counted and learnt, in plain values, in parts: for an earlier run's work to be taken over."""
+        whether, lines = self.contexts.kept()
+        ways = {repr(key): way.kept() for key, way in self._cumulated.items()}
+        told = [self._reported.kept(), whether, sorted(self.models)]
+        return {REPORTED: told, COUNTS: ways, CONTEXTS: lines, **self._learning.kept()}
+
+    def take_over(self, part: Callable[[str], Any], nodes: int, *, grown: bool) -> bool:
+        """Go on from what `kept` gave of this session when it had `nodes` nodes; `grown` says that it has more by now,
+        and then how contexts were read is worked out anew. False where a later report changes what was counted then:
+        nothing is taken over."""
+        self.begin_anew()
+        reported, whether, models = part(REPORTED)
+        self._reported.take_over(reported)
+        told = self._reported.advance() if grown else None
+        if told is not None and told < nodes:
+            self.begin_anew()
+            return False
+        counts = part(COUNTS)
+        for model in models:
+            if (way := counts.pop(repr(self.card(model).counting), None)) is not None:
+                self.cumulated(model).take_over(way)
+        self._learning.take_over(part, grown=grown)
+        self.version += 1
+        if not grown:
+            self.contexts.take_over(whether, lambda: part(CONTEXTS))
+        return True
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything is counted yet."""
+        return any(way.done > 1 for way in self._cumulated.values())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all of the session as it is now is counted and learnt from, as another reading of it would."""
+        whole = len(self.session.tree)
+        return all(self.cumulated(model).done == whole for model in self.models) and self._learning.is_settled
 
     def card(self, model: str) -> ModelCard:
         """Facts about `model`; an unknown one has an estimate's card."""
@@ -167,7 +213,7 @@ class Book:
 
     def sum_of(self, model: str, node: int, category: int) -> int:
         """As `sums`, for one category alone."""
-        return round(tokens(self.cumulated(model).at(node)[category], self.weights(model)))
+        return round(tokens(self.cumulated(model).of(node, category), self.weights(model)))
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
         """As `sums`, of what `model` reads: without thinking of earlier turns where it is taken out, and without the
@@ -184,14 +230,20 @@ class Book:
         """Whole tokens of one block, with its message's header where it is the first part: what the sums of its
         categories grow by. Raises `IndexError` while it is not counted."""
         ways, weights = self.cumulated(model), self.weights(model)
-        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
-        return sum(round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node))
+        parent = self.session.tree[node].parent
+        return sum(
+            round(tokens(ways.of(node, c), weights)) - round(tokens(ways.of(parent, c), weights))
+            for c in ways.categories(node)
+        )
 
     def own_by_category(self, model: str, node: int) -> dict[int, int]:
         """As `own`, by category index."""
         ways, weights = self.cumulated(model), self.weights(model)
-        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
-        return {c: round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node)}
+        parent = self.session.tree[node].parent
+        return {
+            c: round(tokens(ways.of(node, c), weights)) - round(tokens(ways.of(parent, c), weights))
+            for c in ways.categories(node)
+        }
 
     def told_as(self, node: int, recorded: int) -> None:
         """Count `node`, which holds the block of `recorded` at another place, as the reports have that one."""
