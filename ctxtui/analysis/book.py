@@ -57,45 +57,48 @@ class Book:
         self.searches = Searches(session)
         self.windows = WindowSigns(session)
         self.version = 0
-        self.begin_anew()
+        self._weights: dict[str, Weights] = {}
+        self._cumulated: dict[Counting, Cumulated] = {}
+        self._reported = ReportedThinking(session)
+        self._learning = Learning(session, self.cumulated, self.card)
+        self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
+        self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
 
-    def begin_anew(self) -> None:
-        """Forget what is counted and learnt."""
-        self._weights: dict[str, Weights] = {}
-        self._cumulated: dict[Counting, Cumulated] = {}
-        self._reported = ReportedThinking(self.session)
-        self._learning = Learning(self.session, self.cumulated, self.card)
-        self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
-        self.contexts = ReadContexts(self)
-
-    def kept(self) -> dict[str, Any]:
-        """What is counted and learnt, in plain values, in parts: for an earlier run's work to be taken over."""
-        whether, lines = self.contexts.kept()
+    def kept(self, *, contexts: bool = True) -> dict[str, Any]:
+        """What is counted and learnt, in plain values, in parts: for a later run to take over. Without `contexts` how
+        they were read is left to that run."""
+        whether, lines = self.contexts.kept() if contexts else (False, None)
         ways = {repr(key): way.kept() for key, way in self._cumulated.items()}
         told = [self._reported.kept(), whether, sorted(self.models)]
         return {REPORTED: told, COUNTS: ways, CONTEXTS: lines, **self._learning.kept()}
 
     def take_over(self, part: Callable[[str], Any], nodes: int, *, grown: bool) -> bool:
-        """Go on from what `kept` gave of this session when it had `nodes` nodes; `grown` says that it has more by now,
-        and then how contexts were read is worked out anew. False where a later report changes what was counted then:
-        nothing is taken over."""
-        self.begin_anew()
-        reported, whether, models = part(REPORTED)
-        self._reported.take_over(reported)
-        told = self._reported.advance() if grown else None
-        if told is not None and told < nodes:
-            self.begin_anew()
+        """Go on from what `kept` gave of this session when it had `nodes` nodes, in place of what is counted so far;
+        `grown` says that it has more by now, and then how contexts were read is worked out anew. False where a later
+        report changes what was counted then: nothing is taken over. Other threads may ask for figures meanwhile."""
+        told, whether, models = part(REPORTED)
+        reported = ReportedThinking(self.session)
+        reported.take_over(told)
+        first = reported.advance() if grown else None
+        if first is not None and first < nodes:
             return False
-        counts = part(COUNTS)
-        for model in models:
-            if (way := counts.pop(repr(self.card(model).counting), None)) is not None:
-                self.cumulated(model).take_over(way)
-        self._learning.take_over(part, grown=grown)
+        counts, ways = part(COUNTS), dict[Counting, Cumulated]()
+        for card in map(self.card, models):
+            if card.counting not in ways:
+                way = ways[card.counting] = self._uncounted(card, reported)
+                way.take_over(counts[repr(card.counting)])
+        learning = Learning(self.session, self.cumulated, self.card)
+        learning.take_over(part, grown=grown)
+        contexts = ReadContexts(self)
+        if not grown and part(CONTEXTS) is not None:
+            contexts.take_over(whether, lambda: part(CONTEXTS), self.version + 1)
+        # All of it was made above: here nothing can fail, and what is asked for in between is known before and after.
+        self._cumulated, self._reported = ways, reported
+        self._learning, self._weights = learning, {}
+        self.contexts = contexts
         self.version += 1
-        if not grown:
-            self.contexts.take_over(whether, lambda: part(CONTEXTS))
         return True
 
     @property
@@ -105,9 +108,15 @@ class Book:
 
     @property
     def is_settled(self) -> bool:
-        """Whether all of the session as it is now is counted and learnt from, as another reading of it would."""
+        """Whether all of the session as it is now is counted and learnt from."""
         whole = len(self.session.tree)
         return all(self.cumulated(model).done == whole for model in self.models) and self._learning.is_settled
+
+    @property
+    def is_as_anew(self) -> bool:
+        """Whether what was counted and learnt while the session grew is what would be if it was read at once: no report
+        told more of a block that was counted before, and nothing was learnt from that was another one then."""
+        return self.is_settled and not self._reported.tokens and self._learning.is_as_anew
 
     def card(self, model: str) -> ModelCard:
         """Facts about `model`; an unknown one has an estimate's card."""
@@ -129,10 +138,11 @@ class Book:
         key = card.counting
         found = self._cumulated.get(key)
         if found is None:
-            found = self._cumulated[key] = Cumulated(
-                self.session.tree, self._measure(card), self._parts(card), self._reported.tokens
-            )
+            found = self._cumulated[key] = self._uncounted(card, self._reported)
         return found
+
+    def _uncounted(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
+        return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens)
 
     def measure(self, model: str) -> Callable[[Block], Features]:
         """How one block is counted for `model`, whether it stands in the session or not."""

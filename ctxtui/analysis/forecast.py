@@ -121,6 +121,11 @@ class Forecaster:
         """Whether everything that was learnt from stands in the session as it was then."""
         return all(one.is_of(self._session.calls) for one in self._lineages.values())
 
+    @property
+    def taught(self) -> set[str]:
+        """The ids of calls that reports were taken in of, less those whose context another one has, too."""
+        return {id_ for one in self._lineages.values() for id_ in one.ids}
+
     def calibration(self, model: str) -> Calibration:
         """What is known of the weights of `model`: models that count alike are learnt from together, so that a block
         has the same figure at every call."""

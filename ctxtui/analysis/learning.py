@@ -75,13 +75,13 @@ class Learning:
         return found
 
     def kept(self) -> dict[str, Any]:
-        """What was learnt, in plain values, in three parts."""
-        weights = {
-            model: [w.factors, w.spread, w.half_width, w.exact, w.calibrated] for model, w in self._weights.items()
-        }
+        """What was learnt, in plain values, in three parts; with the weights of all of it, whichever were given out."""
+        learner = self.forecaster
+        known = learner.weights() if learner.learnt >= 1 or learner.carrying else {}
+        weights = {model: [w.factors, w.spread, w.half_width, w.exact, w.calibrated] for model, w in known.items()}
         return {
-            LEARNING: [self._read, self._given, self._waiting, self._carrying, weights],
-            LEARNER: self.forecaster.kept(),
+            LEARNING: [self._read, learner.learnt, self._waiting, learner.carrying, weights],
+            LEARNER: learner.kept(),
             FORECASTS: [[id_, *one] for id_, one in self.forecasts.items()],
         }
 
@@ -100,10 +100,19 @@ class Learning:
 
     @property
     def is_settled(self) -> bool:
-        """Whether another reading of the session as it is now would have taught the same: no call was replaced since it
-        was learnt from, and the weights are those of all that was learnt."""
-        known = self._given == self.forecaster.learnt or not self._weights
-        return known and self._read == len(self._session.calls) and self.forecaster.is_settled
+        """Whether all calls were gone through, and none was replaced since it was learnt from."""
+        return self._read == len(self._session.calls) and self.forecaster.is_settled
+
+    @property
+    def is_as_anew(self) -> bool:
+        """Whether going through all calls as they are now would teach the same: none has a report by now that was not
+        there, and none was learnt from as soon as it was there."""
+        taught, waiting = self.forecaster.taught, set(self._waiting.values())
+        return all(
+            call.fidelity != Fidelity.WIRE
+            and (call.usage is None or not call.usage.input or id_ in taught or id_ in waiting)
+            for id_, call in list(self._session.calls.items())
+        )
 
     def advance(self) -> None:
         """Learn from the calls that are new and counted."""

@@ -117,6 +117,11 @@ class Lineage:
         """Whether everything that is remembered is of `calls` as they are: none was replaced since."""
         return all(calls.get(call.id) is call for call in self._heads.values())
 
+    @property
+    def ids(self) -> set[str]:
+        """The ids of the calls that stand where a context or an answer ends."""
+        return {call.id for call in self._heads.values()}
+
     def _along(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """The features of the blocks `nodes`, which follow `start`."""
         if len(nodes) < _LONG:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from itertools import repeat
 from typing import TypeVar
 
@@ -21,6 +22,8 @@ _CHUNK = 1000
 """Blocks per query and per JSON text: read together they cost a quarter, and no call holds the interpreter for long."""
 
 _DAY = 86_400
+
+_COLUMNS = tuple(field.name for field in fields(KeptRow))
 
 _KEPT = 256
 """Recordings whose figures are kept: some 0.3 MB each, of long ones more."""
@@ -130,20 +133,19 @@ def keep_glances(conn: sqlite3.Connection, new: Mapping[str, Glance], now: float
 def kept_figures(conn: sqlite3.Connection, name: bytes) -> KeptRow | None:
     """What is kept of the recording `name`."""
     row = conn.execute(
-        "SELECT name, session, version, nodes, calls, fingerprint, checksum, body FROM kept_figures WHERE name = ?",
+        f"SELECT {', '.join(_COLUMNS)} FROM kept_figures WHERE name = ?",
         (name,),
     ).fetchone()
-    return None if row is None else KeptRow(*row)
+    return None if row is None else KeptRow(**dict(zip(_COLUMNS, row, strict=True)))
 
 
 def keep_figures(conn: sqlite3.Connection, row: KeptRow, now: float) -> None:
     """Keep `row` in place of the one before; of the oldest beyond `_KEPT` nothing is kept."""
+    values = [getattr(row, column) for column in _COLUMNS]
     with writing(conn):
         conn.execute(
-            "INSERT OR REPLACE INTO kept_figures "
-            "(name, session, version, nodes, calls, fingerprint, checksum, body, at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (row.name, sql_text(row.session), *row[2:], now),
+            f"INSERT OR REPLACE INTO kept_figures ({', '.join(_COLUMNS)}, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*(sql_text(value) if isinstance(value, str) else value for value in values), now),
         )
         conn.execute(
             "DELETE FROM kept_figures WHERE name IN (SELECT name FROM kept_figures ORDER BY at DESC LIMIT -1 OFFSET ?)",

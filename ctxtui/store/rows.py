@@ -144,7 +144,8 @@ def py_text(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
 
 
-class KeptRow(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRow:
     """What is kept of a whole recording: `name` is where it is found, `session` the recording's own id, `version` what
     it was worked out by, `nodes` and `calls` how much of the recording it knows, `fingerprint` of which content; `body`
     is all of it."""

@@ -67,9 +67,9 @@ class ReadContexts:
         """What is known, in plain values: whether blocks are gone anywhere, and the lines."""
         return [self._any, {thread: kept_line(line) for thread, line in self._lines.items()}]
 
-    def take_over(self, any_: bool, part: Callable[[], Any]) -> None:
-        """Take over what `kept` gave of the same calls, under the weights as they are now; `part` gives the lines."""
-        self._any, self._part, self._version = any_, part, self._book.version
+    def take_over(self, any_: bool, part: Callable[[], Any], version: int) -> None:
+        """Take over what `kept` gave of the same calls, under the weights of `version`; `part` gives the lines."""
+        self._any, self._part, self._version = any_, part, version
         self._kept_calls = list(self._book.session.calls.values())
         self._known.clear()
 

@@ -17,6 +17,7 @@ from ctxtui.tokens.models import ModelCard
 
 if TYPE_CHECKING:
     from ctxtui.analysis.labels.labelling import Labelling
+    from ctxtui.core.session import Session
     from ctxtui.services.counting.labels import Labels
 
 STEP: Final = 512
@@ -36,8 +37,11 @@ class Kept(Protocol):
     def restore(self, book: Book) -> bool:
         """Take over what is kept of the recording of `book`; whether all of it is known then."""
 
-    def keep(self, book: Book) -> None:
-        """Keep what `book` has worked out."""
+    def knows(self, session: Session) -> bool:
+        """Whether anything is kept of the recording, whatever its length."""
+
+    def keep(self, book: Book, *, at_once: bool = True) -> None:
+        """Keep what `book` has worked out: counted `at_once`, or while the recording was read."""
 
 
 class LocalCounts:

@@ -21,7 +21,7 @@ import msgspec
 import zstandard
 
 import ctxtui
-from ctxtui.analysis.book import Book
+from ctxtui.analysis.book import CONTEXTS, Book
 from ctxtui.core.call import Fidelity
 from ctxtui.core.canonical import Number
 from ctxtui.core.session import Session
@@ -59,8 +59,8 @@ class KeptFigures:
         self._labels = labels
 
     def restore(self, book: Book) -> bool:
-        """Take over what is kept of the recording of `book`, of which nothing is counted yet; whether all of it is
-        known then."""
+        """Take over what is kept of the recording of `book`; whether all of it is known then. Of one that grew nothing
+        is taken over where something of it is counted already."""
         session = book.session
         labels = self._labels()
         if labels is None or len(session.tree) < LEAST:
@@ -71,28 +71,36 @@ class KeptFigures:
         if row.version != _version(book, row.calls, labels) or row.checksum != _hash(row.body):
             return False
         grown = row.nodes < len(session.tree) or row.calls < len(session.calls)
+        if grown and book.is_begun:
+            return False
         if grown and any(call.fidelity == Fidelity.WIRE for call in session.calls.values()):
             # Whole requests teach as soon as they are read: in which order depends on how much is read at once.
             return False
         if row.fingerprint != fingerprint(session, row.nodes, row.calls):
             return False
         try:
-            return book.take_over(_Parts(row.body), row.nodes, grown=grown) and not grown
+            part = _Parts(row.body)
+            return book.take_over(part, row.nodes, grown=grown) and not grown and part(CONTEXTS) is not None
         except (ValueError, TypeError, LookupError, msgspec.MsgspecError, zstandard.ZstdError):
             # Damaged in a way that its checksum agrees with: as good as nothing.
-            book.begin_anew()
-        return False
+            return False
 
-    def keep(self, book: Book) -> None:
-        """Keep what `book`, which is counted in one go, has worked out."""
+    def knows(self, session: Session) -> bool:
+        """Whether anything is kept of the recording, whatever its length, as far as its beginning tells."""
+        labels = self._labels()
+        return labels is not None and len(session.tree) > _NAMED_BY and self._load(_name(session, labels)) is not None
+
+    def keep(self, book: Book, *, at_once: bool = True) -> None:
+        """Keep what `book` has worked out: counted `at_once`, or while the recording was read. Then it is kept where it
+        is what it would be at once, without how contexts were read."""
         session, labels = book.session, self._labels()
         nodes, calls = len(session.tree), len(session.calls)
-        if labels is None or nodes < LEAST or not book.is_settled:
+        if labels is None or nodes < LEAST or not (book.is_settled if at_once else book.is_as_anew):
             return
         found = fingerprint(session, nodes, calls)
         if found is None:
             return
-        body = _packed(book.kept())
+        body = _packed(book.kept(contexts=at_once))
         version = _version(book, calls, labels)
         name = _name(session, labels)
         row = KeptRow(

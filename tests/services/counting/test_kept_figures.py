@@ -20,20 +20,28 @@ from zstandard import ZstdDecompressor
 import ctxtui
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import block_figures, figures
-from ctxtui.analysis.forecast import Forecaster
+from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.analysis.read.absence import NONE_GONE
+from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import Tree
+from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting import kept_figures
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.count_cache import counter_with_memory
-from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.counting.counting import Counter, count_all, count_on
 from ctxtui.services.counting.kept_figures import KeptFigures
+from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.recordings.open import load
+from ctxtui.services.study import study
+from ctxtui.services.study.study import Study
 from ctxtui.store import cache
 from ctxtui.store.rows import KeptRow
 from ctxtui.store.store import Store
+from ctxtui.transcripts.registry import detect
 from tests.cases.claude_code import generate
 from tests.conftest import THOROUGH
 from tests.corpus import CORPUS
@@ -110,6 +118,7 @@ def recordings() -> list[Path]:
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_figures, "LEAST", 2)
+    monkeypatch.setattr(study, "SHORT", 2)
 
 
 @pytest.fixture
@@ -167,6 +176,79 @@ def test_a_generated_session_that_grows_step_by_step(seed: int, steps: list[int]
             path.unlink()
 
 
+def _sliced(data: bytes, name: str, counts: Counter, random: Random | None) -> Book | None:
+    """The book of a recording, counted bit by bit while it is read, or without `random` at once; None where no format
+    takes it."""
+    found, tree = detect(data, name), Tree()
+    if found is None:
+        return None
+    reader, session = found.open(tree), Session(tree)
+    book = book_for(session, counts, Settings())
+    while data and random is not None:
+        size = random.randrange(1, 20_000)
+        session.fold(reader.feed(data[:size]))
+        data = data[size:]
+        for _ in range(random.randrange(3)):
+            count_on(book, counts, random.randrange(1, 40))
+    session.fold([*reader.feed(data), *reader.settle()])
+    count_all(book, counts)
+    return book
+
+
+def test_what_was_counted_while_a_recording_was_read_is_kept_where_it_is_what_it_would_be_at_once() -> None:
+    counts, random, kept, taken = Counter(), Random("slices"), 0, 0
+    for path in (path for path in recordings() if path.suffix == ".jsonl"):
+        data = path.read_bytes()
+        book, anew = _sliced(data, path.name, counts, random), _sliced(data, path.name, counts, None)
+        if book is None or anew is None or not book.session.calls:
+            continue
+        shelf = Shelf()
+        shelf.keep(book, at_once=False)
+        kept += shelf.saved
+        other = book_for(anew.session, counts, Settings())
+        shelf.restore(other)
+        taken += other.is_begun
+        count_all(other, counts)
+        assert told(other) == told(anew), path
+    if not recordings():
+        pytest.skip("corpus absent")
+    assert kept and taken
+
+
+def test_a_book_that_is_counted_in_part_takes_over_the_whole(talk: Path) -> None:
+    counts, shelf = Counter(), Shelf()
+    anew = told(counted(talk, counts, shelf))
+    book = book_for(load(talk).session, counts, Settings())
+    count_on(book, counts, 100)
+    assert shelf.restore(book)
+    count_all(book, counts)
+    assert told(book) == anew
+
+
+def test_an_open_session_takes_figures_over_once_it_is_read_and_keeps_its_own(talk: Path) -> None:
+    anew = told(counted(talk, Counter(), None))
+    shelf = Shelf()
+    # First what was learnt is kept, then how contexts were read, too; then there is nothing more to keep.
+    for times, saved in enumerate((1, 2, 2)):
+        counts = Counter(kept=shelf)
+        session = load(talk).session
+        here = Study(session, book_for(session, counts, Settings()), counts, price_here(PriceTable()))
+        here.read_so_far(whole=False)
+        here.thread(MAIN)
+        while here.work():
+            pass
+        here.keep()
+        assert shelf.saved == min(times, 2), "nothing is kept of what is still read"
+        # Where an earlier run kept something, counting waits for the end of the reading.
+        assert (here.progress[0] < here.progress[1]) is bool(times)
+        here.read_so_far(whole=True)
+        while here.work():
+            pass
+        here.keep()
+        assert shelf.saved == saved
+        assert told(here.book) == anew
+
+
 def test_what_was_learnt_is_taken_over_where_a_file_grew(talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = talk.read_bytes().splitlines(keepends=True)
     counts, shelf = Counter(), Shelf()
@@ -175,7 +257,12 @@ def test_what_was_learnt_is_taken_over_where_a_file_grew(talk: Path, monkeypatch
     talk.write_bytes(b"".join(lines))
     learnt: list[str] = []
     learn = Forecaster.learn
-    monkeypatch.setattr(Forecaster, "learn", lambda self, call, f: (learnt.append(call.id), learn(self, call, f))[1])
+
+    def noted(self: Forecaster, call: Call, forecast: Forecast | None) -> None:
+        learnt.append(call.id)
+        learn(self, call, forecast)
+
+    monkeypatch.setattr(Forecaster, "learn", noted)
     book = counted(talk, counts, shelf)
     assert 0 < len(learnt) < len(book.session.calls) - before + 2
     assert shelf.whole == 0 and shelf.saved == 2
@@ -246,7 +333,7 @@ def test_a_file_of_the_code_that_changes_is_another_version(tmp_path: Path, monk
     file = tmp_path / "tokens" / "weights.py"
     file.write_text("one = 1\n")
     monkeypatch.setattr(ctxtui, "__file__", str(tmp_path / "__init__.py"))
-    versions = []
+    versions: list[str] = []
     for text in ("one = 1\n", "one = 2\n"):
         file.write_text(text)
         os.utime(file, ns=(len(versions), len(versions)))
@@ -264,11 +351,11 @@ def test_a_damaged_row_is_passed_over(at: int, byte: int, cut: bool, agrees: boo
     at %= len(row.body)
     body = row.body[:at] if cut else row.body[:at] + bytes([byte]) + row.body[at + 1 :]
     same = body == row.body
-    shelf.rows[name] = row._replace(body=body)
+    shelf.rows[name] = replace(row, body=body)
     if agrees:
         # The worst case: half of a row with a checksum of just that half. What can be read of it is no figure's.
         monkeyed = kept_figures._hash(body) if cut else row.checksum
-        shelf.rows[name] = row._replace(body=body, checksum=monkeyed)
+        shelf.rows[name] = replace(row, body=body, checksum=monkeyed)
     assert told(counted(path, counts, shelf)) == anew
     assert shelf.whole == (1 if same else 0)
 
@@ -290,7 +377,7 @@ def test_rules_that_were_left_out_keep_nothing(talk: Path) -> None:
 def test_they_stand_in_the_database_beside_the_counts_and_go_with_them(talk: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    given = Settings(data_dir=home)
+    given = Settings(data_dir=str(home))
     place = database(given.data_dir)
     Store.open(place).close()
     for _ in range(2):
@@ -316,6 +403,17 @@ def test_the_oldest_go_where_there_are_many(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(cache, "_KEPT", 3)
     with Store.open(tmp_path / "figures.db") as store:
         for number in range(5):
-            store.keep_figures(KeptRow(bytes([number]), "s", b"v", 1, 1, b"f", b"c", b"body"), now=float(number))
+            row = KeptRow(
+                name=bytes([number]),
+                session="s",
+                version=b"v",
+                nodes=1,
+                calls=1,
+                fingerprint=b"f",
+                checksum=b"c",
+                body=b"body",
+            )
+            store.keep_figures(row, now=float(number))
+            assert store.kept_figures(bytes([number])) == row
         kept = [store.kept_figures(bytes([number])) is not None for number in range(5)]
     assert kept == [False, False, True, True, True]
