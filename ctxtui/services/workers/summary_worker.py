@@ -40,7 +40,7 @@ def summarise(path: Path, settings: Settings, counter: Counter | None = None) ->
 
 def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
     """`seen` with the figures of its file. Raises what `load` raises."""
-    loaded = load(Path(seen.path))
+    loaded = load(Path(seen.path), own=seen.own)
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
     return _filled(seen, loaded, book, settings)

@@ -95,6 +95,8 @@ class SessionSummary:
     cwd: str = ""
     mtime: float = 0.0
     size: int = 0
+    own: str = ""
+    """The client's own transcript of a session that ctxtui recorded: both are one, whose size and time these are."""
     """Bytes of the file; of a session in a database, its messages."""
     live: bool = False
     group: str = ELSEWHERE

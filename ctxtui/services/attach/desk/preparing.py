@@ -177,7 +177,7 @@ class Preparer:
             known.loaded.more()
         if known is None or known.loaded.session is not known.session:
             try:
-                known = _Kept.of(load(asked.recording), asked.settings)
+                known = _Kept.of(load(asked.recording, own=""), asked.settings)
             except (NoContext, FileNotFoundError):
                 return _Kept.of(Loaded(Session(), ""), asked.settings)
         self._open[asked.recording] = known

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.core.block import Item
+from ctxtui.core.call import BY_TRANSCRIPT
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, Malformed, NotFound
 from ctxtui.core.session import MAIN
@@ -108,12 +109,18 @@ def answers_of(loaded: Loaded, thread: str, number: int) -> RecordedAnswers:
         raise NotFound(f"there is no call {number} in {loaded.name}", place="--fork", way_out=f"it has {len(calls)}")
     number = number or len(calls)
     found = RecordedAnswers(loaded.name, number, "" if thread == MAIN else thread)
-    numbers = {call.id: n for n, call in enumerate(calls[:number], 1)}
+    numbers = {call.id: n for n, call in enumerate(calls[:number], 1) if BY_TRANSCRIPT not in call.extra}
+    if not numbers:
+        raise BadConfig(
+            f"the calls up to {number} of {loaded.name} went by without ctxtui: only the client's transcript has them",
+            place="--fork",
+            way_out="fork from a later call",
+        )
     by_id = session.calls
-    by_line = {call.line: call for call in session.calls.values()}
-    last = calls[number - 1]
+    by_line = {call.line: call for call in session.calls.values() if BY_TRANSCRIPT not in call.extra}
+    last = list(numbers)[-1]
     exchanges = [(one, by_id.get(one.id) if one.id else by_line.get(one.begun)) for one in _exchanges(loaded.path)]
-    end = max((one.begun for one, call in exchanges if call is not None and call.id == last.id), default=0)
+    end = max((one.begun for one, call in exchanges if call is not None and call.id == last), default=0)
     for one, call in exchanges:
         asked = (
             _said(session.tree.items(call.raw_head))

@@ -27,7 +27,7 @@ VERSION: Final = 13
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
-    "key", "path", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
+    "key", "path", "own", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
 )  # fmt: skip
 """Fields that are about the file as it stands, and are not remembered."""
 

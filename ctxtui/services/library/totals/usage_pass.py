@@ -31,7 +31,7 @@ def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generato
 
 def _read(seen: SessionSummary, price: Price) -> SessionSummary:
     try:
-        return filled_usage(seen, load_usage(Path(seen.path)), price)
+        return filled_usage(seen, load_usage(Path(seen.path), own=seen.own), price)
     except CtxtuiError as error:
         return replace(seen, known=True, error=error.message)
     except Exception as error:  # noqa: BLE001 - one session's fault must not hide the others
