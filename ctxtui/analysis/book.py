@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ctxtui.analysis.forecast import Forecast
@@ -66,13 +66,15 @@ class Book:
         self._first: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
 
-    def kept(self, *, contexts: bool = True) -> dict[str, Any]:
-        """What is counted and learnt, in plain values, in parts: for a later run to take over. Without `contexts` how
-        they were read is left to that run."""
+    def kept(self, *, contexts: bool = True) -> Iterator[tuple[str, Any]]:
+        """What is counted and learnt, in plain values, part by part: for a later run to take over. Without `contexts`
+        how they were read is left to that run."""
         whether, lines = self.contexts.kept() if contexts else (False, None)
-        ways = {repr(key): way.kept() for key, way in self._cumulated.items()}
-        told = [self._reported.kept(), whether, sorted(self.models)]
-        return {REPORTED: told, COUNTS: ways, CONTEXTS: lines, **self._learning.kept()}
+        yield CONTEXTS, lines
+        del lines
+        yield REPORTED, [self._reported.kept(), whether, sorted(self.models)]
+        yield COUNTS, {repr(key): way.kept() for key, way in self._cumulated.items()}
+        yield from self._learning.kept()
 
     def take_over(self, part: Callable[[str], Any], nodes: int, *, grown: bool) -> bool:
         """Go on from what `kept` gave of this session when it had `nodes` nodes, in place of what is counted so far;

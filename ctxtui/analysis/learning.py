@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from ctxtui.analysis.forecast import Forecaster
@@ -74,16 +74,14 @@ class Learning:
         assert found is not None
         return found
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> Iterator[tuple[str, Any]]:
         """What was learnt, in plain values, in three parts; with the weights of all of it, whichever were given out."""
         learner = self.forecaster
         known = learner.weights() if learner.learnt >= 1 or learner.carrying else {}
         weights = {model: [w.factors, w.spread, w.half_width, w.exact, w.calibrated] for model, w in known.items()}
-        return {
-            LEARNING: [self._read, learner.learnt, self._waiting, learner.carrying, weights],
-            LEARNER: learner.kept(),
-            FORECASTS: [[id_, *one] for id_, one in self.forecasts.items()],
-        }
+        yield LEARNING, [self._read, learner.learnt, self._waiting, learner.carrying, weights]
+        yield LEARNER, learner.kept()
+        yield FORECASTS, [[id_, *one] for id_, one in self.forecasts.items()]
 
     def take_over(self, part: Callable[[str], Any], *, grown: bool) -> None:
         """Go on from what `kept` gave; where the session has `grown` since, weights are given out anew at its end."""

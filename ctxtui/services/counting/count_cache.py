@@ -92,7 +92,7 @@ class Memory:
         def save(row: KeptRow) -> None:
             self._asked(lambda store: store.keep_figures(row), None)
 
-        return KeptFigures(load, save, lambda: labels.name)
+        return KeptFigures(load, save, lambda: labels.name, lambda: self._asked(lambda _: True, False))
 
     def close(self) -> None:
         """Close this thread's connection."""

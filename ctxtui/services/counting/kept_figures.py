@@ -9,7 +9,7 @@ passed over and worked out anew.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from hashlib import blake2b
 from itertools import chain, islice
@@ -45,7 +45,8 @@ _CALL: Final = attrgetter(
 class KeptFigures:
     """Takes figures over from earlier runs and keeps new ones. `load` gives the row of a name, `save` keeps one.
 
-    `labels` names the label rules in force; None where one of them was left out, so that nothing is kept.
+    `labels` names the label rules in force; None where one of them was left out, so that nothing is kept. `has_place`
+    tells whether there is a database to keep anything in.
     """
 
     def __init__(
@@ -53,10 +54,12 @@ class KeptFigures:
         load: Callable[[bytes], KeptRow | None],
         save: Callable[[KeptRow], None],
         labels: Callable[[], str | None] = str,
+        has_place: Callable[[], bool] = lambda: True,
     ) -> None:
         self._load = load
         self._save = save
         self._labels = labels
+        self._has_place = has_place
 
     def restore(self, book: Book) -> bool:
         """Take over what is kept of the recording of `book`; whether all of it is known then. Of one that grew nothing
@@ -95,7 +98,12 @@ class KeptFigures:
         is what it would be at once, without how contexts were read."""
         session, labels = book.session, self._labels()
         nodes, calls = len(session.tree), len(session.calls)
-        if labels is None or nodes < LEAST or not (book.is_settled if at_once else book.is_as_anew):
+        if (
+            labels is None
+            or nodes < LEAST
+            or not self._has_place()
+            or not (book.is_settled if at_once else book.is_as_anew)
+        ):
             return
         found = fingerprint(session, nodes, calls)
         if found is None:
@@ -126,9 +134,9 @@ class _Parts:
         return msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(self._parts[name]))
 
 
-def _packed(kept: dict[str, Any]) -> bytes:
+def _packed(kept: Iterable[tuple[str, Any]]) -> bytes:
     packer = zstandard.ZstdCompressor(level=_LEVEL)
-    return msgspec.msgpack.encode({name: packer.compress(msgspec.msgpack.encode(one)) for name, one in kept.items()})
+    return msgspec.msgpack.encode({name: packer.compress(msgspec.msgpack.encode(one)) for name, one in kept})
 
 
 def _hash(data: bytes) -> bytes:
