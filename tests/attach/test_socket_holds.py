@@ -37,12 +37,15 @@ class SocketClient:
         self.earlier = ""
         self.instructions = "You look at files. " * 100
         self.usage: dict[str, Any] = {}
+        self.said: list[str] = []
+        """Its messages as they left it."""
 
     async def ask(self, *items: dict[str, Any], warm: bool = False) -> None:
         asked: dict[str, Any] = {"type": "response.create", "model": MODEL, "store": self._store, "stream": True}
         asked |= {"instructions": self.instructions, "input": list(items)}
         asked |= {"previous_response_id": self.earlier} if self.earlier else {}
-        await self._socket.send_str(json.dumps(asked | ({"generate": False} if warm else {})))
+        self.said.append(json.dumps(asked | ({"generate": False} if warm else {})))
+        await self._socket.send_str(self.said[-1])
         while True:
             told = json.loads((await asyncio.wait_for(self._socket.receive(), 60)).data)
             assert told["type"] != "error", told
