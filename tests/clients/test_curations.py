@@ -131,7 +131,10 @@ def _about_edits(before: list[str], after: list[str], edited: set[int]) -> None:
         wraps = len(piece) < 80 and "RESULT" not in piece
         bound = piece.startswith(('{"type":"thinking"', '{"type":"reasoning"', '{"id":"rs_'))
         assert own or call or wraps or bound, piece[:300]
-    gone = [piece for piece in before if "sh say.sh" in piece and "RESULT" not in piece]
+    # What is said beside the newest call goes with it: a request does not end with the assistant's words.
+    gone = [
+        piece for piece in before if "sh say.sh" in piece and "RESULT" not in piece and '"type":"text"' not in piece
+    ]
     assert len(gone) <= len([piece for piece in before if "RESULT-" in piece]), "a call without its result"
     for piece in after:
         truncated = "RESULT-" not in piece or any(f"RESULT-{n} " in piece for n in edited)
