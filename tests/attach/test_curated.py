@@ -23,7 +23,7 @@ from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.call import EDITS
-from ctxtui.core.edit import APPLY, REVERT, Edit, Target, make
+from ctxtui.core.edit import APPLY, REVERT, Edit, Target, make, payload
 from ctxtui.core.edit_log import standing
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
@@ -63,7 +63,6 @@ LATER = (
 
 
 def edit_of(kind: str, **payload: Any) -> Edit:
-    from ctxtui.core.edit import make
     from ctxtui.wire.registry import DIALECTS
 
     items = DIALECTS["anthropic"].decode_request(request(*LATER), None).items
@@ -97,7 +96,6 @@ def test_tools_that_a_client_brings_as_an_item_keep_the_choice_among_them() -> N
         "store": False,
     }
     raw = json.dumps(asked, separators=(",", ":")).encode()
-    from ctxtui.core.edit import make
     from ctxtui.wire.registry import DIALECTS
 
     decoded = DIALECTS["openai_responses"].decode_request(raw, None).items
@@ -160,7 +158,7 @@ def test_law_what_is_taken_back_leaves_the_programs_own_bytes(dialect: str) -> N
         tree = Tree()
         log = edits(rng, Context(tree, tree.extend(ROOT, request.items), dialect, request.params, lifetimes(request)))
         log = [one for one in log if one.kind != REVERT]
-        applied = [*log, make(APPLY, [], {"ids": [one.id for one in log]}, id="applied")]
+        applied = [*log, Edit("applied", APPLY, payload=payload({"ids": [one.id for one in log]}))]
         altered += curated(url, body, standing(applied).applied).body not in (None, body)
         back = [*applied, *(Edit(f"back {one.id}", REVERT, reverts=one.id) for one in log)]
         assert standing(applied).applied and standing(back).applied == ()
