@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual.message import Message
 
-from ctxtui.core.session import MAIN, Session
+from ctxtui.core.session import MAIN, AnswerGrew, Session
 from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
 from ctxtui.tui.inspector.signals import Signals
@@ -333,6 +333,8 @@ class InspectorState:
             self.on.reopened.emit()
         self.live = self.live or self.complete
         self.grow(at_end=at_end)
+        if answers := tuple(event for event in news.events if isinstance(event, AnswerGrew)):
+            self.on.grew.emit(answers)
 
     def grow(self, *, at_end: bool) -> None:
         """The session has more than before; with `at_end` the view goes along while it follows."""
