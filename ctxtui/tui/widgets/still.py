@@ -76,8 +76,12 @@ class StillScreen(Screen[None]):
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
         self._gather()
+        # Textual keeps the places of each size; here they depend on more, and what they are is told to the panes.
+        self._clear_arrangement_cache()
+        before = [(one, one.size) for one in self.children]
         super()._refresh_layout(size, scroll)
         if self.is_current and not self.app._batch_count:
             # Widgets of another size want to be painted, which the layout's frame has just done.
-            for one in self.children:
-                one._repaint_regions.clear()
+            for one, was in before:
+                if one.size != was:
+                    one._repaint_regions.clear()

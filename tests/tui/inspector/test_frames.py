@@ -62,3 +62,18 @@ async def test_what_says_the_same_is_not_painted_again(monkeypatch: pytest.Monke
         screen.state.fit()
         await pilot.pause(0.1)
         assert frames.count == 0, frames.lines
+
+
+async def test_the_map_has_its_scale_again_on_the_size_that_had_it() -> None:
+    async with opened(every_category(), (120, 40)) as (screen, pilot):
+        map_ = screen.panels.map
+
+        def drawn() -> list[str]:
+            return [map_.render_line(y).text for y in range(map_.size.height)]
+
+        first = drawn()
+        for width, height in ((80, 24), (100, 30), (120, 40)):
+            await pilot.resize_terminal(width, height)
+            await until(pilot, lambda width=width: screen.size.width == width)  # type: ignore[misc]
+            await pilot.pause(0.1)
+        assert drawn() == first
