@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Self
+from typing import Final, Self
+
+FRESH: Final = "fresh"
+WRITES: Final = ("write_5m", "write_1h", "write_30m", "write_12h")
+"""The names of what is written to the cache, by the entry's lifetime."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,12 @@ def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     """The answers of the session that is forked. Raises `NotFound`, `BadConfig`."""
     from ctxtui.core.session import MAIN
     from ctxtui.services.attach.forking.recorded_answers import answers_of, parted
+    from ctxtui.services.config.paths import attached_dir
 
     name, number = parted(fork)
+    # A client's own transcript may be called the same: what went by ctxtui is meant.
+    own = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
+    name = str(own[0]) if len(own) == 1 else name
     return answers_of(opened(name, config_of(context).settings), thread or MAIN, number)
 
 
