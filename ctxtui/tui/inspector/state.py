@@ -318,6 +318,7 @@ class InspectorState:
         self.loaded = loaded
         self._placed = False
         self.study = self.source.study(loaded.session)
+        self.study.read_so_far(whole=self.complete)
         if self.glimpse is None:
             self.panels.open(self.study, self.feed.want)
         self.feed.work_on(self.study)
@@ -359,6 +360,8 @@ class InspectorState:
     def end_reading(self) -> None:
         """All that is there now is read."""
         self.complete = True
+        if self.study is not None:
+            self.study.read_so_far(whole=True)
         self.on.reopened.emit()
         if self.glimpse is not None and self.study is not None:
             self.glimpse = None
