@@ -150,7 +150,9 @@ def _markable(node: Node) -> bool:
 def static_end(tree: Tree, head: int) -> int:
     """The last block in front of the messages (`ROOT`: there is none)."""
     while head != ROOT and tree[head].place.section == "messages":
-        head = tree[head].parent
+        # From turn to turn: a long context has many blocks in each.
+        start = tree[head].turn_start
+        head = tree[start if start != ROOT else head].parent
     return head
 
 

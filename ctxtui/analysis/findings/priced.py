@@ -97,8 +97,8 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
     longer = 0
     for at in blocks:
         change = after.changes.get(at)
-        # Of what goes into one new block each is smaller by itself.
-        if change is not None and change.after is not None and here.count(change.after) >= here.size(at):
+        # Where nothing changes, what would stand for it stands there already.
+        if change is None or (change.after is not None and here.count(change.after) >= here.size(at)):
             longer += 1
     return StagedBlocks(len(blocks), longer, after.taken_along - here.applied.taken_along)
 
