@@ -18,6 +18,10 @@ _OURS = ("benchmarks", "tests", "sessions", "docs")
 """What both sides run with: only ctxtui itself is another one."""
 
 
+_Row = tuple[str, str]
+"""A figure's name and its peer: one name may be held against several."""
+
+
 class NoCheckout(Exception):
     """The named folder holds no source of ctxtui."""
 
@@ -49,12 +53,12 @@ class Other:
         The side that goes first changes from pair to pair: what a run leaves behind in the machine must not count for
         one side only.
         """
-        pairs: list[tuple[dict[str, Result], dict[str, Result]]] = []
+        pairs: list[tuple[dict[_Row, Result], dict[_Row, Result]]] = []
         for number in range(self._pairs):
-            sides: dict[Path, dict[str, Result]] = {}
+            sides: dict[Path, dict[_Row, Result]] = {}
             for place in (self._root, HERE) if number % 2 else (HERE, self._root):
                 run = Run(family, 1, self._samples, root=place, patience=patience)
-                sides[place] = {row.name: row for row in run}
+                sides[place] = {(row.name, row.peer): row for row in run}
                 if run.failure:
                     who = "here" if place == HERE else "by the other checkout"
                     yield not_run(family.goals[0], family.module, "the other checkout", f"{who}: {run.failure}")
@@ -62,18 +66,18 @@ class Other:
             if len(sides) < 2:
                 break
             pairs.append((sides[HERE], sides[self._root]))
-        yield from (_held(name, pairs) for name in (pairs[0][0] if pairs else ()))
+        yield from (held(row, pairs) for row in (pairs[0][0] if pairs else ()))
 
 
-def _held(name: str, pairs: list[tuple[dict[str, Result], dict[str, Result]]]) -> Result:
+def held(row: _Row, pairs: list[tuple[dict[_Row, Result], dict[_Row, Result]]]) -> Result:
     """One figure of both."""
-    some = pairs[0][0][name]
-    both = [(own[name].value, then[name].value) for own, then in pairs if name in own and name in then]
-    known = [(a, b) for a, b in both if a is not None and b]
+    some = pairs[0][0][row]
+    both = [(own[row].value, then[row].value) for own, then in pairs if row in own and row in then]
+    known = [(a, b) for a, b in both if a is not None and (b or a == b)]
     if not known:
-        return not_run(some.goal, name, "the other checkout", "not measured on both sides")
-    ratios = [a / b for a, b in known]
+        return not_run(some.goal, some.name, "the other checkout", "not measured on both sides")
+    ratios = [a / b if b else 1.0 for a, b in known]
     own, then = median(a for a, _ in known), median(b for _, b in known)
     half = f"half of the pairs {percentile(ratios, 0.25):.3f} to {percentile(ratios, 0.75):.3f}"
     note = f"{own:.3g} / {then:.3g} {some.unit}, {half}"
-    return Result(some.goal, name, "the other checkout", median(ratios), LIMIT, note=note)
+    return Result(some.goal, some.name, "the other checkout", median(ratios), LIMIT, note=note)

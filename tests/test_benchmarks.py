@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,13 @@ def test_an_unknown_goal_is_named_with_those_there_are() -> None:
         [sys.executable, "-m", "benchmarks", "--only", "G99"], capture_output=True, text=True, cwd=ROOT
     )
     assert run.returncode == 2 and "no such goal: G99" in run.stderr and "G18" in run.stderr
+
+
+def test_two_checkouts_are_held_against_each_other_row_by_row() -> None:
+    bare, peer = Result("G1", "help", "python", 2.0, 2.5), Result("G1", "help", "tl", 0.1, 1.0)
+    off = Result("G7", "off by", "", 0.0, 0.0, "tokens")
+    one = {(row.name, row.peer): row for row in (bare, peer, off)}
+    other = {**one, ("help", "tl"): replace(peer, value=0.2)}
+    found = {row: checkout.held(row, [(one, other), (one, other)]) for row in one}
+    assert [found[row].value for row in one] == [1.0, 0.5, 1.0]
+    assert checkout.held(("help", "tl"), [(one, {})]).value is None
