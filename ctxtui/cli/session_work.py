@@ -12,26 +12,26 @@ from ctxtui.core.errors import CtxtuiError
 if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.recordings.open_by_name import Named
-    from ctxtui.services.session_work import Worked
+    from ctxtui.services.session_work import SessionResult
 
 CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
 
 
 def worked(
     work: str, names: Sequence[str], asked: Any, settings: Settings, doing: str, cluster: str = ""
-) -> list[Worked]:
+) -> list[SessionResult]:
     """What the function called `work` finds of each session that `names` name, or the error that it ends in, in their
     order. Raises what a cluster that is not there raises."""
     # Imported here: a command's help needs no readers.
-    from ctxtui.services.session_work import Worked, over_sessions
+    from ctxtui.services.session_work import SessionResult, over_sessions
 
     there: list[tuple[str, Named]] = []
-    failed: dict[str, Worked] = {}
+    failed: dict[str, SessionResult] = {}
     for name in names:
         try:
             there.append((name, named(name, settings)))
         except CtxtuiError as error:
-            failed[name] = Worked(name, None, error)
+            failed[name] = SessionResult(name, None, error)
     with Working(doing) as line:
         done = {one.name: one for one in over_sessions(work, there, asked, cluster, line.say)}
     return [done.get(name) or failed[name] for name in names]

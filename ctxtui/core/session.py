@@ -178,6 +178,11 @@ class Session:
         return [self.calls[i] for i in self.order.get(thread, ())]
 
     @property
+    def first_thread(self) -> str:
+        """The thread that is shown first: the main one, else the first there is. Raises `StopIteration` where none is."""
+        return MAIN if MAIN in self.threads else next(iter(self.threads))
+
+    @property
     def model(self) -> str:
         """The model of most calls, the later one of two that tie; "" without calls."""
         tally: dict[str, int] = {}

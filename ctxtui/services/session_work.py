@@ -21,7 +21,7 @@ Work = Callable[[Named, Any, Say], Any]
 _MAKER: Final = "ctxtui.services.session_work:make"
 
 
-class Worked(NamedTuple):
+class SessionResult(NamedTuple):
     """What came of the session called `name`: `found`, or the `error` that it ended in."""
 
     name: str
@@ -31,23 +31,23 @@ class Worked(NamedTuple):
 
 def over_sessions(
     work: str, sessions: Sequence[tuple[str, Named]], asked: Any, cluster: str = "", say: Say = lambda words: None
-) -> Iterator[Worked]:
+) -> Iterator[SessionResult]:
     """What the function called `work` finds of each of `sessions`, asked the same, in their order; by the processes of
     the cluster at that address where one is given. Raises what `cluster.answers` raises."""
     if not cluster:
         for name, named in sessions:
-            yield Worked(name, *_attempted(work, named, asked, say))
+            yield SessionResult(name, *_attempted(work, named, asked, say))
         return
     yield from _in_order(work, sessions, asked, cluster, say)
 
 
-def _in_order(work: str, sessions: Sequence[tuple[str, Named]], asked: Any, cluster: str, say: Say) -> Iterator[Worked]:
+def _in_order(work: str, sessions: Sequence[tuple[str, Named]], asked: Any, cluster: str, say: Say) -> Iterator[SessionResult]:
     requests = [(number, work, _anywhere(named), asked) for number, (_, named) in enumerate(sessions)]
-    came: dict[int, Worked] = {}
+    came: dict[int, SessionResult] = {}
     following = 0
     for done, (number, found, error) in enumerate(answers(_MAKER, requests, cluster, _gone), 1):
         say(f"{done:,} of {len(requests):,} sessions")
-        came[number] = Worked(sessions[number][0], found, error)
+        came[number] = SessionResult(sessions[number][0], found, error)
         while following in came:
             yield came.pop(following)
             following += 1

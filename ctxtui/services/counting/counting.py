@@ -31,7 +31,7 @@ class Bench(Protocol):
         """The features of each of `blocks` as the model of `card` is counted."""
 
 
-class Kept(Protocol):
+class BookStore(Protocol):
     """What earlier runs worked out of whole recordings (`services.counting.kept_figures`)."""
 
     def restore(self, book: Book) -> bool:
@@ -99,7 +99,7 @@ class Counter:
         bench: Bench | None = None,
         recall: Callable[[str, list[str]], Mapping[str, Features]] | None = None,
         labels: Labels | None = None,
-        kept: Kept | None = None,
+        kept: BookStore | None = None,
     ):
         self._bench: Bench = bench or LocalCounts()
         self._recall = recall

@@ -309,7 +309,7 @@ class InspectorState:
     def open_glimpse(self, session: Session) -> None:
         """The end of a long recording: something to read until the whole of it is."""
         self.glimpse = self.source.study(session)
-        self.thread = _first_thread(session)
+        self.thread = session.first_thread
         self.panels.open(self.glimpse, self.feed.want)
         self.show(to_end=True)
 
@@ -350,7 +350,7 @@ class InspectorState:
         self.study.grew()
         first, self._placed = not self._placed, True
         if self.thread not in self.study.session.threads and self.study.session.threads:
-            self.thread = _first_thread(self.study.session)
+            self.thread = self.study.session.first_thread
         along = at_end and (self.follows or first or not self.complete)
         if along:
             self.index = self.count - 1
@@ -396,7 +396,3 @@ class InspectorState:
         was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
         if was != self.live:
             self.show()
-
-
-def _first_thread(session: Session) -> str:
-    return MAIN if MAIN in session.threads else next(iter(session.threads))
