@@ -179,7 +179,7 @@ class Session:
 
     @property
     def first_thread(self) -> str:
-        """The thread that is shown first: the main one, else the first there is. Raises `StopIteration` where none is."""
+        """The thread shown first: the main one, else the first there is. Raises `StopIteration` where none is."""
         return MAIN if MAIN in self.threads else next(iter(self.threads))
 
     @property

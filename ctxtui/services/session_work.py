@@ -41,7 +41,9 @@ def over_sessions(
     yield from _in_order(work, sessions, asked, cluster, say)
 
 
-def _in_order(work: str, sessions: Sequence[tuple[str, Named]], asked: Any, cluster: str, say: Say) -> Iterator[SessionResult]:
+def _in_order(
+    work: str, sessions: Sequence[tuple[str, Named]], asked: Any, cluster: str, say: Say
+) -> Iterator[SessionResult]:
     requests = [(number, work, _anywhere(named), asked) for number, (_, named) in enumerate(sessions)]
     came: dict[int, SessionResult] = {}
     following = 0
