@@ -221,7 +221,7 @@ def _print(one: Agreed, glyphs: str) -> None:
 
     painter, room = Painter(glyphs), width()
     calls = f"{len(one.calls):,} call{'' if len(one.calls) == 1 else 's'}"
-    painter.line(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
+    painter.lines(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
     for line in agreement_lines(one.variants, room):
         painter.line(line)
     for name in one.idle:

@@ -216,7 +216,7 @@ def _print(found: list[SessionLab], settings: Settings) -> None:
             painter.line(())
         calls, told_off = f" · {one.calls:,} call{'s' if one.calls != 1 else ''}", plain(views.told(one))
         title = cells.fit(safe_text.one_line(one.title), max(12, room - len(calls) - len(told_off) - 8))
-        painter.line(rule(f"{title}{calls}", told_off))
+        painter.lines(rule(f"{title}{calls}", told_off))
         if one.rows:
             table = views.lab_table(one, curves=False)
             painter.line(table.heads(room))

@@ -62,7 +62,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
     """The stats that `source` makes. Sessions that are not read yet are taken in as they are."""
 
     commands = (NextWay, WayBefore, NextStatsOrder)
-    heading, none, again = "stats", "No session has a call of this time.", 2.0
+    heading, none, again = "stats", view.NONE_YET, 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 
     def __init__(self, source: StatsSource) -> None:
@@ -85,6 +85,9 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         if self._last is None:
             return ()
         known = self._last.found
+        if not known.total.calls and not self._last.left:
+            # A row of nothing but dots says neither what is missing nor what to do.
+            return ()
         if by == MISSES:
             return known.worst
         return known.tools if by == "tool" else [*known.rows, known.total]
@@ -121,7 +124,8 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         self._way = (self._way + steps) % len(VIEWS)
         # Rows that happen to be the same have another head all the same.
         self.order, self.rows = "", ()
-        self.pane.none = "No miss that lost money is known." if self.by == MISSES else self.none
+        some = self._last is not None and self._last.found.total.calls
+        self.pane.none = "No miss that lost money is known." if self.by == MISSES and some else self.none
         self.begin()
 
     def sums_of_rule(self) -> Mapping[str, str]:
