@@ -24,7 +24,7 @@ from benchmarks.preflight import source_of
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.analysis.shortfall import Shortfalls
+from ctxtui.analysis.read.shortfall import Shortfalls
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.config.package_data import model_table

@@ -36,15 +36,20 @@ def _figure(value: float, unit: str) -> str:
 
 
 def _limit(result: Result) -> str:
-    return "" if result.limit == NO_LIMIT else f"<= {result.limit:g}"
+    return "" if result.limit == NO_LIMIT else f"<= {result.limit:.3g}"
 
 
 def markdown(results: Sequence[Result], *, worst_only: bool) -> list[str]:
-    """The table for a document; `worst_only` keeps of each goal the figure with the least margin."""
+    """The table for a document; `worst_only` keeps of each goal the figure with the least margin, and names the
+    goals that were not run in a line below."""
     rows = _worst(results) if worst_only else list(results)
+    idle = [row.goal for row in rows if row.value is None] if worst_only else []
+    rows = [row for row in rows if row.goal not in idle]
     lines = ["| goal | what | beside | figure | limit | margin |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         lines.append("| " + " | ".join((row.goal, row.name, row.peer, *numbers(row))) + " |")
+    if idle:
+        lines += ["", f"Not run: {', '.join(idle)}."]
     return lines
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.offline import Provider, Server, offline
@@ -22,7 +22,7 @@ from ctxtui.offline.script import parse_script
 from ctxtui.services.headless.api import curator
 from examples.bridge.figures import SCHEMAS
 from examples.bridge.rounds import rounds
-from examples.bridge.server import Files, stub
+from examples.bridge.server import Files
 from examples.musume import game, screens
 from examples.musume.agent import marked
 from examples.musume.sample import one_over, written
@@ -112,7 +112,11 @@ def test_nothing_in_them_knows_the_inside_of_ctxtui() -> None:
 
 @pytest.mark.parametrize("name", list(SCHEMAS))
 async def test_a_stub_lists_what_was_measured_and_does_what_the_script_calls(name: str, tmp_path: Path) -> None:
-    async with Client(stub(name, tmp_path)) as session:
+    # The SDK's own client: what it takes from the stub, any client of the protocol does.
+    started = StdioServerParameters(
+        command=sys.executable, args=[str(EXAMPLES / "bridge" / "server.py"), name, str(tmp_path)]
+    )
+    async with Client(started, read_timeout_seconds=60) as session:
         listed = (await session.list_tools()).tools
         spelled = [
             {

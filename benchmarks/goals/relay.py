@@ -47,10 +47,10 @@ class Way(NamedTuple):
 def results(folder: Path, runs: int) -> list[Result]:
     """Our relay's share of mitmproxy's delay and of the raw relay's."""
     with ExitStack() as stack:
-        upstream = int(_line(stack, [PYTHON, str(PARTS / "upstream.py")]))
+        upstream = int(first_line(stack, [PYTHON, str(PARTS / "upstream.py")]))
         direct = Way("direct", upstream)
-        raw = Way("raw", int(_line(stack, [PYTHON, str(PARTS / "raw_relay.py"), str(upstream)])))
-        ours = _ours(stack, folder, upstream)
+        raw = Way("raw", int(first_line(stack, [PYTHON, str(PARTS / "raw_relay.py"), str(upstream)])))
+        ours = our_relay(stack, folder, upstream)
         mitm = _mitm(stack, folder, upstream)
         ways = [direct, raw, ours, *([mitm] if mitm else [])]
         got = asyncio.run(_rounds(ways, runs))
@@ -99,7 +99,7 @@ async def _rounds(ways: list[Way], runs: int) -> dict[str, list[tuple[Timed, Tim
     return got
 
 
-def _line(stack: ExitStack, command: list[str], env: dict[str, str] | None = None) -> str:
+def first_line(stack: ExitStack, command: list[str], env: dict[str, str] | None = None) -> str:
     """The first line that a process says, which goes on until the measuring is done."""
     process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env))
     stack.callback(process.terminate)
@@ -107,7 +107,8 @@ def _line(stack: ExitStack, command: list[str], env: dict[str, str] | None = Non
     return process.stdout.readline()
 
 
-def _ours(stack: ExitStack, folder: Path, upstream: int) -> Way:
+def our_relay(stack: ExitStack, folder: Path, upstream: int) -> Way:
+    """`ctxtui proxy` in a process of its own, recording."""
     env = {**os.environ, **home(folder / "home")}
     given = ["proxy", "--port", "0", "--upstream", f"bench=http://127.0.0.1:{upstream}", "--json"]
     process = stack.enter_context(

@@ -1,15 +1,14 @@
 """The floor of a relay in Python: ``python raw_relay.py PORT`` passes bytes on to PORT, keeps a copy of the chunks, and
-knows nothing of HTTP. Prints its own port."""
+knows nothing of HTTP. Prints its own port. Tests put TLS in front of a server with it."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from functools import partial
 
-TO = int(sys.argv[1]) if len(sys.argv) > 1 else 0
 
-
-async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """One way."""
     kept = []
     try:
@@ -17,21 +16,21 @@ async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
             kept.append(data)
             writer.write(data)
             await writer.drain()
-    except ConnectionError:
+    except OSError:
         pass
     finally:
         writer.close()
 
 
-async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Both ways of one connection."""
-    there, back = await asyncio.open_connection("127.0.0.1", TO)
-    await asyncio.gather(pipe(reader, back), pipe(there, writer))
+async def passed_on(port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Both ways of one connection, to what listens at `port`."""
+    there, back = await asyncio.open_connection("127.0.0.1", port)
+    await asyncio.gather(pour(reader, back), pour(there, writer))
 
 
 async def main() -> None:
     """Serve until the process ends."""
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    server = await asyncio.start_server(partial(passed_on, int(sys.argv[1])), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.absence import Absences
-    from ctxtui.analysis.searches import Searches
+    from ctxtui.analysis.read.absence import Absences
+    from ctxtui.analysis.read.searches import Searches
     from ctxtui.core.session import Session
     from ctxtui.tokens.models import ModelCard
     from ctxtui.tokens.weights import Weights

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ctxtui.analysis.absence import Absences
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.learning import ForecastRange, Learning
-from ctxtui.analysis.read_context import ReadContexts
-from ctxtui.analysis.reported_thinking import ReportedThinking
-from ctxtui.analysis.searches import Searches
+from ctxtui.analysis.read.absence import Absences
+from ctxtui.analysis.read.read_context import ReadContexts
+from ctxtui.analysis.read.reported_thinking import ReportedThinking
+from ctxtui.analysis.read.searches import Searches
 from ctxtui.analysis.short_names import Names
 from ctxtui.analysis.window_signs import WindowSigns
 from ctxtui.core.block import Block

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.analysis.absence import Absence
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.searches import unseen
+from ctxtui.analysis.read.absence import Absence
+from ctxtui.analysis.read.searches import unseen
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity

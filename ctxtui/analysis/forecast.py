@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Final
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
-from ctxtui.analysis.reported_thinking import Carried
+from ctxtui.analysis.read.reported_thinking import Carried
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration, Tokenizer, tokenizer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
-from ctxtui.analysis.absence import Absence, Absences
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.read.absence import Absence, Absences
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT

@@ -5,17 +5,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from ctxtui.attach.gate import Gate, WaitingRequest
 from ctxtui.attach.outgoing import CONNECT, connect
 from ctxtui.attach.passage import Passage
+from ctxtui.attach.provider_connection import MOST_UNSENT, ProviderConnection, SpareConnections
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
-
-_MOST_UNSENT: Final = 1 << 16
-"""Bytes that wait for a slow end before the other one is asked to wait."""
 
 
 class Connection(asyncio.Protocol):
@@ -27,19 +24,21 @@ class Connection(asyncio.Protocol):
         gate: Gate | None,
         clock: Callable[[], float],
         connections: set[Connection],
+        spare: SpareConnections,
     ) -> None:
         self._gate = gate
         self._clock = clock
         self._connections = connections
+        self._spare = spare
         self._passage = Passage(route, self)
         self._client: asyncio.Transport | None = None
-        self._provider: _Provider | None = None
+        self._provider: ProviderConnection | None = None
         self._waiting: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The client is there."""
         self._client = cast(asyncio.Transport, transport)
-        self._client.set_write_buffer_limits(_MOST_UNSENT)
+        self._client.set_write_buffer_limits(MOST_UNSENT)
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -76,8 +75,8 @@ class Connection(asyncio.Protocol):
 
     def to_provider(self, data: bytes) -> None:
         """Pass bytes on to the provider."""
-        if self._provider is not None and self._provider.transport is not None:
-            self._provider.transport.write(data)
+        if self._provider is not None:
+            self._provider.say(data)
 
     def open(self, upstream: Upstream) -> None:
         """Connect to a provider, or keep the connection to it."""
@@ -85,7 +84,11 @@ class Connection(asyncio.Protocol):
         if known is not None and known.upstream is upstream:
             self._passage.connected(self._clock())
             return
-        self._drop()
+        self._part()
+        self._provider = self._spare.take(upstream, self)
+        if self._provider is not None:
+            self._passage.connected(self._clock())
+            return
         self._wait(self._open(upstream))
 
     def ask(self, waiting: WaitingRequest) -> None:
@@ -95,11 +98,11 @@ class Connection(asyncio.Protocol):
 
     def end(self, abort: bool = False) -> None:
         """Close both connections, once what was passed on has left; with `abort` the provider's at once."""
-        if self._provider is not None and self._provider.transport is not None:
+        if self._provider is not None:
             if abort:
-                self._provider.transport.abort()
+                self._provider.abort()
             else:
-                self._provider.transport.close()
+                self._part()
         if self._client is not None:
             self._client.close()
 
@@ -115,7 +118,7 @@ class Connection(asyncio.Protocol):
         """The provider said something."""
         self._passage.provider_data(data, self._clock())
 
-    def provider_lost(self, provider: _Provider) -> None:
+    def provider_lost(self, provider: ProviderConnection) -> None:
         """The provider's connection is at its end."""
         if provider is self._provider:
             self._provider = None
@@ -146,11 +149,16 @@ class Connection(asyncio.Protocol):
     def _drop(self) -> None:
         if self._provider is not None:
             provider, self._provider = self._provider, None
-            if provider.transport is not None:
-                provider.transport.abort()
+            provider.abort()
+
+    def _part(self) -> None:
+        """The provider's connection is of no more use to this client; it may be to another one."""
+        if self._provider is not None:
+            provider, self._provider = self._provider, None
+            self._spare.keep(provider, self._passage.spare)
 
     async def _open(self, upstream: Upstream) -> None:
-        provider = _Provider(self, upstream)
+        provider = ProviderConnection(upstream, self)
         try:
             async with asyncio.timeout(CONNECT):
                 await connect(upstream, lambda: provider)
@@ -169,49 +177,6 @@ class Connection(asyncio.Protocol):
         else:
             self._passage.decided(verdict, self._clock())
         self.hold_back(False)
-
-
-class _Provider(asyncio.Protocol):
-    """The connection to a provider."""
-
-    def __init__(self, connection: Connection, upstream: Upstream) -> None:
-        self.upstream = upstream
-        self.transport: asyncio.Transport | None = None
-        self._connection = connection
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
-        self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(_MOST_UNSENT)
-        # Once for each of them, not for each piece.
-        self.data_received = self._connection.provider_data  # type: ignore[method-assign]
-
-    def eof_received(self) -> bool:
-        """It says nothing more, and is closed."""
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """It is at its end."""
-        self._connection.provider_lost(self)
-
-    def pause_writing(self) -> None:
-        """It takes no more for now."""
-        self._connection.hold_back(True)
-
-    def resume_writing(self) -> None:
-        """It takes more again."""
-        self._connection.hold_back(False)
-
-    def pause(self) -> None:
-        """Let the provider wait."""
-        if self.transport is not None and not self.transport.is_closing():
-            self.transport.pause_reading()
-
-    def resume(self) -> None:
-        """Hear the provider again."""
-        with suppress(RuntimeError):
-            if self.transport is not None and not self.transport.is_closing():
-                self.transport.resume_reading()
 
 
 def _words(error: BaseException) -> str:

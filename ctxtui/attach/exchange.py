@@ -11,7 +11,7 @@ from ctxtui.attach.decoding import unpacker
 from ctxtui.attach.early_answer import EarlyAnswer
 from ctxtui.attach.gate import Alive, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import BodyReader, Head
-from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestSent
+from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestSent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -87,13 +87,12 @@ class Exchange:
             self.ended = True
             self.tell(ExchangeEnded(self.x, at, error))
 
-    def taken(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take what belongs to its body: that, and the rest. Raises `Malformed`."""
+    def taken(self, data: bytes) -> tuple[bytes, bytes, bytes]:
+        """Take what belongs to its body: that, the rest, and what it says. Raises `Malformed`."""
         taken, said = self.body.feed(data)
-        self.tell(RequestBytes(self.x, said, last=self.body.done))
         if self.gated:
             self.said.append(said)
-        return (data, b"") if taken == len(data) else (data[:taken], data[taken:])
+        return (data, b"", said) if taken == len(data) else (data[:taken], data[taken:], said)
 
     def whole(self, alive: Alive | None) -> WaitingRequest:
         """A gated one as the gate is asked about it; `alive` says a ping to its client."""

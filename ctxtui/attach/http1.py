@@ -5,6 +5,7 @@ What is passed on are the bytes themselves; what is read here only says whose th
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,9 @@ END: Final = b"\r\n\r\n"
 MOST_HEAD: Final = 1 << 20
 """Bytes of a head at most."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+_CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")
 _SIZE_LINE: Final = 4096
+_KEPT: Final = re.compile(r"timeout\s*=\s*(\d{1,9})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,16 @@ def read_head(raw: bytes) -> Head:
             raise Malformed(f"no header: {line[:80]!r}")
         fields.append((name, value.strip(" \t")))
     return Head(raw, lines[0], tuple(fields))
+
+
+def next_head(came: bytes) -> tuple[Head, bytes] | None:
+    """The head that `came` begins with and what comes behind it; None until it is whole. Raises `Malformed`."""
+    raw, end, rest = came.partition(END)
+    if end:
+        return read_head(raw + end), rest
+    if len(came) > MOST_HEAD:
+        raise Malformed("a head that is too long")
+    return None
 
 
 def asked(head: Head) -> RequestLine:
@@ -115,6 +128,17 @@ def keeps_open(head: Head) -> bool:
     return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
 
 
+def is_bound(head: Head) -> bool:
+    """Whether a request's head proves who asks for the whole connection, not for this request alone."""
+    return any(value.lower().startswith(("negotiate", "ntlm")) for value in head.all("authorization"))
+
+
+def kept_for(head: Head) -> float:
+    """Seconds for which an answer says that its connection is kept; endless where it says nothing of it."""
+    found = _KEPT.search(head.get("keep-alive"))
+    return float(found[1]) if found else float("inf")
+
+
 @dataclass(slots=True)
 class BodyReader:
     """A body as it comes: `length` bytes, in chunks (`chunked`), or to the connection's end (`length` None).
@@ -155,6 +179,8 @@ class BodyReader:
         said: list[bytes] = []
         at = 0
         while at < len(data) and not self.done:
+            if self._state == "size" and not self._held:
+                at = self._whole_chunks(data, at, said)
             if self._state == "data":
                 piece = data[at : at + self._left]
                 said.append(piece)
@@ -173,6 +199,23 @@ class BodyReader:
                 line, self._held = self._held.strip(), b""
                 self._line(line)
         return at, b"".join(said)
+
+    def _whole_chunks(self, data: bytes, at: int, said: list[bytes]) -> int:
+        """Read the chunks that are whole, as they mostly come, from `at` on; where they end."""
+        head, size = b"", 0
+        while True:
+            # Many are as long as the one before.
+            if not (head and data.startswith(head, at)):
+                found = _CHUNK.match(data, at)
+                if found is None:
+                    return at
+                head, size = found[0], int(found[1], 16)
+            begin = at + len(head)
+            end = begin + size
+            if not size or data[end : end + 2] != b"\r\n":
+                return at
+            said.append(data[begin:end])
+            at = end + 2
 
     def _line(self, line: bytes) -> None:
         if self._state == "end":

@@ -13,6 +13,8 @@ from ctxtui.attach.like import likest
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES
 
+_MOST: Final = 32 << 20
+"""Bytes of bodies that later ones are told by; the newest counts whatever its size."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -27,6 +29,14 @@ def text_of(data: bytes) -> dict[str, Json]:
         return {"text": data.decode("utf-8")}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def answer_line(x: str, at: float, data: bytes) -> bytes:
+    """The line of a piece of an answer, which is not empty."""
+    try:
+        return bytes(_encode({"x": x, "at": at, "data": data.decode("utf-8")})) + b"\n"
+    except UnicodeDecodeError:
+        return line(x=x, at=at, data=base64.b64encode(data).decode("ascii"), base64=True)
 
 
 def digest(data: bytes) -> str:
@@ -55,6 +65,9 @@ class RecordedBodies:
             # Whoever goes on goes on from the new one. Readers forget by the same rule.
             del self._before[names[found.number]]
         self._before[name] = said
-        while len(self._before) > KEPT_BODIES:
+        while len(self._before) > KEPT_BODIES or (len(self._before) > 1 and self._size() > _MOST):
             self._before.popitem(last=False)
         return made
+
+    def _size(self) -> int:
+        return sum(map(len, self._before.values()))

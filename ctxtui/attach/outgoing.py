@@ -127,13 +127,11 @@ class _Asking(asyncio.Protocol):
         if self.status.done():
             return
         try:
-            if http1.END in self._came:
+            found = http1.next_head(self._came)
+            if found is not None:
                 assert self._transport is not None
                 self._transport.pause_reading()
-                head = self._came.partition(http1.END)[0] + http1.END
-                self.status.set_result(http1.status_of(http1.read_head(head)))
-            elif len(self._came) > http1.MOST_HEAD:
-                raise Malformed("a head that is too long")
+                self.status.set_result(http1.status_of(found[0]))
         except Malformed as error:
             self.status.set_exception(OSError(f"the proxy says no HTTP: {error.message}"))
 

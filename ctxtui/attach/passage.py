@@ -17,7 +17,7 @@ from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent, RequestB
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.route import Route
 from ctxtui.attach.socket_passage import SocketPassage
-from ctxtui.attach.visitors import stranger
+from ctxtui.attach.visitors import ONLY_HERE, stranger
 from ctxtui.core.errors import Malformed
 
 _MOST_KEPT: Final = 4 << 20
@@ -42,6 +42,16 @@ class Passage:
         """Whether the answer cannot be followed: what comes is passed on to its end."""
         self._client_over = False
         self._over = False
+        self._kept_for = 0.0
+        """Seconds for which the provider keeps the connection after its last answer."""
+        self._bound = False
+        """Whether the connection is this client's alone."""
+
+    @property
+    def spare(self) -> float:
+        """Seconds for which the provider's connection may be kept for another client; 0 in the middle of anything."""
+        rests = self._one is None and not self._came and not self._pouring and not self._bound
+        return self._kept_for if rests else 0.0
 
     @property
     def full(self) -> bool:
@@ -91,9 +101,9 @@ class Passage:
         if one is None or self._over:
             return
         one.connected = True
-        for data in one.waiting:
-            self._ends.to_provider(data)
-        one.waiting.clear()
+        if one.waiting:
+            self._ends.to_provider(b"".join(one.waiting))
+            one.waiting.clear()
         self._go_on(at)
 
     def not_connected(self, why: str, at: float) -> None:
@@ -169,9 +179,10 @@ class Passage:
         else:
             try:
                 if one.answer is None:
-                    self._answer_head(one, data, at)
+                    self._came += data
+                    self._answer_head(one, at)
                 else:
-                    self._answer(one, data, at)
+                    self._pass_on(one, data, one.answer.feed(data), at)
             except Malformed as error:
                 one.end(at, f"not recorded from here on: {error}")
                 if one.early is not None:
@@ -179,7 +190,8 @@ class Passage:
                     self._end(abort=True)
                     return
                 self._pouring = True
-                self._ends.to_client(self._came + data if one.answer is None else data)
+                data, self._came = self._came or data, b""
+                self._ends.to_client(data)
 
     def provider_ended(self, at: float) -> None:
         """The provider says nothing more."""
@@ -225,37 +237,36 @@ class Passage:
             if head is not None:
                 self._begin(head, at)
             return head is not None
-        if one.body.done:
-            return False
-        data, self._held = one.taken(self._held)
+        if not one.body.done:
+            self._body(one)
+        return False
+
+    def _body(self, one: Exchange) -> None:
+        """More of the body of a request. Raises `Malformed`."""
+        data, self._held, said = one.taken(self._held)
         if one.connected:
             self._ends.to_provider(data)
         else:
             one.waiting.append(data)
+        one.tell(RequestBytes(one.x, said, one.body.done))
         if one.gated and one.is_whole:
             one.deciding = True
             self._ends.ask(one.whole(self._alive if takes_chunks(one.head) else None))
-        return False
 
     def _head(self) -> Head | None:
         """The next head, once it is whole. Raises `Malformed`."""
-        held = self._held.lstrip(b"\r\n") if self._held[:1] in b"\r\n" else self._held
-        raw, end, rest = held.partition(http1.END)
-        if not end:
-            if len(held) > http1.MOST_HEAD:
-                raise Malformed("a head that is too long")
-            self._held = held
-            return None
-        self._held = rest
-        return http1.read_head(raw + end)
+        if self._held[:1] in b"\r\n":
+            self._held = self._held.lstrip(b"\r\n")
+        found = http1.next_head(self._held)
+        head, self._held = found or (None, self._held)
+        return head
 
     def _begin(self, head: Head, at: float) -> None:
         """A request, by its head. Raises `Malformed`."""
         asked = http1.asked(head)
         why = "" if self._route.strangers else stranger(head)
         if why:
-            told = f"only programs of this machine are served, under its own name; this came with {why!r}"
-            self._refuse(403, told, at)
+            self._refuse(403, f"{ONLY_HERE}; this came with {why!r}", at)
             return
         try:
             upstream, target = self._route.upstream(asked.target)
@@ -274,14 +285,18 @@ class Passage:
             body=http1.request_body(head),
         )
         self._one = one
+        self._bound = self._bound or http1.is_bound(head)
         one.begin(at)
-        if one.body.done:
-            one.tell(RequestBytes(one.x, b"", last=True))
         self._wants = self._route.wants if ours else None
         one.gated = self._wanted(one, at)
         if not one.gated:
-            one.waiting.append(one.head_bytes())
+            # With what has come of its body it leaves in one piece, and is told of once it is on its way.
+            data, self._held, said = one.taken(self._held)
+            last = one.body.done
+            one.waiting += [one.head_bytes(), data]
             self._ends.open(upstream)
+            if said or last:
+                one.tell(RequestBytes(one.x, said, last))
 
     def _wanted(self, one: Exchange, at: float) -> bool:
         wants = self._wants
@@ -294,61 +309,63 @@ class Passage:
             one.waiting.clear()
             return False
 
-    def _answer_head(self, one: Exchange, data: bytes, at: float) -> None:
-        """More of the head of an answer, or of one before it (``100 Continue``). Raises `Malformed`."""
-        came, self._came = self._came + data, b""
-        raw, end, rest = came.partition(http1.END)
-        if not end:
-            if len(came) > http1.MOST_HEAD:
-                raise Malformed("a head that is too long")
-            self._came = came
-            return
-        try:
-            head = http1.read_head(raw + end)
+    def _answer_head(self, one: Exchange, at: float) -> None:
+        """More of the head of an answer, or of those before it (``100 Continue``). Raises `Malformed`; what has come
+        and was not passed on is kept."""
+        while self._came:
+            found = http1.next_head(self._came)
+            if found is None:
+                return
+            head, rest = found
             status = http1.status_of(head)
-            answer = http1.answer_body(head, one.method)
-        except Malformed:
-            self._came = came[: len(came) - len(data)]
-            raise
-        if one.early is None:
-            self._ends.to_client(head.raw)
-        elif status >= 200:
-            one.early.answered(status, head)
-        if status >= 200 or status == 101:
-            one.tell(AnswerBegun(one.x, at, status, head.fields))
-            one.answer, one.answer_head = answer, head
-        if status == 101:
-            self._switched(one, head, rest, at)
-        elif status < 200:
-            if rest:
-                self._answer_head(one, rest, at)
-        elif rest or (one.answer is not None and one.answer.done):
-            self._answer(one, rest, at)
+            body = http1.answer_body(head, one.method)
+            if status >= 200:
+                if one.early is not None:
+                    one.early.answered(status, head)
+                fed = body.feed(rest)
+                one.answer, one.answer_head, self._came = body, head, b""
+                self._pass_on(one, rest, fed, at, head)
+                return
+            if one.early is None:
+                self._ends.to_client(head.raw)
+            self._came = rest
+            if status == 101:
+                one.answer, one.answer_head, self._came = body, head, b""
+                one.tell(AnswerBegun(one.x, at, status, head.fields))
+                self._switched(one, head, rest, at)
+                return
 
-    def _answer(self, one: Exchange, data: bytes, at: float) -> None:
-        """More of the body of an answer. Raises `Malformed`."""
+    def _pass_on(self, one: Exchange, data: bytes, fed: tuple[int, bytes], at: float, head: Head | None = None) -> None:
+        """Pass on more of an answer, of which `fed` bytes are its body's and say something; with its head where that
+        has just come. Told once it is on its way."""
         body = one.answer
         assert body is not None
-        taken, said = body.feed(data)
+        taken, said = fed
+        if taken < len(data):
+            data, self._came = data[:taken], data[taken:]
         if one.early is not None:
             self._ends.to_client(one.early.said(said) + (one.early.done() if body.done else b""))
-        elif taken == len(data):
-            self._ends.to_client(data)
         else:
-            self._ends.to_client(data[:taken])
-            self._came = data[taken:]
+            self._ends.to_client(head.raw + data if head is not None else data)
+        if head is not None:
+            one.tell(AnswerBegun(one.x, at, http1.status_of(head), head.fields))
         if said:
             one.tell(AnswerBytes(one.x, at, said))
         if body.done:
-            one.end(at)
-            if not one.goes_on:
-                self._end()
-                return
-            self._one = None
-            if self._held:
-                self._go_on(at)
-            elif self._client_over:
-                self._end()
+            self._answered(one, at)
+
+    def _answered(self, one: Exchange, at: float) -> None:
+        """Its answer is whole."""
+        one.end(at)
+        if not one.goes_on or one.answer_head is None:
+            self._end()
+            return
+        self._one = None
+        self._kept_for = http1.kept_for(one.answer_head)
+        if self._held:
+            self._go_on(at)
+        elif self._client_over:
+            self._end()
 
     def _switched(self, one: Exchange, head: Head, rest: bytes, at: float) -> None:
         """Another protocol from here on."""

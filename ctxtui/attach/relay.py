@@ -1,13 +1,16 @@
 """Passes a client's bytes on to its provider and the answer's back, as they come, and tells a recorder.
 
-One connection of the client is one to the provider. Of a request's head the host changes, which has to be the
-provider's, and in a relay of several providers the name in front of the path; everything else is passed on as the bytes
-that came (`passage` reads them, `connection` has the connections).
+A connection of the client goes on with one to the provider, which a client that comes soon after it goes on with. Of a
+request's head the host changes, which has to be the provider's, and in a relay of several providers the name in front
+of the path; everything else is passed on as the bytes that came (`passage` reads them, `connection` has the
+connections).
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -16,11 +19,22 @@ from typing import Final
 from ctxtui.attach.connection import Connection
 from ctxtui.attach.gate import Gate
 from ctxtui.attach.news import ExchangeEvent
+from ctxtui.attach.provider_connection import SpareConnections
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 
 HOST: Final = "127.0.0.1"
+_SWITCHING: Final = 0.00005
+"""Seconds that a thread may keep the others waiting: a chunk never waits for the recorder."""
+
+
+def give_way() -> None:
+    """Have nothing else in this process keep what goes by waiting: no other thread for long, and no search for garbage
+    among everything that is loaded by now."""
+    sys.setswitchinterval(_SWITCHING)
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(slots=True)
@@ -38,6 +52,7 @@ class Relay:
     port: int = 0
     _server: asyncio.Server | None = None
     _connections: set[Connection] = field(default_factory=set)
+    _spare: SpareConnections = field(default_factory=SpareConnections)
 
     async def start(self, port: int = 0) -> None:
         """Begin to serve. Raises `BadConfig` where the port is taken."""
@@ -54,6 +69,7 @@ class Relay:
             self._server.close()
         for connection in list(self._connections):
             connection.abort()
+        self._spare.close()
         # Their ends are told in the next round.
         await asyncio.sleep(0)
 
@@ -65,4 +81,4 @@ class Relay:
     def _made(self) -> Connection:
         wants = self.gate.wants if self.gate is not None else None
         route = Route(self.upstreams, self.tell, self.name, named=self.named, wants=wants)
-        return Connection(route, self.gate, self.clock, self._connections)
+        return Connection(route, self.gate, self.clock, self._connections, self._spare)

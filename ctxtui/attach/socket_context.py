@@ -55,8 +55,8 @@ class SocketContext:
         """Whether the provider holds a conversation that is another one than the client's."""
 
     def asked(self, text: str) -> Whole | None:
-        """A message of the client's: the whole request that it is; None where it is none, or where nobody knows what it
-        goes on from."""
+        """A message of the client's: the whole request that it is, or as it says it where nobody knows what it goes on
+        from (a response of another connection); None where it is none."""
         try:
             told = _members.decode(text)
             if _word(told, "type") != "response.create":
@@ -68,7 +68,7 @@ class SocketContext:
         before = self._known.get(earlier)
         if earlier and before is None:
             self._asked.pop(lane, None)
-            return None
+            return Whole(text.encode(), False, lane)
         context = self._asked[lane] = _Context(tuple(items), before)
         members = {name: bytes(value) for name, value in told.items() if name != _EARLIER}
         members["input"] = b"[" + b",".join(context.all()) + b"]"
@@ -81,18 +81,14 @@ class SocketContext:
         if one is not None and one.altered != altered:
             self._asked[lane] = _Context(one.items, one.before, altered)
 
-    def dropped(self, lane: str) -> None:
-        """The last request of `lane` never left."""
-        self._asked.pop(lane, None)
-
-    def told(self, text: str) -> None:
-        """A message of the provider's."""
+    def told(self, text: str, lane: str | None = None) -> None:
+        """A message of the provider's, about the last request of `lane` (None: the message says of which)."""
         if not any(f'"{kind}"' in text[:400] for kind in _ENDS):
             return
         try:
             event = _members.decode(text)
             response = _members.decode(event["response"])
-            id_, lane = _word(response, "id"), _word(event, "stream_id")
+            id_, lane = _word(response, "id"), _word(event, "stream_id") if lane is None else lane
             items = _items.decode(response["output"]) if "output" in response else []
         except (msgspec.DecodeError, KeyError, UnicodeError):
             return

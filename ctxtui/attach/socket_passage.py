@@ -87,8 +87,7 @@ class SocketPassage:
         if verdict.told or verdict.body is not None:
             self._one.tell(RequestSent(self._one.x, at, verdict.body, verdict.told))
         if verdict.answer is not None:
-            self._context.dropped(whole.lane)
-            self._to_say += [text.encode() for text in events_of(verdict.answer)]
+            self._to_say += self._answered(whole, events_of(verdict.answer))
             self._kept = None
             self._say(at)
         elif verdict.body is not None:
@@ -97,6 +96,13 @@ class SocketPassage:
         else:
             self._own(whole)
         self._go_on(at)
+
+    def _answered(self, whole: Whole, events: list[str]) -> list[bytes]:
+        """The request got an answer of ctxtui's: the client may go on from it, and its provider knows nothing of it."""
+        self._context.sent(whole.lane, altered=True)
+        for text in events:
+            self._context.told(text, whole.lane)
+        return [text.encode() for text in events]
 
     def undecided(self, error: Exception, at: float) -> None:
         """The gate has a fault: the client's own request leaves."""

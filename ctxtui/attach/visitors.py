@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from ctxtui.attach.http1 import Head
 
+ONLY_HERE: Final = "only programs of this machine are served, under its own name"
 _NO_NAME: Final = frozenset("@/\\?# \t,")
 """Characters that stand in no host's name: whoever writes them wants to be read two ways."""
 

@@ -85,12 +85,10 @@ class AllSessions:
         self._known |= self._shelf.remembered(self._unread(), usage=True)
         unread = self._unread()
         if unread:
-            from ctxtui.services.library.usage_pass import usage_pass
+            from ctxtui.services.library.totals.usage_pass import usage_pass
 
-            paired = self._shelf.paired()
-            read = filter(None, map(paired.taken, usage_pass(list(paired.with_transcripts(unread)), self._settings)))
             with Working("reading what calls used") as work:
-                for one in chain(_stored(unread, self._settings), read):
+                for one in chain(_stored(unread, self._settings), usage_pass(unread, self._settings)):
                     self._known[one.key] = one
                     work.say(f"{len(self._known):,} of {len(self._every):,} sessions")
 

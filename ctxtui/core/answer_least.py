@@ -15,7 +15,11 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 
 _SIGN: Final = r"[!-/:-@\[-`{-~]"
-_PIECE: Final = re.compile(rf"{_SIGN}?(?:[A-Za-z]|[^\x00-\x7f\s])+|[0-9]+|{_SIGN}+")
+_BEYOND: Final = (
+    "\x80-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff\u3001-\U0010ffff"
+)
+"""Everything beyond ASCII but white space, as ranges: one class is half as slow as a choice of two."""
+_PIECE: Final = re.compile(rf"{_SIGN}?[A-Za-z{_BEYOND}]+|[0-9]+|{_SIGN}+")
 """A word with at most one sign before it, a number, or a run of signs: no tokenizer that we know joins two of them,
 most split them further. White space counts nothing; all beyond ASCII is taken for letters."""
 

@@ -32,6 +32,11 @@ ANSWER_LEAST: Final = "answer_least"
 """In `Call.extra`: tokens that the recorded answer comes to at least, where the report is one of its beginning."""
 
 
+BY_TRANSCRIPT: Final = "by_transcript"
+"""In `Call.extra`, True in a session that ctxtui recorded where a call went by without it: the client's own transcript
+tells of it."""
+
+
 class Fidelity(StrEnum):
     """How completely a call is known."""
 
@@ -138,3 +143,10 @@ class Call:
         least = self.extra.get(ANSWER_LEAST)
         known = least if isinstance(least, int) and not self.usage.output_final else 0
         return max(self.usage.output, known)
+
+
+def provider_id(call: Call) -> str:
+    """The id by which another recording has the call: a record with ids of its own may tell the provider's beside
+    them."""
+    told = call.extra.get("response_id")
+    return told if isinstance(told, str) and told else call.id

@@ -117,13 +117,14 @@ class Session:
         match event:
             case CallSeen(call):
                 self._call(call)
+            case TipMoved(thread, head):
+                old = self._thread(thread)
+                self.threads[thread] = Thread(old.id, old.label, old.parent, head)
             case Described():
                 self._describe(event)
             case ThreadSeen():
                 old = self._thread(event.id)
                 self.threads[event.id] = replace(old, label=event.label or old.label, parent=event.parent or old.parent)
-            case TipMoved(thread, head):
-                self.threads[thread] = replace(self._thread(thread), tip=head)
             case Skipped():
                 self.skipped.append(event)
             case Happened():

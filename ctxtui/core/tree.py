@@ -45,7 +45,23 @@ class Node:
 
 _EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0, ROOT, False, False)
 _ASSISTANT: Final = frozenset({"assistant", "model"})
+_FEW: Final = 1024
+"""Kinds at places whose category is remembered: a session has a dozen."""
 _ASKING: Final = frozenset({"user", "image", "document"})
+
+
+_CATEGORIES: Final[dict[tuple[str, Place], str]] = {}
+
+
+def _category(block: Block, place: Place) -> str:
+    """As `category_of`, which looks at nothing but these two."""
+    key = (block.kind, place)
+    found = _CATEGORIES.get(key)
+    if found is None:
+        if len(_CATEGORIES) >= _FEW:
+            _CATEGORIES.clear()
+        found = _CATEGORIES[key] = category_of(block, place)
+    return found
 
 
 class Tree:
@@ -92,7 +108,7 @@ class Tree:
 
     def _make(self, up: Node, block: Block, place: Place) -> Node:
         new = len(self._nodes)
-        category = category_of(block, place)
+        category = _category(block, place)
         message, turn, start, open_, results = up.message, up.turn, up.turn_start, up._open, up._results
         if block.kind == HEADER:
             message, results = message + 1, False

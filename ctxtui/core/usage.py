@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Self
+from typing import Final, Self
+
+FRESH: Final = "fresh"
+WRITES: Final = ("write_5m", "write_1h", "write_30m", "write_12h")
+"""The names of what is written to the cache, by the entry's lifetime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +59,10 @@ class Usage:
     def nothing(cls) -> Self:
         """The neutral element of addition."""
         return cls(cost=0.0)
+
+
+def less(one: Usage, other: Usage) -> Usage:
+    """What `one` is more than `other`, by kind; what that cost is not known."""
+    names = [f.name for f in fields(one) if f.type in ("int", int)]
+    rest = {name: max(0, getattr(one, name) - getattr(other, name)) for name in names}
+    return Usage(**rest, output_final=one.output_final, has_cache=one.has_cache)

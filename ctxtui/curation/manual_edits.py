@@ -16,7 +16,7 @@ from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.apply.shared_text import with_line_ends
 from ctxtui.curation.context import ASSISTANT, Context, is_result
-from ctxtui.curation.policies import compact_json, dedupe_reads, minimise_schemas
+from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimise_schemas
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.tool_results import results

@@ -106,7 +106,9 @@ class SessionSource:
         # Imported here: the first frame does not ask.
         from ctxtui.services.recordings.live_clients import clients, is_owned
 
-        return loaded.path is not None and is_owned(loaded.path, clients())
+        files = [path for path in (loaded.path, loaded.transcript) if path is not None]
+        running = clients() if files else []
+        return any(is_owned(path, running) for path in files)
 
     def keep(self) -> None:
         """Remember what was counted."""

@@ -11,9 +11,10 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
@@ -32,6 +33,8 @@ from ctxtui.store.sessions.write import write_session
 
 EVERY: Final = 0.03
 """Seconds for which events are gathered before they are committed together."""
+MUCH: Final = 4096
+"""So much that waits is committed without waiting for more."""
 _AGAIN: Final = 1.0
 """Seconds between attempts to write to a file that refuses."""
 BEAT: Final = 10.0
@@ -117,6 +120,8 @@ class Writer:
         self._waiting: deque[Work] = deque()
         self._last = 0
         self._wake = threading.Event()
+        self._much = threading.Event()
+        """Whether there is a reason to gather no more."""
         self._idle = True
         self._stop = False
         self._done = threading.Condition()
@@ -133,6 +138,8 @@ class Writer:
         self._last += 1
         if self._idle:
             self._wake.set()
+        if len(self._waiting) == MUCH:
+            self._much.set()
         return self._last
 
     @property
@@ -154,6 +161,7 @@ class Writer:
     def close(self, timeout: float = 5.0) -> bool:
         """Write what is left and end the thread; whether everything got into the file in time."""
         self._stop = True
+        self._much.set()
         self._wake.set()
         self._thread.join(timeout)
         ended(self.host)
@@ -172,8 +180,9 @@ class Writer:
                     continue
             self._wake.clear()
             self._idle = False
-            if not self._stop:
-                time.sleep(EVERY)
+            if not self._stop and len(self._waiting) < MUCH:
+                self._much.wait(EVERY)
+                self._much.clear()
             if not self._attempt() and self._refused():
                 break
         self._end()
@@ -235,7 +244,7 @@ class Writer:
             self._conn = self._open(self.path)
         conn = self._conn
         # Only this thread takes from the queue: the first `many` stay what they are.
-        batch = [self._waiting[at] for at in range(many)]
+        batch = list(islice(self._waiting, many))
         for work in batch:
             self._attach(conn, work)
         packer = self._packer = self._packer or Packer(conn)
@@ -245,8 +254,12 @@ class Writer:
                 self._keep(conn)
             elif time.monotonic() - self._beaten > BEAT:
                 self._keep(conn)
-            for work in batch:
-                _append(self._appender, work, self._price)
+            for kind, together in groupby(batch, type):
+                if kind is InFlight:
+                    self._appender.events(cast(Iterator[InFlight], together))
+                    continue
+                for work in together:
+                    _append(self._appender, work, self._price)
 
     def _attach(self, conn: sqlite3.Connection, work: Work) -> None:
         """Find or make the session's rows; doing it twice is doing it once."""
@@ -273,8 +286,6 @@ class Writer:
 
 def _append(to: Appender, work: Work, price: Price) -> None:
     match work:
-        case InFlight():
-            to.event(work.call, work.at, work.kind, work.data, work.thread)
         case Ended(call, tip, left):
             to.call(call, tip, price(call), left)
         case TakenUp(left):

@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import App
@@ -16,7 +16,6 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
@@ -24,6 +23,9 @@ from ctxtui.tui.dialogs.hover import Hover
 from ctxtui.tui.messages import Aim, GoHome, Open, Opened, Refused, TalkFrom
 from ctxtui.tui.theme.theme import dress, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
+
+if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
 
 MakeScreen = Callable[[], Screen[Any]]
 
@@ -78,6 +80,8 @@ class TakesEdits(Protocol):
 
 _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that ask a program to end."""
+_RESIZES = 1 / 120
+"""Seconds within which several changes of the terminal's size are shown as one (Textual's own figure)."""
 _SETTLED = 1.0
 """Seconds after the first frame by which a screen has what it begins with."""
 _IDLE = 5.0
@@ -171,6 +175,17 @@ class CtxtuiApp(App[None]):
     def _told_to_end(self, sign: signal.Signals) -> None:
         self.farewell = self.farewell or f"ended by {sign.name}"
         self.exit(return_code=128 + sign)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The terminal has another size: the first change is shown at once, those that follow it together.
+        Textual waits for others before it shows the first."""
+        if self._resize_timer is None and self._size is not None and event.size != self._size:
+            event.prevent_default()
+            self._size = event.size
+            # Another event: what must not be done for this one must be done for the screens' own.
+            self._resize_event = events.Resize(event.size, event.virtual_size, event.container_size, event.pixel_size)
+            self._check_resize()
+            self._resize_timer = self.set_timer(_RESIZES, self._check_resize)
 
     def on_ready(self) -> None:
         """Behind the first frame: what there is now stays, so collections need not look at it again."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 from textual.screen import Screen
 
-from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
+
+if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
 
 
 @dataclass(frozen=True, slots=True)

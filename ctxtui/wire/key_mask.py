@@ -27,7 +27,6 @@ class KeyMask:
             self._parts += [one, *((one[:half], one[half:]) if half >= _SHORTEST else ())]
         # The whole one before its halves.
         self._pattern = re.compile(b"|".join(map(re.escape, self._parts))) if keys else None
-        self._longest = max(map(len, keys), default=0)
 
     def text(self, words: str) -> str:
         """`words` without the key."""
@@ -52,12 +51,20 @@ class KeyMask:
         """Up to where `data` will stay as it is: its end may be the beginning of the key or of half of it."""
         if self._pattern is None:
             return len(data)
-        most = min(self._longest - 1, len(data))
-        begun = (n for n in range(most, 0, -1) if any(one.startswith(data[-n:]) for one in self._parts))
-        cut = len(data) - next(begun, 0)
+        cut = min((_begun(data, one) for one in self._parts), default=len(data))
         # A half that is there already may end in what begins the key once more.
         return next((m.end() for m in self._pattern.finditer(data) if m.start() < cut < m.end()), cut)
 
     def masked(self, data: bytes) -> bytes:
         """`data` without the key."""
         return self._pattern.sub(MASK.encode(), data) if self._pattern else data
+
+
+def _begun(data: bytes, part: bytes) -> int:
+    """Where the end of `data` begins `part`, and `data` is at its end before it is whole; its length for nowhere."""
+    at = max(0, len(data) - len(part) + 1)
+    while (at := data.find(part[:1], at)) >= 0:
+        if part.startswith(data[at:]):
+            return at
+        at += 1
+    return len(data)

@@ -12,10 +12,10 @@ _MESSAGES: Final = frozenset({"message", "fallback_message"})
 
 
 def _count(value: Json) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float | Number):
-        return 0
-    if isinstance(value, int):
+    if type(value) is int:
         return value if 0 < value < 10**18 else 0
+    if isinstance(value, bool) or not isinstance(value, float | Number):
+        return 0
     number = float(value)
     return max(0, int(number)) if abs(number) < 1e18 else 0
 
@@ -48,6 +48,23 @@ def anthropic(report: Json) -> Usage | None:
         reasoning=_count(_dict(report.get("output_tokens_details")).get("thinking_tokens")),
         has_cache=any(value is not None for value in known) or bool(split),
         cost=_cost(report),
+    )
+
+
+def ended(usage: Usage, final: bool) -> Usage:
+    """`usage` as the report of an answer that is whole (`final`), or as that of its beginning."""
+    return Usage(
+        usage.fresh,
+        usage.cache_read,
+        write_5m=usage.write_5m,
+        write_1h=usage.write_1h,
+        write_30m=usage.write_30m,
+        write_12h=usage.write_12h,
+        output=usage.output,
+        reasoning=usage.reasoning,
+        output_final=final,
+        has_cache=usage.has_cache,
+        cost=usage.cost,
     )
 
 

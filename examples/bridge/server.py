@@ -1,4 +1,4 @@
-"""A stub of an MCP server, written with the `mcp` package: ``server.py filesystem|memory|fetch|github FOLDER``.
+"""A stub of an MCP server: ``server.py filesystem|memory|fetch|github FOLDER``.
 
 It lists the tools that the real server lists (``tools/NAME.json``) and does those that the example calls: `filesystem`
 and `memory` really work, in FOLDER, `fetch` has pages and `github` has repositories of ``repositories.py``.
@@ -6,16 +6,11 @@ and `memory` really work, in FOLDER, `fetch` has pages and `github` has reposito
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
 
 HERE = Path(__file__).resolve().parent
 # It is started as a file, in another folder.
@@ -171,8 +166,8 @@ class GitHub:
         return json.dumps({"id": 1, "body": given["body"], "issue": given["issue_number"]}, indent=2)
 
 
-def stub(name: str, folder: Path) -> Server[Any]:
-    """The server called `name`, which works in `folder`."""
+def stub(name: str, folder: Path) -> Callable[[str, Given], Given | None]:
+    """What the server called `name`, which works in `folder`, answers to a method (None: it has no such method)."""
     makers: dict[str, Callable[[Path], object]] = {
         "filesystem": Files,
         "memory": Memory,
@@ -180,30 +175,45 @@ def stub(name: str, folder: Path) -> Server[Any]:
         "github": lambda _: GitHub(),
     }
     does = makers[name](folder)
-    listed = [Tool.model_validate(one) for one in json.loads((HERE / "tools" / f"{name}.json").read_text())["tools"]]
+    listed = json.loads((HERE / "tools" / f"{name}.json").read_text())["tools"]
 
-    async def tools(context: object, params: object) -> ListToolsResult:
-        return ListToolsResult(tools=listed)
+    def answer(method: str, given: Given) -> Given | None:
+        if method == "initialize":
+            about = {"capabilities": {"tools": {}}, "serverInfo": {"name": name, "version": "1"}}
+            return {"protocolVersion": given["protocolVersion"], **about}
+        if method == "tools/list":
+            return {"tools": listed}
+        if method == "tools/call":
+            return called(does, given["name"], given.get("arguments") or {})
+        return {} if method == "ping" else None
 
-    async def call(context: object, params: Any) -> CallToolResult:
-        work: Callable[[Given], str] | None = getattr(does, params.name, None)
-        try:
-            if work is None:
-                raise ValueError(f"this stub does not do {params.name}")
-            text, failed = work(params.arguments or {}), False
-        except (ValueError, KeyError, OSError) as error:
-            text, failed = f"Error: {error}", True
-        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=failed)
-
-    return Server(name, version="1", on_list_tools=tools, on_call_tool=call)
+    return answer
 
 
-async def serve(name: str, folder: Path) -> None:
-    """Serve over standard input and output until the client leaves."""
-    server = stub(name, folder)
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+def called(does: object, tool: str, given: Given) -> Given:
+    """What a call comes to."""
+    work: Callable[[Given], str] | None = getattr(does, tool, None)
+    try:
+        if work is None:
+            raise ValueError(f"this stub does not do {tool}")
+        text, failed = work(given), False
+    except (ValueError, KeyError, OSError) as error:
+        text, failed = f"Error: {error}", True
+    return {"content": [{"type": "text", "text": text}], "isError": failed}
+
+
+def serve(name: str, folder: Path) -> None:
+    """Serve over standard input and output, a message a line, until the client leaves."""
+    answer = stub(name, folder)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "id" not in asked or "method" not in asked:
+            continue
+        found = answer(asked["method"], asked.get("params") or {})
+        unknown = {"error": {"code": -32601, "message": f"Method not found: {asked['method']}"}}
+        told = unknown if found is None else {"result": found}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1], Path(sys.argv[2])))
+    serve(sys.argv[1], Path(sys.argv[2]))

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ctxtui.analysis import absence
 from ctxtui.analysis.figures import block_figures, figures
+from ctxtui.analysis.read import absence
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call, Fidelity

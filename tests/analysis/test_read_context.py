@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from ctxtui.analysis import absence
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import by_category
+from ctxtui.analysis.read import absence
 from ctxtui.analysis.request_counts import request_count
 from ctxtui.analysis.residual import residual
 from ctxtui.analysis.running_totals import RunningTotals

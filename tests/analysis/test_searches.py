@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import BlockFigure, block_figures, figures, missing_block, not_recorded
-from ctxtui.analysis.searches import LINKED, SEARCHED, SUMMARY
+from ctxtui.analysis.read.searches import LINKED, SEARCHED, SUMMARY
 from ctxtui.core import block
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.block_content import read

@@ -123,6 +123,23 @@ def test_a_dropped_result_takes_its_call_along_so_that_the_request_stays_legal()
     assert not any("tool_use" in json.dumps(one) for one in said) and said[-1]["content"] == "go on, über alles"
 
 
+@pytest.mark.parametrize("lifetime", [{}, {"ttl": "1h"}])
+def test_a_marker_on_a_dropped_block_goes_to_the_one_before_it(lifetime: dict[str, str]) -> None:
+    # As Claude Code's newest result: without a marker at the end nothing of the conversation would be read.
+    mark = {"type": "ephemeral", **lifetime}
+    said = json.loads(request())
+    said["messages"][0]["content"] = [{"type": "text", "text": "read it"}, {"type": "text", "text": "at once"}]
+    said["messages"][-1]["content"][0]["cache_control"] = mark
+    made = curated(URL, json.dumps(said).encode(), [edit_of("drop")])
+    assert made.body is not None
+    (message,) = json.loads(made.body)["messages"]
+    assert [one.get("cache_control") for one in message["content"]] == [None, mark]
+    # One that stands there already stays as it is.
+    said["messages"][0]["content"][1]["cache_control"] = {"type": "ephemeral", "ttl": "1h"}
+    made = curated(URL, json.dumps(said).encode(), [edit_of("drop")])
+    assert made.body is not None and made.body.count(b"cache_control") == 1
+
+
 def stored(folder: Path, session: str) -> SessionEdits:
     """The edits of a session that was recorded once."""
     return SessionEdits(load(folder / f"{session}.jsonl"), Settings(data_dir=str(folder)))

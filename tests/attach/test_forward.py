@@ -9,10 +9,12 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from benchmarks.proxy.raw_relay import passed_on
 from ctxtui.attach.local_ca import NAME, LocalAuthority
 from ctxtui.offline import Provider, Server, serving
 from ctxtui.services.attach.program import Program
@@ -63,22 +65,7 @@ sys.exit(3)
 @asynccontextmanager
 async def secured(authority: LocalAuthority, port: int) -> AsyncIterator[str]:
     """TLS in front of the server on `port`; its address."""
-
-    async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while data := await reader.read(1 << 16):
-                writer.write(data)
-                await writer.drain()
-        except OSError:
-            pass
-        finally:
-            writer.close()
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(pour(reader, back), pour(there, writer))
-
-    server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=authority.context("localhost"))
+    server = await asyncio.start_server(partial(passed_on, port), "127.0.0.1", 0, ssl=authority.context("localhost"))
     try:
         yield f"https://localhost:{server.sockets[0].getsockname()[1]}"
     finally:

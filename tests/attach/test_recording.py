@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -198,7 +200,7 @@ def test_a_disk_that_refuses_is_told_and_nobody_waits(tmp_path: Path, monkeypatc
 def test_a_fault_in_the_recorder_reaches_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     with monkeypatch.context() as patched:
-        patched.setattr("ctxtui.attach.recorder.sender_of", lambda headers: 1 / 0)
+        patched.setattr("ctxtui.attach.tapes.sender_of", lambda headers: 1 / 0)
         exchange(recorder.put, "r.1", body("hoi"), b"")
         assert recorder.flush()
     exchange(recorder.put, "r.2", body("hoi"), (STREAM % "msg").encode())
@@ -215,3 +217,82 @@ def test_a_run_goes_on_where_a_killed_one_left_a_cut_line(tmp_path: Path) -> Non
     recorder.close()
     session = load(path).session
     assert list(session.calls) == ["msg"] and len(session.skipped) == 1
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_line_spoils_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
+    real, room = os.write, [1 << 30]
+
+    def write(file: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        done = real(file, data[: room[0]])
+        room[0] -= done
+        return done
+
+    monkeypatch.setattr("ctxtui.attach.tape.os.write", write)
+    exchange(recorder.put, "r.1", body("hoi"), (STREAM % "msg_1").encode())
+    assert recorder.flush()
+    room[0] = 700
+    exchange(recorder.put, "r.2", body("hoi", "ja", "und"), (STREAM % "msg_2").encode())
+    assert recorder.flush()
+    room[0] = 1 << 30
+    exchange(recorder.put, "r.3", body("hoi", "ja", "und", "so", "dann"), (STREAM % "msg_3").encode())
+    recorder.close()
+    lines = (tmp_path / "talk.jsonl").read_bytes().splitlines()
+    cut = [line for line in lines if not line.endswith(b"}")]
+    assert len(cut) == 1
+    (told,) = [json.loads(line) for line in lines if b'"lost"' in line]
+    # The cut line is one of those that are lost.
+    whole = [json.loads(line)["x"] for line in lines if line.startswith(b'{"x"') and line not in cut]
+    every = 4 + -(-len((STREAM % "msg_2").encode()) // 37) - 1
+    assert whole.count("r.2") + told["lost"] == every
+    assert {"msg_1", "msg_3"} <= load(tmp_path / "talk.jsonl").session.calls.keys()
+
+
+def test_it_records_after_a_long_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxtui.attach.recorder._LOOKS", 0)
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
+    for n in range(3):
+        limit = time.monotonic() + 60
+        while not recorder._asleep:
+            assert time.monotonic() < limit
+            time.sleep(0.005)
+        exchange(recorder.put, f"r.{n}", body("hoi", *("ja", "so") * n), (STREAM % f"msg_{n}").encode())
+        while recorder.exchanges != n + 1:
+            assert time.monotonic() < limit
+            time.sleep(0.005)
+    assert len(load(tmp_path / "talk.jsonl").session.calls) == 3
+    recorder.close()
+
+
+def test_many_sessions_leave_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxtui.attach.tapes._OPEN_FILES", 3)
+    recorder = Recorder(RecordedRun(tmp_path, "r"))
+    for n in range(24):
+        sent = {"X-Claude-Code-Session-Id": f"sess-{n % 8}", "User-Agent": "claude-cli/2.1.330 (external, cli)"}
+        said = ["ja", "so"] * (n // 8)
+        exchange(recorder.put, f"r.{n}", body(f"hoi {n % 8}", *said), (STREAM % f"msg_{n}").encode(), sent)
+    assert recorder.flush()
+    assert sum(tape._file >= 0 for tape in recorder._tapes._tapes.values()) <= 3
+    recorder.close()
+    assert not recorder.troubles and len(recorder.files) == 8
+    assert [len(load(path).session.calls) for path in recorder.files] == [3] * 8
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_killed_thread_costs_what_it_had_in_hand_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
+    exchange(recorder.put, "r.1", body("hoi"), (STREAM % "msg_1").encode())
+    assert recorder.flush()
+    with monkeypatch.context() as patched:
+        patched.setattr("ctxtui.attach.tapes.Tapes.flush", lambda self: sys.exit())
+        exchange(recorder.put, "r.2", body("hoi", "ja", "und"), (STREAM % "msg_2").encode())
+        recorder._thread.join(60)
+    exchange(recorder.put, "r.3", body("hoi", "ja", "und", "so", "dann"), (STREAM % "msg_3").encode())
+    assert recorder.flush(60)
+    recorder.close()
+    assert any("thread ended" in one for one in recorder.troubles) and recorder.faults == 1
+    assert list(load(tmp_path / "talk.jsonl").session.calls) == ["msg_1", "msg_3"]

@@ -15,14 +15,14 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import price_here, prices_for
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.spending import sums_of
+from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
 from ctxtui.services.workers.summary_worker import summarise
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import row
 from ctxtui.views.inspector import header
-from ctxtui.views.lists.bill import spent_words
+from ctxtui.views.lists.costs.bill import spent_words
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import plain
 from tests.cli.conftest import Run

@@ -40,6 +40,8 @@ _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 KINDS = (TRUNCATE, REPLACE, DROP)
 _KEPT = 3
 """Results that are left alone at the end of the context: the next edit is not always about the newest."""
+_NEWEST = range(5, 1000, 8)
+"""Which edits are about the newest result of all, which carries the client's last cache marker where it sets any."""
 _PATIENCE = 240.0
 """Seconds without a request after which the client is taken to be done, or stuck."""
 
@@ -92,7 +94,8 @@ class Curating:
             said = RESULT.search(block.body)
             if said and block.kind in _RESULTS:
                 found.append((int(said[1]), Target(block.digest, times[block.digest])))
-        fresh = [one for one in found[:-_KEPT] if one[0] not in self.done]
+        old = found[-1:] if len(self.done) in _NEWEST else found[:-_KEPT]
+        fresh = [one for one in old if one[0] not in self.done]
         if fresh and len(self.done) < self.count:
             number, target = self.chance.choice(fresh)
             kind = KINDS[len(self.done) % len(KINDS)]

@@ -17,7 +17,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.shared_text import others_like, static_part, with_line_ends
 from ctxtui.curation.context import Context
 from ctxtui.curation.manual_edits import compacted, deduplicated, hoistable, hoisted, minimised, moves_there
-from ctxtui.curation.policies import dedupe_reads
+from ctxtui.curation.policies.builtin import dedupe_reads
 from ctxtui.curation.policies.policy import Step, run
 from ctxtui.services.recordings.open import load
 from tests.curation.policies.test_policies import situation_of

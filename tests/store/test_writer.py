@@ -25,10 +25,11 @@ from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.store.rows import py_text
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store
-from ctxtui.store.writer import Ended, InFlight, SessionBegun, SessionResumed, Writer
+from ctxtui.store.writer import MUCH, Ended, InFlight, SessionBegun, SessionResumed, Writer
 
 ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 FAULTS = 1000 if ALL else 25
@@ -154,6 +155,23 @@ def test_what_is_in_flight_is_kept_until_its_call_ends(tmp_path: Path) -> None:
         put(writer, session, seen, tip)
         assert writer.wait(5)
         assert [event.kind for event in in_flight(path, "live-1")] == ["queue"]
+
+
+def test_many_at_once_are_kept_in_their_order(tmp_path: Path) -> None:
+    path, session = tmp_path / "s.db", begun()
+    put_ = []
+    for n in range(3 * MUCH):
+        kind = "queue" if n % 100 == 7 else "heard"
+        put_.append(InFlight(f"c{n // 50}", float(n), kind, f"höi \ud800 {n}", MAIN if n % 3 else "agent"))
+    with writing(path, session) as writer:
+        for one in put_:
+            writer.put(one)
+        assert writer.wait(60)
+    last = max(one.at for one in put_ if one.kind == "queue")
+    wanted = [(one.call, one.at, one.data, one.thread) for one in put_ if one.kind == "heard" or one.at == last]
+    # A text with half a character comes back as its bytes.
+    kept = [(one.call, one.at, py_text(one.data), one.thread) for one in in_flight(path, "live-1")]
+    assert kept == wanted
 
 
 def test_it_is_in_the_file_within_50_ms(tmp_path: Path) -> None:

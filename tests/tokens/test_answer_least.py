@@ -33,6 +33,13 @@ def test_words_numbers_and_runs_of_signs_are_a_token_each(text: str, least: int)
     assert least_tokens(said(text)) == least
 
 
+def test_every_character_beyond_ascii_but_white_space_is_a_letter() -> None:
+    beyond = [chr(n) for n in range(0x80, 0x110000) if not 0xD800 <= n < 0xE000]
+    blank = [one for one in beyond if one.isspace()]
+    assert least_tokens(said(" ".join(one for one in beyond if not one.isspace()))) == len(beyond) - len(blank)
+    assert least_tokens(said("".join(blank))) == 0
+
+
 def test_of_a_call_its_names_and_values_count_and_not_how_the_record_spells_them() -> None:
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls -l\n", "quiet": True}}
     assert least_tokens(block.make("tool_use", call)) == len(["Bash", "command", "ls", "-l", "quiet", "true"])

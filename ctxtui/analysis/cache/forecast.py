@@ -175,6 +175,10 @@ class CacheForecaster:
         """What features come to in tokens of the call's model, as far as is learnt."""
         return self._prompts.tokens(call)
 
+    def reported_length(self, call: Call, node: int) -> tuple[int, int]:
+        """The last node at or above `node` of whose length a report told before `call`, with that length in tokens."""
+        return self._prompts.reported_length(call, node)
+
     def place(self, call: Call, node: int) -> PrefixEnd:
         """The last place of the request that `call` would be with the context `node`."""
         return self._prompts.place(call, node)

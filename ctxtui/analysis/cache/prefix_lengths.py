@@ -34,6 +34,12 @@ class Lengths:
         """Tokens before everything that is recorded; 0 while nothing is known."""
         return self._pins.get(ROOT, 0)
 
+    def reported(self, node: int) -> tuple[int, int]:
+        """The last node at or above `node` whose length a report told, with that length."""
+        while node not in self._pins and node != ROOT:
+            node = self._tree[node].parent
+        return node, self._pins.get(node, 0)
+
     def reader(self, measure: Callable[[int], Features], tokens: Callable[[Features], float]) -> Callable[[int], int]:
         """A function from node to tokens, for one model at one moment."""
 

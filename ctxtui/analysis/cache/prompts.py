@@ -60,6 +60,10 @@ class CachePrompts:
         """Tokens of what stands before everything recorded, as the first report of the thread has it."""
         return self._length(call).front
 
+    def reported_length(self, call: Call, node: int) -> tuple[int, int]:
+        """The last node at or above `node` of whose length in the thread of `call` a report told, with that length."""
+        return self._length(call).reported(node)
+
     def before_messages(self, call: Call) -> int:
         """Tokens of what stands in front of the messages of `call`: what is not recorded, system prompt and tools."""
         head, tree = call.sent_head, self._tree

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 LEAST: Final = 200
@@ -13,6 +14,8 @@ _ALL: Final = 64
 _SAMPLED: Final = 4
 _SHORTEST: Final = 12
 """Characters from which a line tells anything."""
+STEP: Final = 1 << 16
+"""Characters that are looked through at once: a regular expression holds up every other thread until it is done."""
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:→|\t)", re.MULTILINE)
 _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
 
@@ -37,11 +40,29 @@ class Sketch(NamedTuple):
 def plain_lines(text: str) -> list[str]:
     """The telling lines of `text`, without the line numbers that clients put in front, blanks at their ends left out.
     A text of few long lines is cut after punctuation."""
-    lines = [line for line in map(str.strip, _NUMBERED.sub("", text).splitlines()) if len(line) >= _SHORTEST]
+    lines = [line for line in map(str.strip, _unnumbered(text).splitlines()) if len(line) >= _SHORTEST]
     if len(lines) < 4 < len(text) // 100:
-        pieces = (piece for line in lines for piece in _ENDS.split(line))
+        pieces = (piece for line in lines for piece in _cut(line))
         lines = [piece for piece in map(str.strip, pieces) if len(piece) >= _SHORTEST]
     return lines
+
+
+def _unnumbered(text: str) -> str:
+    """`text` less the numbers that its lines begin with."""
+    if len(text) <= STEP:
+        return _NUMBERED.sub("", text)
+    begins = ((line, _NUMBERED.match(line)) for line in text.split("\n"))
+    return "\n".join(line[found.end() :] if found else line for line, found in begins)
+
+
+def _cut(line: str) -> Iterator[str]:
+    """The pieces of `line` between its ends of sentences, `STEP` characters at a time; empty ones among them."""
+    at = 0
+    for begin in range(0, len(line), STEP):
+        for found in _ENDS.finditer(line, begin, begin + STEP):
+            yield line[at : found.start()]
+            at = found.end()
+    yield line[at:]
 
 
 def sketch(text: str) -> Sketch | None:

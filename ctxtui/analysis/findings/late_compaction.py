@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
-from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.situation import Settings
 
 KIND = "late compaction"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import is_
 from typing import NamedTuple
 
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.edit import REPAIR, Edit
+from ctxtui.core.edit import REPAIR, Edit, in_force
 from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied, Asleep, BlockChange
+from ctxtui.curation.apply.applied import Applied, BlockChange
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.awaited_targets import AwaitedTargets
+from ctxtui.curation.apply.standing_markers import RAW, Edge, put_in
+from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, is_call
 from ctxtui.curation.policies.earlier import differing
 from ctxtui.curation.price.request_count import kept_apart, side_of
@@ -39,7 +43,8 @@ class EditedPath:
         self._applied: Applied | None = None
         self._out: frozenset[int] = frozenset()
         self._edge: _Edge | None = None
-        self._sleeping: tuple[tuple[Asleep, ...], AwaitedTargets] | None = None
+        self._awaited = NONE_AWAITED
+        self._known: tuple[object, ...] = ()
         self._ends: list[int] = []
         """The sent node behind each raw position."""
         self._alike = 0
@@ -61,6 +66,9 @@ class EditedPath:
                 self.refused = self.refused or tried.refused
             else:
                 self.log, applied = log, tried
+        known = context, applied.changes, applied.inserts, applied.asleep, self.log
+        if not (self._known and all(map(is_, known, self._known))):
+            self._known, self._awaited = known, self._missing(applied)
         start = min(_parting(before, applied), len(self._ends))
         if out is not self._out:
             start = min([start, *(out ^ self._out)])
@@ -77,13 +85,27 @@ class EditedPath:
         assert self._context is not None
         return self._context.nodes[self._alike - 1] if self._alike else ROOT
 
+    def raw(self, node: int) -> int:
+        """The recorded node that the sent `node` is, or behind which it stands; `ROOT` where it stands before all."""
+        assert self._context is not None
+        nodes, depth = self._context.nodes, self._depth(node)
+        if depth <= self._alike:
+            return nodes[depth - 1] if depth else ROOT
+        last = bisect_right(self._ends, depth, key=self._depth) - 1
+        stood = self._depth(self._ends[last]) if last >= 0 else 0
+        # Where it is a block before some that are out: those end where it does.
+        return nodes[bisect_left(self._ends, stood, key=self._depth)] if stood else ROOT
+
+    def _depth(self, node: int) -> int:
+        return self._tree[node].depth
+
     def _grown(self, context: Context) -> Applied | None:
         """What was applied before, where it holds for the grown context as it is: what came changes nothing of it."""
         applied = self._applied
         if applied is None:
             return None
         length = applied.length
-        if applied.asleep and self._wakes(context, applied, length):
+        if self._awaited.came(context, length):
             return None
         if length == len(context) or not (applied.changes or applied.inserts or applied.held):
             return replace(applied, length=len(context))
@@ -91,12 +113,12 @@ class EditedPath:
             return None
         return replace(applied, length=len(context))
 
-    def _wakes(self, context: Context, applied: Applied, length: int) -> bool:
-        """Whether a block that came may be what a sleeping edit is about."""
-        if self._sleeping is None or self._sleeping[0] is not applied.asleep:
-            targets = (target for one in applied.asleep for target in one.edit.targets)
-            self._sleeping = applied.asleep, AwaitedTargets(targets)
-        return self._sleeping[1].came(context, length)
+    def _missing(self, applied: Applied) -> AwaitedTargets:
+        """The blocks that edits are about and that are not there yet: of an edit of several blocks some may be."""
+        if applied.settled is not None:
+            return applied.settled.awaited
+        targets = (target for edit in in_force(self.log) for target in edit.targets)
+        return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
     def _reaches(self, context: Context, applied: Applied, length: int) -> bool:
         """Whether what came behind `length` may change what the edits make of what stands before it."""
@@ -166,9 +188,15 @@ class EditedPath:
         gone = (p for p in parts if p not in self._out)
         return all((change := applied.changes.get(p)) is not None and change.after is None for p in gone)
 
-    def at(self, position: int) -> int:
-        """The sent node behind the raw `position`."""
-        return self._ends[position]
+    def standing(self, applied: Applied, edge: Edge) -> int:
+        """The sent node of what stands at `edge` under the edits that were applied last."""
+        position, order = edge
+        if order == RAW:
+            return self._ends[position]
+        head = self._ends[position - 1] if position else ROOT
+        for item in put_in(applied)[position][: order + 1]:
+            head = self._put(applied, head, Item(item.block, item.place._replace(mark="")), -1)
+        return head
 
 
 def _parting(before: Applied | None, applied: Applied) -> int:
@@ -184,9 +212,10 @@ def _parting(before: Applied | None, applied: Applied) -> int:
     if before.inserts is not applied.inserts:
         # Most are the very same; of the others those that only came anew are told apart from those that changed.
         kept, now = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
-        gone = {(kept[key].position, kept[key].items) for key in kept.keys() - now.keys()}
-        came = {(now[key].position, now[key].items) for key in now.keys() - kept.keys()}
-        end = min([end, *(position for position, _ in gone ^ came)])
+        gone = Counter((kept[key].position, kept[key].items) for key in kept.keys() - now.keys())
+        came = Counter((now[key].position, now[key].items) for key in now.keys() - kept.keys())
+        # Counted: the same words may stand at one place twice.
+        end = min([end, *(position for position, _ in [*(gone - came), *(came - gone)])])
     return end
 
 

@@ -13,6 +13,7 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.standing_markers import RAW, standing_markers
 
 LIVES: Final = ("5m", "1h")
 """The client's own markers, but with this lifetime for all of them."""
@@ -73,9 +74,12 @@ def marks_of(
     if own is None:
         marks = _inferred(here, tree, rules)
     else:
+        had = {(mark.item, RAW): mark.life for mark in own.marks if not mark.ends}
+        fixed = standing_markers(here.applied, had)
+        marks = [(here.path.standing(here.applied, edge), life, 0) for edge, life in fixed.items()]
         for mark in own.marks:
-            node = _stands_at(here, mark.item, mark.ends, tree)
-            if node != ROOT:
+            node = here.head if mark.ends == 1 else message_before(tree, here.head)
+            if mark.ends and node != ROOT:
                 marks.append((node, mark.life, mark.ends))
     if name in LIVES and rules.mechanism.writes_at_markers:
         marks = [(node, rules.seconds(name), ends) for node, _, ends in marks]
@@ -91,13 +95,3 @@ def _inferred(here: SentRequestHere, tree: Tree, rules: CacheRules) -> list[Mark
         ends.append(message_before(tree, ends[-1]))
     lasts = rules.seconds(here.life)
     return [(node, lasts, n) for n, node in reversed(list(enumerate(ends, 1))) if node != ROOT]
-
-
-def _stands_at(here: SentRequestHere, position: int, ends: int, tree: Tree) -> int:
-    """Where the marker that stood on the block at a raw position stands now; `ROOT` where its block is out."""
-    if ends == 1:
-        return here.head
-    if ends == 2:
-        return message_before(tree, here.head)
-    change = here.applied.changes.get(position)
-    return ROOT if change is not None and change.after is None else here.path.at(position)

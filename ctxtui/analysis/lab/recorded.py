@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from ctxtui.analysis.absence import NONE_GONE, Absences
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.client_habit import Clock
 from ctxtui.analysis.cache.forecast import CacheForecaster, Floors
 from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.forecast import Forecaster
+from ctxtui.analysis.read.absence import NONE_GONE, Absences
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
@@ -31,7 +32,9 @@ class RecordedStep:
     at `asked_at` (Unix seconds; None: not known). `life` is the lifetime that its client writes ("": the default),
     `floors` what it reads anyway. `lacking` are tokens that the recording lacks of it, as the reports before tell it,
     and `gone` the blocks that they show to be gone. `cold`: what was cached for it has expired, in a `pause` of so
-    many seconds. `marks`: its client sets cache markers, as far as reports before it tell."""
+    many seconds. `marks`: its client sets cache markers, as far as reports before it tell.
+    `reported` gives the last node at or above one of its context of whose length a report before it told, with that
+    length in tokens; it holds while the step is the newest."""
 
     call: Call
     number: int
@@ -41,6 +44,7 @@ class RecordedStep:
     floors: Floors
     lacking: int
     gone: Absences
+    reported: Callable[[int], tuple[int, int]]
     cold: bool
     pause: float = 0.0
     marks: bool = True
@@ -87,6 +91,7 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
                 floors=reads.floors(call),
                 lacking=lacks,
                 gone=gone,
+                reported=partial(reads.reported_length, call),
                 cold=0 < lasts < pause,
                 pause=pause,
                 marks=before.marks(call),

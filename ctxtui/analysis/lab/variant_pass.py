@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -14,6 +15,7 @@ from ctxtui.analysis.lab.dependence import later_quotes
 from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
 from ctxtui.analysis.lab.placed_marks import LIVES, SentRequestHere, marks_of
 from ctxtui.analysis.lab.recorded import RecordedStep
+from ctxtui.analysis.lab.sent_lengths import SentLengths
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
 from ctxtui.cache.outcome import CacheOutcome
@@ -260,15 +262,7 @@ class VariantPass:
         rules = self._bench.rules(call)
         if step.at is None or not rules.known:
             return None
-        known: dict[int, int] = {here.head: total, ROOT: min(hidden, total)}
-        model = call.model or self._book.session.model
-
-        def tokens(node: int) -> int:
-            found = known.get(node)
-            if found is None:
-                found = known[node] = min(total, hidden + self._counted(model, node, here.head))
-            return found
-
+        tokens = self._lengths(step, call, here, hidden, total)
         seed = self._prompts.seed(call)
         base = prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
 
@@ -297,6 +291,22 @@ class VariantPass:
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
         floor = step.floors.warm if outcome.read or not self._expired(step, rules) else step.floors.cold
         return outcome.reading(min(floor, tokens(here.path.shared)) if floor else 0)
+
+    def _lengths(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int) -> SentLengths:
+        model, head = call.model or self._book.session.model, step.call.sent_head
+        own = self._counted(model, head, head) + hidden
+        if step.gone:
+            own -= sum(self._book.contexts.tokens(model, head, step.gone))
+        return SentLengths(
+            step,
+            here.path,
+            partial(self._counted, model),
+            head=here.head,
+            total=total,
+            own=own,
+            hidden=hidden,
+            told=call.model == step.call.model,
+        )
 
     def _expired(self, step: RecordedStep, rules: CacheRules) -> bool:
         """Whether the pause before a call was longer than what this variant writes lives."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     default="",
     help="Answer from this recorded session up to that call (default: its last), and live from there.",
 )
+@click.option("--thread", default="", metavar="T", help="With --fork: the call is one of this subagent's thread.")
 @click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile over every thread.")
 @click.option("--set", "given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text).")
 @otlp_options
@@ -60,6 +61,7 @@ def exec_(
     tags: tuple[str, ...],
     hold: bool,
     fork: str,
+    thread: str,
     policies: tuple[str, ...],
     given: tuple[str, ...],
     otlp: str,
@@ -89,6 +91,8 @@ def exec_(
 
     if not command and not print_env:
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
+    if thread and not fork:
+        raise WrongUse("--thread says of which thread the call is that --fork names", place="--thread")
     # Before the program runs: what is wrong with a policy is told now.
     chosen_steps(policies, given)
     around = Around(
@@ -102,7 +106,7 @@ def exec_(
         tags=tags,
         forward=forward,
         hold=rules_for(rules, each=hold),
-        answers=_answers(context, fork) if fork else None,
+        answers=_answers(context, fork, thread) if fork else None,
         policies=policies,
         policy_settings=given,
         settings=config_of(context).settings,
@@ -117,13 +121,17 @@ def exec_(
     return code
 
 
-def _answers(context: click.Context, fork: str) -> RecordedAnswers:
+def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     """The answers of the session that is forked. Raises `NotFound`, `BadConfig`."""
     from ctxtui.core.session import MAIN
     from ctxtui.services.attach.forking.recorded_answers import answers_of, parted
+    from ctxtui.services.config.paths import attached_dir
 
     name, number = parted(fork)
-    return answers_of(opened(name, config_of(context).settings), MAIN, number)
+    # A client's own transcript may be called the same: what went by ctxtui is meant.
+    own = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
+    name = str(own[0]) if len(own) == 1 else name
+    return answers_of(opened(name, config_of(context).settings), thread or MAIN, number)
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -8,8 +8,9 @@ import click
 
 from ctxtui.cli.agent.hold_option import rule_options, told_rules
 from ctxtui.cli.agent.hold_option import rules as rules_for
+from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import shown, write, write_json
+from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 
 
@@ -24,7 +25,8 @@ from ctxtui.core.errors import CtxtuiError, NotFound, Several
 @rule_options("")
 @click.option("--text", metavar="TEXT", default="", help="With answer: what the program is told in the model's place.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
-def hold(action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
+@click.pass_context
+def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
     """List the requests that wait in a run of `ctxtui exec`, or decide about one: by the beginning of its ID, or the
     only one.
 
@@ -46,9 +48,12 @@ def hold(action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
     if (action == "answer") != bool(text):
         raise WrongUse("`answer` and --text go together", way_out='`ctxtui hold answer --text "..."`')
     if action in ("release", "apply", "refuse", "answer", "more"):
-        done = _meant(list(ask_all(folder, {"do": "list"})), id_)
+        meant = _meant(list(ask_all(folder, {"do": "list"})), id_)
+        done, edits = str(meant["id"]), _edits(context, meant)
         run = decide(folder, done, action, text)
-        write_json({"id": done, "done": action, "run": run}) if as_json else write(f"{done}: {action}")
+        write_json({"id": done, "done": action, "run": run, "edits": edits}) if as_json else write(f"{done}: {action}")
+        if action == "release" and edits:
+            note(f"it left as its program sent it, without {_counted(edits)}; with them: `ctxtui hold apply`")
         return 0
     rules = told_rules(given, each=False)
     if rules and action != "on":
@@ -58,7 +63,7 @@ def hold(action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
     runs = list(ask_all(folder, {"do": action, **({"rules": rules} if rules else {})}))
     if action in ("on", "off") and not runs:
         raise NotFound("no program runs under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
-    held = [one for _, told in runs for one in told.get("held", [])]
+    held = [{**one, "edits": _edits(context, one)} for _, told in runs for one in told.get("held", [])]
     if as_json:
         write_json(
             {"held": held, "runs": {run: {name: told.get(name) for name in ("each", "rules")} for run, told in runs}}
@@ -68,6 +73,8 @@ def hold(action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
         left = f"{one['seconds_left']:.0f} s left"
         write(shown(f"{one['id']}  {one['model']}  {_size(one)}  {left}  {one['why']}"))
         write(shown(f"    ctxtui open {one['session']}"))
+        if one["edits"]:
+            write(shown(f"    ctxtui hold apply {one['id']}  (under {_counted(one['edits'])}; `release`: without)"))
     if not held:
         on = sorted({word for _, told in runs for word in told.get("rules", ())})
         write(shown(f"no request is held; held are: {', '.join(on)}" if on else "no request is held"))
@@ -82,14 +89,27 @@ def _size(one: dict[str, Any]) -> str:
     return f"{one['tokens']:,} tokens{usd}"
 
 
-def _meant(runs: list[tuple[str, dict[str, Any]]], id_: str) -> str:
+def _edits(context: click.Context, held: dict[str, Any]) -> int:
+    """How many edits are applied to the thread of a request: under these it would leave."""
+    from ctxtui.services.attach.curated import AppliedEdits
+    from ctxtui.services.config.paths import database
+
+    kept = AppliedEdits(database(config_of(context).settings.data_dir))
+    return len(kept.of(str(held.get("session")), str(held.get("thread"))).applied)
+
+
+def _counted(edits: int) -> str:
+    return f"the {edits} edits that are applied to it" if edits > 1 else "the edit that is applied to it"
+
+
+def _meant(runs: list[tuple[str, dict[str, Any]]], id_: str) -> dict[str, Any]:
     """The held request that is meant. Raises `NotFound`, `Several`."""
-    ids = [str(one["id"]) for _, told in runs for one in told.get("held", []) if str(one["id"]).startswith(id_)]
-    if not ids:
+    found = [one for _, told in runs for one in told.get("held", []) if str(one["id"]).startswith(id_)]
+    if not found:
         raise NotFound(f"no request {id_} is held" if id_ else "no request is held")
-    if len(ids) > 1:
-        raise _several(ids)
-    return ids[0]
+    if len(found) > 1:
+        raise _several([str(one["id"]) for one in found])
+    return dict(found[0])
 
 
 def _several(ids: list[str]) -> CtxtuiError:

@@ -10,7 +10,7 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists import tool_ledger as view
+from ctxtui.views.lists.costs import tool_ledger as view
 
 if TYPE_CHECKING:
     from pathlib import Path

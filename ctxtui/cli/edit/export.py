@@ -16,7 +16,15 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.edited_context import OWN, RESUMED
-from ctxtui.services.editing.exporting import FORMS, Exported, exported, placed, resumable, resume_of, write_private
+from ctxtui.services.editing.exporting import (
+    FORMS,
+    Exported,
+    exported,
+    placed,
+    resume_of,
+    resumed,
+    write_private,
+)
 
 PARQUET: Final = "parquet"
 EVERY: Final = "all"
@@ -81,7 +89,7 @@ def export(
     chosen = choose(loaded.session, thread, number or 0)
     resume = None
     if form in RESUMED:
-        out = resumable(loaded.session, chosen, form, loaded.path)
+        out = resumed(loaded, chosen, form)
         made = Exported(out.data, out.lost)
         output = placed(output, out) if output is not None else None
         resume = resume_of(form, out, output)

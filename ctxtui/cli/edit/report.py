@@ -20,7 +20,7 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.curation.masking import Masker
     from ctxtui.services.config.settings import Settings
-    from ctxtui.views.lists.report_page import ReportedSession, ReportPage
+    from ctxtui.views.pages.report_page import ReportedSession, ReportPage
 
 _LEVELS = ("secrets", "personal", "text")
 _STDOUT = "-"
@@ -139,7 +139,7 @@ def _page(
     found: list[ReportedSession], failed: list[tuple[str, CtxtuiError]], masker: Masker, most: int, level: str
 ) -> ReportPage:
     from ctxtui.curation.masking import said
-    from ctxtui.views.lists.report_page import ReportPage
+    from ctxtui.views.pages.report_page import ReportPage
 
     ordered = sorted(found, key=lambda one: (-(one.usd or 0.0), -one.growth.growth.carry))
     one = len(ordered) == 1
@@ -158,7 +158,7 @@ def _page(
 
 
 def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bool) -> None:
-    from ctxtui.views.lists.report_page import page
+    from ctxtui.views.pages.report_page import page
 
     data = page(what).encode("utf-8", "replace")
     if html == _STDOUT:

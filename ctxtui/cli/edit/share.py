@@ -57,7 +57,7 @@ def share(
     from ctxtui.curation.masking import Level, Masker
     from ctxtui.services.config.package_data import mask_rules
     from ctxtui.services.library.sharing import shared
-    from ctxtui.views.lists.share_page import page
+    from ctxtui.views.pages.share_page import page
 
     output = None if output == Path("-") else output
     if as_json and output is None:

@@ -16,8 +16,8 @@ from ctxtui.core.turns import turns_of
 from ctxtui.views.inspector import threads as thread_view
 from ctxtui.views.inspector import toolset
 from ctxtui.views.lists import duplicates as repeat_view
-from ctxtui.views.lists import heaviest_blocks as weight_view
 from ctxtui.views.lists import phases as view
+from ctxtui.views.lists.costs import heaviest_blocks as weight_view
 from ctxtui.views.lists.diff import said
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Table

@@ -33,7 +33,7 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.blocks import one_line
 from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
-from ctxtui.views.lists.bill import spent_words
+from ctxtui.views.lists.costs.bill import spent_words
 from ctxtui.views.model.block_cache import preview_of
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span

@@ -197,7 +197,7 @@ def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
     from ctxtui.curation.masking import Level, Masker
     from ctxtui.services.config.package_data import mask_rules
     from ctxtui.services.editing.exporting import write_private
-    from ctxtui.views.lists.lab_page import lab_page
+    from ctxtui.views.pages.lab_page import lab_page
 
     masker = Masker(mask_rules(), Level("personal"))
     write_private(path, lab_page(found, masker.text).encode("utf-8", "replace"), replace=force)

@@ -18,7 +18,7 @@ from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.spending import sums_of
+from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.databases.address import MARK, parted
 from ctxtui.views.home.columns import HomeColumn, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary

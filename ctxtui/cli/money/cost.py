@@ -19,7 +19,7 @@ from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.spending import (
+from ctxtui.services.library.totals.spending import (
     CATEGORY,
     DAY,
     MODEL,
@@ -33,7 +33,7 @@ from ctxtui.services.library.spending import (
     totals_by,
 )
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists.bill import LABEL, spent_words
+from ctxtui.views.lists.costs.bill import LABEL, spent_words
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table

@@ -17,10 +17,10 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.redrawn import Redrawn, redrawn
-from ctxtui.services.library.spending import TOOL
-from ctxtui.services.library.stats import FIVE_HOURS, SKILL, TAG, VERSION, WAYS, Change, stats_of
+from ctxtui.services.library.totals.spending import TOOL
+from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, TAG, VERSION, WAYS, Change, stats_of
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists import stats as view
+from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 

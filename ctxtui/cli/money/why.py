@@ -24,7 +24,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
 from ctxtui.core.session import Session
 from ctxtui.services.config.settings import Settings
-from ctxtui.views.lists import bill
+from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span

@@ -18,6 +18,10 @@ _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
 
 def clean(text: str) -> str:
     """`text` less what providers refuse in JSON strings: NUL and lone surrogates."""
+    if text.isascii():
+        # At most NUL is refused then; looking for it in ten megabytes takes the pattern 30 ms, in which no other
+        # thread runs.
+        return text.replace("\0", "\ufffd")
     return _REFUSED.sub("\ufffd", text)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -13,7 +12,7 @@ from ctxtui.core.canonical import Json
 SMALLEST: Final = 40
 """Characters from which a stretch of JSON is looked at."""
 
-_OPENING: Final = re.compile(r"[\[{]")
+_OPENINGS: Final = "{["
 
 
 class CompactionRules(NamedTuple):
@@ -55,8 +54,16 @@ def values(text: str) -> Iterator[Json]:
 
 def _found(text: str) -> Iterator[tuple[int, int, Json]]:
     at = 0
-    while found := _OPENING.search(text, at):
-        start = found.start()
+    # Not a regular expression: looking for one of two characters in ten megabytes it holds up every other thread.
+    nearest = dict.fromkeys(_OPENINGS, -1)
+    while True:
+        for sign, where in nearest.items():
+            if where < at:
+                found = text.find(sign, at)
+                nearest[sign] = found if found >= 0 else len(text)
+        start = min(nearest.values())
+        if start >= len(text):
+            return
         try:
             value, stop = canonical.raw_decode(text, start)
         except (json.JSONDecodeError, RecursionError, ValueError):

@@ -7,7 +7,7 @@ that is bound to what stands before it, and whatever hangs on messages far away:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from ctxtui.core.block import TOOL
 from ctxtui.core.edit import REPAIR, Edit, in_force
@@ -15,12 +15,12 @@ from ctxtui.core.edit_kinds import HOIST
 from ctxtui.curation.apply import thinking
 from ctxtui.curation.apply.applied import Applied, Insert, Insertion, Settled
 from ctxtui.curation.apply.apply import apply, ask
-from ctxtui.curation.apply.closure import Closure, Gone
+from ctxtui.curation.apply.closure import DANGLING, Closure, Gone
 from ctxtui.curation.apply.insertion import placed
 from ctxtui.curation.apply.requested import RequestedFates
 from ctxtui.curation.apply.resolve import NOTHING_LEFT, is_empty, kept_from, with_repairs
 from ctxtui.curation.apply.taken_along import Fate, binds, changed, is_local, listed, taken_along
-from ctxtui.curation.context import ASSISTANT, Context
+from ctxtui.curation.context import ASSISTANT, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
 
@@ -54,7 +54,7 @@ def continued(known: Applied, more: Sequence[Edit], rules: ProviderRules | None 
     closure = Closure(context, rules, (), before.removed)
     closure.remove(sorted(at for at in asked - again if wanted.fate[at][0] is None))
     out = closure.removed.keys() - before.removed.keys()
-    if not _is_settled(context, closure, before, out, rules):
+    if not _is_settled(context, closure, before, out, rules) or not _dangles_at_once(context, closure, out):
         return None
     kept = _covered_gone(before, wanted.fate, again)
     touched = {context.message_of[at] for at in out}
@@ -150,6 +150,31 @@ def _is_settled(context: Context, closure: Closure, before: Settled, out: Iterab
         ):
             return False
     return True
+
+
+def _dangles_at_once(context: Context, closure: Closure, out: Set[int]) -> bool:
+    """Whether of each run of answers in which thinking dangled, and went, all that went did so at one time: before, or
+    now (`out`). What dangles follows from the whole run, and which edit it belongs to from the order."""
+    messages, seen = context.messages, set[int]()
+    for at, gone in closure.removed.items():
+        first = context.message_of[at]
+        if gone.why != DANGLING or first in seen:
+            continue
+        last = first
+        while first > 0 and _parts_nothing(messages[first - 1], closure):
+            first -= 1
+        while last + 1 < len(messages) and _parts_nothing(messages[last + 1], closure):
+            last += 1
+        seen.update(range(first, last + 1))
+        went = {p in out for p in range(messages[first].start, messages[last].stop) if p in closure.removed}
+        if len(went) > 1:
+            return False
+    return True
+
+
+def _parts_nothing(message: Message, closure: Closure) -> bool:
+    """Whether the answers before and behind `message` are one run."""
+    return message.role in ASSISTANT or closure.gone(message)
 
 
 def _covered_gone(before: Settled, fate: Fate, again: set[int]) -> Sequence[tuple[Insertion, Insert]]:

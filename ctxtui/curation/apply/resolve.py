@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ctxtui.core.block import HEADER
@@ -183,12 +184,11 @@ def _applied(
     changes = changed(context, wanted.fate)
     repairs = taken_along(context, wanted.fate, closure, closure.removed, changes, inserts)
     front = kept_from(context, closure)
-    marks, refused_marks = marker_limits.chosen(context, wanted.marks, closure.removed)
     onward = not pinned and len(wanted.held) == held and _may_go_on(context, wanted, closure, rules)
-    return Applied(
-        context,
-        changes=changes,
-        inserts=tuple(inserts),
+    plain = Applied(context, changes=changes, inserts=tuple(inserts), length=len(context))
+    marks, refused_marks = marker_limits.chosen(plain, wanted.marks)
+    return replace(
+        plain,
         marks=marks,
         pinned=pinned,
         asleep=tuple(wanted.asleep),
@@ -196,7 +196,6 @@ def _applied(
         repairs=listed(repairs, inserts),
         refused=NOTHING_LEFT if is_empty(context, closure, inserts, front) else "",
         withheld=_withheld(context, closed, rules),
-        length=len(context),
         settled=Settled(
             fate=wanted.fate,
             removed=closure.removed,

@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import REPAIR, Edit, make
 from ctxtui.core.edit_kinds import DROP, NOTE, STRIP
 from ctxtui.curation.apply.applied import BlockChange, Insert
-from ctxtui.curation.apply.closure import PAIR, SUCCESSOR, Closure, Gone
+from ctxtui.curation.apply.closure import DANGLING, PAIR, SUCCESSOR, Closure, Gone
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.provider_rules import ProviderRules
 
@@ -18,7 +18,7 @@ Fate = Mapping[int, tuple[Block | None, Edit]]
 """What edits ask for, by position: the block that shall stand there (None: none), and the edit."""
 Repairs = Mapping[tuple[str, str], tuple[int, Edit]]
 """Repairs that take something out, by the edit that they belong to and the rule, with the first position of each."""
-_LOCAL: Final = frozenset({"", PAIR, SUCCESSOR})
+_LOCAL: Final = frozenset({"", PAIR, SUCCESSOR, DANGLING})
 
 
 def changed(context: Context, fate: Fate) -> dict[int, BlockChange]:
@@ -67,7 +67,8 @@ def binds(context: Context, rules: ProviderRules) -> bool:
 
 
 def is_local(removed: Iterable[Gone]) -> bool:
-    """Whether nothing is out by a rule that depends on more than the calls, answers and messages concerned."""
+    """Whether nothing is out by a rule that depends on more than the calls, answers and messages concerned, and
+    the run of answers that each stands in."""
     return all(gone.why in _LOCAL for gone in removed)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
 from ctxtui.curation.apply.applied import Applied, AppliedItem
+from ctxtui.curation.apply.standing_markers import RAW, Edge, edges_of, standing_markers
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.wire.cache_markers import with_markers
@@ -23,10 +24,12 @@ _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "inp
 def faults(applied: Applied, *, prefill: bool = True) -> list[PlacedViolation]:
     """What the provider would refuse in the context under its edits, message for message as it was recorded."""
     dialect = applied.context.dialect
-    kept = [one for one in applied.items if one.item.block.kind not in (NOT_RECORDED, UNREADABLE)]
+    leaving = zip(edges_of(applied), applied.items, strict=True)
+    marked = [(edge, one) for edge, one in leaving if one.item.block.kind not in (NOT_RECORDED, UNREADABLE)]
+    kept = [one for _, one in marked]
     body = _EMPTY["input" if dialect == RESPONSES else "messages"]
     plain = DIALECTS[dialect].decode_request(body, None).with_items([one.item for one in kept])
-    value = canonical.loads(encode(_marked(plain, applied, kept)))
+    value = canonical.loads(encode(_marked(plain, applied, [edge for edge, _ in marked])))
     choice = applied.context.params.get("tool_choice")
     if isinstance(value, dict) and choice is not None:
         value["tool_choice"] = choice
@@ -35,16 +38,16 @@ def faults(applied: Applied, *, prefill: bool = True) -> list[PlacedViolation]:
     return [PlacedViolation(one, _position(one.path, places)) for one in found]
 
 
-def _marked(plain: Request, applied: Applied, kept: Sequence[AppliedItem]) -> Request:
-    context = applied.context
+def _marked(plain: Request, applied: Applied, kept: Sequence[Edge]) -> Request:
+    had = {(position, RAW): ttl for position, ttl in applied.context.markers.items()}
+    standing = standing_markers(applied, had)
     marks: dict[int, str | None] = {}
-    for index, one in enumerate(kept):
-        position = context.position(one.node) if one.node >= 0 else -1
-        edit = applied.marks.get(position)
-        if edit is not None:
-            marks[index] = str(edit.given.get("ttl") or "") if edit.given.get("on") is not False else None
-        elif position in context.markers:
-            marks[index] = context.markers[position]
+    for index, edge in enumerate(kept):
+        edit = applied.marks.get(edge[0]) if edge[1] == RAW else None
+        if edit is not None and edit.given.get("on") is not False:
+            marks[index] = str(edit.given.get("ttl") or "")
+        elif edge in standing:
+            marks[index] = standing[edge]
     return with_markers(plain, marks) if marks else plain
 
 

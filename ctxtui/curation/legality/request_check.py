@@ -9,6 +9,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.standing_markers import RAW, edges_of, standing_markers
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.provider_rules import BINDING_BETA
@@ -64,20 +65,23 @@ def outgoing(
 
 
 def _with_its_markers(recorded: Request, applied: Applied) -> Request:
-    """The recorded request with the items that leave. A block that is changed keeps its marker, also where something
-    new stands beside it."""
+    """The recorded request with the items that leave, and its markers where they stand now."""
     request = recorded.with_items(applied.sent)
     if request is recorded or "carried" in recorded.skeleton.parts:
         return request
-    had = {one.item: one.value for one in recorded.markers if one.inner < 0}
+    had = {(one.item, RAW): _ttl(one.value) for one in recorded.markers}
+    standing = standing_markers(applied, had)
     has = {one.item for one in request.markers}
-    lost: dict[int, str | None] = {}
-    for index, one in enumerate(applied.items):
-        position = applied.context.position(one.node) if one.node >= 0 else -1
-        if position in had and index not in has and takes_marker(one.item, request.skeleton.dialect):
-            value = had[position]
-            lost[index] = str(value.get("ttl") or "") if isinstance(value, dict) else ""
-    return with_markers(request, lost) if lost else request
+    changes: dict[int, str | None] = {}
+    for index, edge in enumerate(edges_of(applied)):
+        # One that stands where it stood stays as it is spelled.
+        if (edge in standing) != (index in has):
+            changes[index] = standing.get(edge)
+    return with_markers(request, changes) if changes else request
+
+
+def _ttl(value: Json) -> str:
+    return str(value.get("ttl") or "") if isinstance(value, dict) else ""
 
 
 def _tool_choice(request: Request, applied: Applied, *, own: bool) -> Request:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.curation.policies import (
+from ctxtui.curation.policies.builtin import (
     budget,
     clear_tool_results,
     compact_json,

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ctxtui.core.call import Call
-from ctxtui.core.tree import Tree
-from ctxtui.curation.price.price_tag import PriceTag
-from ctxtui.curation.price.rest_of_session import FreedBlock, LaterCall
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.price.price_tag import NOW, PriceTag
+from ctxtui.curation.price.rest_of_session import FirstRead, FreedBlock, LaterCall
 
 Front = Callable[[int, int], int]
 """Tokens of a context (by its end) up to and with a node of it."""
@@ -21,28 +21,64 @@ def charged_as(tag: PriceTag | None, freed: Sequence[FreedBlock]) -> float:
     return max(0.0, (tag.foretold - tag.foretold_under) / gone) if tag is not None and gone else 1.0
 
 
+def left_by(tag: PriceTag | None) -> FirstRead | None:
+    """What the next request reads if what the `tag` prices is applied now; None where that is not known."""
+    now = next((one for one in tag.moments if one.name == NOW), None) if tag is not None else None
+    return FirstRead(now.read, now.anew) if now is not None else None
+
+
 def later_calls(
     tree: Tree, last: int, calls: Iterable[Call], freed: Sequence[FreedBlock], front: Front
 ) -> Iterator[LaterCall]:
     """The recorded `calls` after a context that ends at `last` (a node); edits change its blocks in `freed`."""
     stand = _Standing(tree, last, freed)
+    fronts = _Fronts(tree, front)
     for call in calls:
         found = stand.go(call.raw_head)
         edited = call.sent_head != call.raw_head
-        held = () if edited else tuple(_placed(tree, call, found, front))
-        yield LaterCall(call.usage, call.started or 0.0, held)
+        held = () if edited else fronts.placed(call.raw_head, found, stand.parted)
+        yield LaterCall(call.usage, call.started or 0.0, tuple(_as_told(call, held, front)), call)
 
 
-def _placed(tree: Tree, call: Call, found: Sequence[tuple[FreedBlock, int]], front: Front) -> Iterator[FreedBlock]:
-    """The blocks where they stand in `call`."""
-    for one, at in found:
-        if at == one.at:
-            yield one
-            continue
-        node = call.raw_head
-        while tree[node].depth > at:
-            node = tree[node].parent
-        yield one._replace(at=at, before=front(call.raw_head, node))
+def _as_told(call: Call, held: Sequence[FreedBlock], front: Front) -> Sequence[FreedBlock]:
+    """The blocks where the report of `call` has them: of a context that came to less than its blocks are counted, each
+    place is so much nearer to the front."""
+    told = call.usage.input if call.usage is not None else 0
+    counted = front(call.raw_head, call.raw_head) if held and told else 0
+    if counted <= told:
+        return held
+    return [one._replace(before=round(one.before * told / counted)) for one in held]
+
+
+class _Fronts:
+    """What stands before changed blocks in one context after the other. It is another length where they moved, where a
+    person spoke since, so that thinking of the turn before is not read any more, and where blocks are gone."""
+
+    def __init__(self, tree: Tree, front: Front) -> None:
+        self._tree, self._front = tree, front
+        self._for: tuple[int, list[int]] = (-1, [])
+        self._nodes: list[int] = []
+        self._key: object = None
+        self._placed: tuple[FreedBlock, ...] = ()
+
+    def placed(self, head: int, found: Sequence[tuple[FreedBlock, int]], parted: int) -> tuple[FreedBlock, ...]:
+        """The blocks where they stand in the context `head`; `parted` is another number where one did not go on from
+        the one before it."""
+        if not found:
+            return ()
+        places = [at for _, at in found]
+        if self._for != (parted, places):
+            path = list(self._tree.path(head))
+            self._for, self._nodes = (parted, places), [path[at - 1] if at else ROOT for at in places]
+        # Where the last front is as long as it was, so are those before it.
+        key = parted, places, self._tree[head].turn_start, self._front(head, self._nodes[-1])
+        if self._key != key:
+            fronts = [self._front(head, node) for node in self._nodes]
+            self._placed = tuple(
+                one._replace(at=at, before=before) for (one, at), before in zip(found, fronts, strict=True)
+            )
+            self._key = key
+        return self._placed
 
 
 class _Standing:
@@ -57,6 +93,8 @@ class _Standing:
         self._at: dict[int, int | None] = {one.at: one.at for one in freed}
         self._first = head
         self._names: dict[int, tuple[str, int]] = {}
+        self.parted = 0
+        """How often a context did not go on from the one before it."""
 
     def _places(self, head: int, among: frozenset[str] | None = None) -> dict[tuple[str, int], int]:
         """The blocks of a context, or those `among` digests, by digest and which of several, with their positions."""
@@ -74,6 +112,7 @@ class _Standing:
         tree = self._tree
         shared = tree[tree.common(self._head, head)].depth
         parts, self._head = shared < tree[self._head].depth, head
+        self.parted += parts
         gone = [at for at, now in self._at.items() if now is None or now >= shared]
         if parts and gone:
             if not self._names:

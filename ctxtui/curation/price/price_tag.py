@@ -16,7 +16,7 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.usage import Usage
+from ctxtui.core.usage import FRESH, WRITES, Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.closure import BOUND
 from ctxtui.curation.price.dependence import Literals, Lost, Quote, lost, quotes
@@ -119,11 +119,12 @@ def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOu
     return caches.send(prompt, at), caches.ask(prompt, at + PAUSE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyMoment:
     """Applying at one moment: `at` (Unix seconds; None: not known), USD more `once` and for every later call (negative:
     saved; None: price not known), and after how many later calls it has paid for itself (0: at once, None: never).
-    `read` are the cached tokens that are read under the edits then."""
+    `read` are the cached tokens that are read under the edits then, and what is not is charged `anew` (a name of
+    `Usage`'s)."""
 
     name: str
     at: float | None = None
@@ -131,6 +132,7 @@ class ApplyMoment:
     per_call: float | None = None
     pays_back: int | None = None
     read: int = 0
+    anew: str = FRESH
 
 
 class Breakage(NamedTuple):
@@ -264,7 +266,17 @@ def _moment(
     first, other = first.reading(floor), other.reading(min(floor, staged[1]))
     once = _difference(asked, first.usage(), other.usage(), at)
     per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
-    return ApplyMoment(name, at, once, per_call, pays_back(once, per_call), other.read)
+    written = {one: getattr(other.usage(), one) for one in WRITES}
+    anew = max(written, key=lambda one: written[one]) if any(written.values()) else FRESH
+    return ApplyMoment(
+        name=name,
+        at=at,
+        once=once,
+        per_call=per_call,
+        pays_back=pays_back(once, per_call),
+        read=other.read,
+        anew=anew,
+    )
 
 
 def _difference(asked: PriceQuestion, plain: Usage, changed: Usage, at: float) -> float | None:

@@ -1,7 +1,8 @@
 """What staged edits would have saved in the calls that followed: the recorded ones, to the end of the session.
 
-The first of them pays what the price tag says (`ApplyMoment.once`); every later one is charged for what it was reported
-to read, write and send, less what it would not have had. In calls that only go on that is the tag's price per call.
+Every one is charged by its own model's rates for what it was reported to read, write and send, less what it would not
+have had. The first that read past the edits reads only what the price tag says is left, and pays for the rest anew: in
+calls that only go on these are the tag's prices, once and for every later call.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ctxtui.core.usage import Usage
+from ctxtui.core.call import Call
+from ctxtui.core.usage import FRESH, WRITES, Usage
 
 
 class FreedBlock(NamedTuple):
@@ -23,12 +25,25 @@ class FreedBlock(NamedTuple):
 
 
 class LaterCall(NamedTuple):
-    """A recorded call after the one shown: its `usage` (None: not reported), its time, and the blocks that edits change
-    as far as they stand in its context."""
+    """A recorded call after the one shown: its `usage` (None: not reported), its time, the blocks that edits change
+    as far as they stand in its context, and the `call` itself, by whose terms it is charged (None: not told)."""
 
     usage: Usage | None
     at: float
     held: tuple[FreedBlock, ...]
+    call: Call | None = None
+
+
+class FirstRead(NamedTuple):
+    """What is left of the cache under the edits: `tokens` are read, and what was read behind them is charged `anew` as
+    (`Usage`'s name for it)."""
+
+    tokens: int
+    anew: str = FRESH
+
+
+LaterCharge = Callable[[Usage, LaterCall], float | None]
+"""What a usage costs in USD at the terms of a later call; None where the price is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +68,13 @@ class RestOfSession:
 
 def rest_of_session(
     calls: Sequence[LaterCall],
-    once: Callable[[int], float | None],
-    charge: Callable[[Usage, float], float | None] | None,
+    left: FirstRead | None,
+    charge: LaterCharge | None,
     scale: float = 1.0,
 ) -> RestOfSession:
-    """What the blocks that edits change would have saved in `calls`. `once` is what the first of them pays more, by the
-    tokens that it read from the cache; `charge` gives the price of a usage at a time (None: no money is told), and
-    `scale` how many tokens are charged for each that is counted."""
+    """What the blocks that edits change would have saved in `calls`. `left` is what the first of them reads under the
+    edits (None: all that it would have read), `charge` prices a usage (None: no money is told), and `scale` says how
+    many tokens are charged for each that is counted."""
     saved = tuple(sum(one.tokens for one in call.held) for call in calls)
     if charge is None:
         return RestOfSession(saved)
@@ -67,22 +82,29 @@ def rest_of_session(
     for number, (call, tokens) in enumerate(zip(calls, saved, strict=True)):
         if not tokens:
             continue
-        if call.usage is None:
-            partial = True
-            continue
-        first = once(call.usage.cache_read) if number == 0 else None
-        more = first if first is not None else _more(call, scale, charge)
+        more = _more(call, scale, charge, left if number == 0 else None)
         partial |= more is None
         total += more or 0.0
     return RestOfSession(saved, total, partial)
 
 
-def _more(call: LaterCall, scale: float, charge: Callable[[Usage, float], float | None]) -> float | None:
+def _more(call: LaterCall, scale: float, charge: LaterCharge, left: FirstRead | None) -> float | None:
     """What the call would have cost more without what it holds of changed blocks (negative: less)."""
-    assert call.usage is not None
+    if call.usage is None:
+        return None
     freed = [one._replace(tokens=round(one.tokens * scale)) for one in call.held]
-    before, after = charge(call.usage, call.at), charge(smaller(call.usage, freed), call.at)
+    under = smaller(call.usage, freed)
+    # What it read ends before the edits: that stays, and it wrote the rest anyway.
+    if left is not None and call.usage.cache_read > min(one.before for one in call.held):
+        under = parted(under, left)
+    before, after = charge(call.usage, call), charge(under, call)
     return None if before is None or after is None else after - before
+
+
+def parted(usage: Usage, left: FirstRead) -> Usage:
+    """`usage` where only what is `left` is read."""
+    lost = max(0, usage.cache_read - left.tokens)
+    return replace(usage, cache_read=usage.cache_read - lost, **{left.anew: getattr(usage, left.anew) + lost})
 
 
 def smaller(usage: Usage, freed: Sequence[FreedBlock]) -> Usage:
@@ -93,7 +115,7 @@ def smaller(usage: Usage, freed: Sequence[FreedBlock]) -> Usage:
         gone[0 if one.before < read else 1 if one.before < read + write else 2] += one.tokens
     less_write = min(write, gone[1])
     parts = {}
-    for name in ("write_5m", "write_1h", "write_30m", "write_12h"):
+    for name in WRITES:
         own = getattr(usage, name)
         parts[name] = own - (round(less_write * own / write) if write else 0)
     return replace(usage, cache_read=max(0, read - gone[0]), fresh=max(0, usage.fresh - gone[2]), cost=None, **parts)

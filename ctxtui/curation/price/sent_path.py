@@ -14,12 +14,9 @@ from typing import Final
 from ctxtui.core.block import Item
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.standing_markers import RAW, Edge, edges_of
 from ctxtui.curation.context import Context
 
-Edge = tuple[int, int]
-"""A raw position, and which block there: the index among those that edits put in before it, or `RAW`."""
-RAW: Final = 1 << 30
-"""The raw block of a position, not one that is put in before it."""
 END: Final[Edge] = (RAW, RAW)
 """Behind every block."""
 
@@ -46,14 +43,12 @@ class SentPath:
             self._walk(applied, nodes, self._edges)
 
     def _walk(self, applied: Applied, nodes: Sequence[int], edges: dict[int, Edge]) -> None:
-        here, order, node = -1, 0, ROOT
-        for one, node_here in zip(applied.items, nodes, strict=True):
-            order = order + 1 if one.position == here else 0
-            here = one.position
-            self._upto += [node] * (here - len(self._upto))
-            if one.node >= 0:
+        node = ROOT
+        for edge, node_here in zip(edges_of(applied), nodes, strict=True):
+            self._upto += [node] * (edge[0] - len(self._upto))
+            if edge[1] == RAW:
                 self._upto.append(node_here)
-            edges[node_here] = (here, RAW if one.node >= 0 else order)
+            edges[node_here] = edge
             node = node_here
         self._upto += [node] * (len(self._context) - len(self._upto))
         self._order = list(edges.values())

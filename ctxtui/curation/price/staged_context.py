@@ -11,8 +11,9 @@ from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied, BlockChange
+from ctxtui.curation.apply.standing_markers import RAW, Edge, put_in
 from ctxtui.curation.context import THINKING
-from ctxtui.curation.price.sent_path import RAW, Edge, SentPath
+from ctxtui.curation.price.sent_path import SentPath
 from ctxtui.wire.grammars import ANTHROPIC
 
 Count = Callable[[Block], int]
@@ -51,7 +52,7 @@ class StagedContext:
         self._steps = sorted(steps)
         self._sums = [0, *accumulate(steps[position] for position in self._steps)]
         self._out = sorted(p for p, c in after.changes.items() if c.after is None and c.before.kind != HEADER)
-        self._new = _put_in(after)
+        self._new = put_in(after)
         there = [(at, order) for at, items in self._new.items() for order, item in enumerate(items) if _counts(item)]
         self._in = sorted(there)
 
@@ -106,7 +107,7 @@ class StagedContext:
         """Where something else stands that is read."""
         places = [(p, RAW) for p in changed if not self.is_stripped(p)]
         if before.inserts != self._after.inserts:
-            places += _differing(_put_in(before), _put_in(self._after))
+            places += _differing(put_in(before), put_in(self._after))
         return places
 
     def _read_otherwise(self, before: Applied) -> list[Edge]:
@@ -216,14 +217,6 @@ class StagedContext:
 
 def _counts(item: Item) -> bool:
     return item.block.kind != HEADER
-
-
-def _put_in(side: Applied) -> dict[int, list[Item]]:
-    """What edits put in, by the raw position before which it stands."""
-    found: dict[int, list[Item]] = {}
-    for one in side.inserts:
-        found.setdefault(one.position, []).extend(one.items)
-    return found
 
 
 def _differing(one: dict[int, list[Item]], other: dict[int, list[Item]]) -> list[Edge]:

@@ -8,14 +8,15 @@ thousand blocks that nobody changed.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.core.block import HEADER, Item
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.price.sent_path import END, RAW, Edge, SentPath
+from ctxtui.curation.apply.standing_markers import RAW, Edge, standing_markers
+from ctxtui.curation.price.sent_path import END, SentPath
 from ctxtui.curation.price.staged_context import Count, StagedContext, StandingBlock
 from ctxtui.wire.grammars import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 
@@ -55,7 +56,8 @@ def staged_prompt(
     staged = StagedContext(front.under, after, base, count, front.path)
     if staged.first is None and front.under.marks == after.marks:
         return base, staged
-    fixed = [(front.path.edge(mark.spot.node), mark.life) for mark in base.marks if not mark.ends]
+    fixed = {front.path.edge(mark.spot.node): mark.life for mark in base.marks if not mark.ends}
+    standing = standing_markers(after, _movable(base, front, after, fixed))
     nearest, start = front, staged.edge or END
     if other is not None and start is not END:
         parts = staged.parts_from(other.under) or END
@@ -65,12 +67,29 @@ def staged_prompt(
         before = path.index(back)
         if before:
             nearest, start = nearest._replace(trail=earlier(path.nodes[before - 1])), back
-    places = _Places(base, staged, after, nearest, start, {edge for edge, _ in fixed})
-    marks = [made for edge, life in fixed if (made := places.mark(edge, life)) is not None]
+    places = _Places(base, staged, after, nearest, start, standing)
+    marks = [made for edge, life in standing.items() if (made := places.mark(edge, life)) is not None]
     marks += [made for mark in base.marks if mark.ends and (made := places.at_end(mark)) is not None]
-    marks += places.added(front.under)
-    numbers = sorted(marks, key=lambda mark: mark.spot.number)
+    marks += places.added(front.under, fixed)
+    # Of several at one place the last one counts.
+    one_each = {mark.spot.number: mark for mark in marks}
+    numbers = [one_each[number] for number in sorted(one_each)]
     return base._replace(last=places.last, marks=tuple(numbers), tokens=places.tokens, total=staged.total), staged
+
+
+def _movable(base: CachedPrompt, front: Front, after: Applied, fixed: Mapping[Edge, float]) -> dict[Edge, float]:
+    """The markers that `fixed` has at their blocks, as they would be without breakpoint edits: those of blocks that are
+    out move, those that an edit set there do not."""
+    found: dict[Edge, float] = {}
+    for edge, life in fixed.items():
+        position = edge[0]
+        edit = front.under.marks.get(position) if edge[1] == RAW else None
+        change = after.changes.get(position) if edit is not None else None
+        if change is None or change.after is not None:
+            found[edge] = life
+        elif position in after.context.markers:
+            found[edge] = base.rules.seconds(after.context.markers[position])
+    return found
 
 
 def _front(spot: PrefixEnd) -> PrefixEnd:
@@ -83,10 +102,16 @@ class _Places:
     """The places of a staged prompt: those of `front` before `start`, new ones behind it."""
 
     def __init__(
-        self, base: CachedPrompt, staged: StagedContext, after: Applied, front: Front, start: Edge, had: set[Edge]
+        self,
+        base: CachedPrompt,
+        staged: StagedContext,
+        after: Applied,
+        front: Front,
+        start: Edge,
+        standing: Collection[Edge],
     ) -> None:
         self._base, self._staged, self._after = base, staged, after
-        self._front, self._start, self._had = front, start, had
+        self._front, self._start, self._standing = front, start, standing
         self._context = after.context
         self._tokens: dict[int, int] = {}
         self._at: dict[Edge, PrefixEnd] = {}
@@ -123,10 +148,7 @@ class _Places:
         return self._base.tokens(node) + more
 
     def mark(self, edge: Edge, life: float) -> CacheMark | None:
-        """A marker of the base that stood at `edge`, where it is now; None where its block is out."""
-        edit = self._after.marks.get(edge[0]) if edge[1] == RAW else None
-        if edit is not None and edit.given.get("on") is False:
-            return None
+        """A marker of the base that stands at `edge` now; None where that is no place."""
         spot = self._spot(edge)
         return None if spot is None else CacheMark(spot, life)
 
@@ -151,12 +173,12 @@ class _Places:
             spot = spot.before
         return spot
 
-    def added(self, before: Applied) -> list[CacheMark]:
-        """The markers that breakpoint edits add."""
+    def added(self, before: Applied, had: Collection[Edge]) -> list[CacheMark]:
+        """The markers that breakpoint edits add to those that the base `had`."""
         found = []
         for position, edit in self._after.marks.items():
             edge = (position, RAW)
-            if edit.given.get("on") is False or (edge in self._had and before.marks.get(position) == edit):
+            if edit.given.get("on") is False or (edge in had and before.marks.get(position) == edit):
                 continue
             spot = self._spot(edge)
             if spot is not None:
@@ -177,7 +199,7 @@ class _Places:
         if self._start is END:
             return
         start = self._resume
-        marked = self._had | {(at, RAW) for at in self._after.marks}
+        marked = {*self._standing, *((at, RAW) for at in self._after.marks)}
         wanted = {edge for edge in marked if edge >= start}
         chosen: list[StandingBlock] = []
         # Where entries stand at markers alone, only their surroundings are looked at.

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ctxtui.attach.recorder import Recorder
+from ctxtui.attach.relay import give_way
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
@@ -36,8 +36,6 @@ NOT_RUN: Final = 126
 """What a file that cannot be run ends with."""
 _SIGNALLED: Final = 128
 """Above it: the number of the signal that ended a program."""
-_SWITCHING: Final = 0.00005
-"""Seconds that a thread may keep the others waiting: a chunk never waits for the recorder."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,11 +123,11 @@ class Around:
         self.control = Control(self.folder, self.run, self.gate.answer)
         await self.control.start()
         self.fork = ForkGate(self.gate, self.answers) if self.answers is not None else None
-        sys.setswitchinterval(_SWITCHING)
         made = ByProxy if self.forward else ByAddress
         self._led = made(self.program, self.env, self.recorder, self.fork or self.gate, upstreams)
         started = await self._led.begin(list(self.command[1:]), self.cwd)
         self.urls = dict(self._led.urls)
+        give_way()
         return started
 
     def _recorded(self) -> list[str]:

@@ -68,7 +68,7 @@ def _shows(path: Path) -> bool:
     from ctxtui.services.recordings.open import load
 
     try:
-        load(path)
+        load(path, own="")
     except CtxtuiError:
         return False
     return True

@@ -65,6 +65,18 @@ def look(recording: Path, now: float | None = None) -> AttachedProgram:
     )
 
 
+def held_in(folder: Path) -> dict[str, str]:
+    """Why a request of a session is held, by the path of its recording in this folder: the first that would leave."""
+    found: dict[str, tuple[float, str]] = {}
+    for _, told in ask_all(folder, {"do": "list"}):
+        for one in told.get("held", ()):
+            path = str(folder / file_name(str(one.get("session"))))
+            left, why = float(one.get("seconds_left") or 0), str(one.get("why"))
+            if path not in found or left < found[path][0]:
+                found[path] = left, why
+    return {path: why for path, (_, why) in found.items()}
+
+
 def _held(told: dict[str, Any], now: float) -> HeldElsewhere:
     return HeldElsewhere(
         id=str(told.get("id")),

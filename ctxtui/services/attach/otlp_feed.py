@@ -101,7 +101,7 @@ def make() -> Callable[[tuple[str, Settings, bool, list[str], float]], Fed]:
             try:
                 loaded = open_.get(file)
                 if loaded is None:
-                    loaded = open_[file] = load(Path(file))
+                    loaded = open_[file] = load(Path(file), own="")
                 else:
                     loaded.take(loaded.fetch())
             except CtxtuiError as error:

@@ -108,3 +108,10 @@ def program_of(command: Sequence[str], name: str = "") -> Program:
         if base not in _RUNNERS and not word.startswith("-") and "=" not in word:
             break
     return known[-1]
+
+
+def command_of(client: str) -> str:
+    """How the program is started that recordings call `client`: "claude code" is ``claude``. Raises `BadConfig`."""
+    name = client.replace(" ", "-")
+    found = next((one for one in programs() if one.name == name and one.commands), None)
+    return min(found.commands) if found is not None else client

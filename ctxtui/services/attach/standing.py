@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.relay import Relay
+from ctxtui.attach.relay import Relay, give_way
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
@@ -36,7 +35,6 @@ LOCAL: Final = {
     "vllm": "http://127.0.0.1:8000/v1",
 }
 """Local servers where they are by default."""
-_SWITCHING: Final = 0.00005
 
 
 def usual(env: Mapping[str, str]) -> dict[str, str]:
@@ -65,7 +63,6 @@ class StandingRelay:
         with _held(self.folder) as lock:
             run = new_run()
             self.recorder = Recorder(RecordedRun(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
-            sys.setswitchinterval(_SWITCHING)
             desk = RequestDesk(self.folder, self.settings, self.recorder.flush)
             gate = HoldGate(EditsGate(self.database, ""), HoldRules(), self.recorder.put, self._recorded, desk=desk)
             control = Control(self.folder, run, gate.answer)
@@ -77,6 +74,7 @@ class StandingRelay:
                 _write(lock, {"pid": os.getpid(), "port": relay.port, "urls": urls})
                 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                     asyncio.get_running_loop().add_signal_handler(number, stop.set)
+                give_way()
                 ready(urls)
                 await stop.wait()
             finally:

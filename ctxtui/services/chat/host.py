@@ -33,7 +33,6 @@ from ctxtui.core.tree import Tree
 from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.chat_news import TOLD, ChatNews, Judge, Tell, no_rule
-from ctxtui.services.chat.children import Children
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.context_window import told_by, windowed
 from ctxtui.services.chat.continue_from import CHAT, Continuation, claimed, past_of
@@ -42,6 +41,7 @@ from ctxtui.services.chat.opening import OwnParts, opening
 from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited, chat_profile
 from ctxtui.services.chat.resume import Recovered, dialect_of, put_on_record, take_up
+from ctxtui.services.chat.sub_agents.children import Children
 from ctxtui.services.chat.waiting_edits import release_due
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
-from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES

@@ -16,7 +16,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.search import Remedy, complete, search
 from ctxtui.curation.policies.situation import PolicyContext

@@ -25,6 +25,7 @@ from ctxtui.curation.policies.policy import Step, run_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag, price_tag, with_quotes
+from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_context import Ready
@@ -178,6 +179,15 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
     def charge(usage: Usage, at: float) -> float | None:
         cost = price(usage, call.model, call.provider, at or None, prices)
         return None if cost is None else cost.usd
+
+    return charge
+
+
+def charges_of(prices: PriceTable) -> LaterCharge:
+    """What usage costs at the terms of a later call."""
+
+    def charge(usage: Usage, later: LaterCall) -> float | None:
+        return charge_of(later.call, prices)(usage, later.at) if later.call is not None else None
 
     return charge
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.core.call import Fidelity
+from ctxtui.core.call import Fidelity, provider_id
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -25,6 +25,7 @@ from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.projects import LONGEST_NAME, folder_name
 from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, resumed_by, translates, written
 from ctxtui.services.editing.session_end import session_end
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
 
 CURL: Final = "curl"
@@ -266,6 +267,21 @@ def resume_of(form: str, made: Written, output: Path | None) -> dict[str, str] |
     if form not in TARGETS or not made.data:
         return None
     return {"id": made.id, "file": made.name, "command": command_for(form, made, place_of(made, output))}
+
+
+def resumed(loaded: Loaded, chosen: ChosenCall, form: str) -> Written:
+    """As `resumable`; where the tool's own transcript is joined with what ctxtui recorded and has the call, that is
+    what is copied."""
+    if loaded.transcript is not None:
+        # Imported here: it needs every reader.
+        from ctxtui.services.recordings.open import load
+
+        own, thread = load(loaded.transcript, own=""), chosen.thread
+        numbered = enumerate(own.session.thread_calls(thread), 1)
+        same = next((ChosenCall(thread, n, one) for n, one in numbered if provider_id(one) == chosen.call.id), None)
+        if same is not None and TARGETS[form].source == own.source:
+            loaded, chosen = own, same
+    return resumable(loaded.session, chosen, form, loaded.path)
 
 
 def resumable(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> Written:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
-from ctxtui.curation.price.later_calls import charged_as, later_calls
-from ctxtui.curation.price.price_tag import MISS, NOW, Charge, PriceTag
-from ctxtui.curation.price.rest_of_session import FreedBlock, LaterCall, RestOfSession, rest_of_session
+from ctxtui.curation.price.later_calls import charged_as, later_calls, left_by
+from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.curation.price.rest_of_session import (
+    FirstRead,
+    FreedBlock,
+    LaterCall,
+    LaterCharge,
+    RestOfSession,
+    rest_of_session,
+)
 from ctxtui.services.editing.next_request import Next
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
@@ -20,14 +27,11 @@ def rest_under(staging: Staging, coming: Next | None, tag: PriceTag | None) -> R
     return rest_of_session(*asked) if asked is not None else None
 
 
-Once = Callable[[int], float | None]
-"""What the first call pays more, by the tokens that it read."""
-
-
 def asked_of_rest(
     staging: Staging, coming: Next | None, tag: PriceTag | None
-) -> tuple[list[LaterCall], Once, Charge | None, float] | None:
-    """What `rest_of_session` is asked: the calls that followed, their prices, and the tag's tokens for one of ours."""
+) -> tuple[list[LaterCall], FirstRead | None, LaterCharge | None, float] | None:
+    """What `rest_of_session` is asked: the calls that followed, what is left of the cache for the first of them, their
+    prices, and the tag's tokens for one of ours."""
     scene = staging.scene
     later = scene.calls[scene.index + 1 :]
     if not later or not staging.counted or not staging.unsent:
@@ -35,15 +39,8 @@ def asked_of_rest(
     freed = list(_freed(staging))
     if not freed:
         return None
-    first = min(one.before for one in freed)
-    moments = {one.name: one.once for one in tag.moments} if tag is not None else {}
-
-    def once(read: int) -> float | None:
-        # What the first call read ends before the edits: it wrote the rest anyway.
-        return moments.get(NOW if read > first else MISS)
-
     calls = list(later_calls(scene.session.tree, scene.tip or scene.head, later, freed, partial(_front, scene)))
-    return calls, once, coming.asked.charge if coming and tag else None, charged_as(tag, freed)
+    return calls, left_by(tag), coming.charge if coming and tag else None, charged_as(tag, freed)
 
 
 def _front(scene: Scene, head: int, node: int) -> int:

@@ -19,6 +19,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
+from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -70,14 +71,32 @@ class Charges:
         return self._rates[key]
 
 
+class LaterCharges:
+    """What usage costs at the terms of any recorded call."""
+
+    def __init__(self, pricer: Pricer) -> None:
+        self._pricer = pricer
+        self._by: dict[tuple[str, str], Charges] = {}
+
+    def __call__(self, usage: Usage, later: LaterCall) -> float | None:
+        """USD of `usage`, as the call's own."""
+        if later.call is None:
+            return None
+        key = later.call.model, later.call.provider
+        if key not in self._by:
+            self._by[key] = Charges(self._pricer, later.call, 0)
+        return self._by[key](usage, later.at)
+
+
 @dataclass(frozen=True)
 class Next:
     """The next request: as the price tag takes it, and foretold for the screen. `weigh` gives the tokens of features,
-    as the lengths of the request have it."""
+    as the lengths of the request have it, `charge` prices later calls."""
 
     asked: PriceQuestion
     coming: Coming
     weigh: Weigh
+    charge: LaterCharge
 
     @property
     def parts_at(self) -> int | None:
@@ -122,7 +141,12 @@ def next_of(
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
     life = lived(rules(call), max((lifetime(one) for one in calls), default=0.0))
     inferred = rules(call).mechanism.writes_at_markers and call.skeleton is None
-    return Next(asked, coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred), weigh)
+    return Next(
+        asked,
+        coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred),
+        weigh,
+        LaterCharges(pricer),
+    )
 
 
 def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextRequest, charge: Charge) -> PriceQuestion:

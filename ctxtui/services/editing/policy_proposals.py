@@ -15,7 +15,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
-from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.search import Remedy, complete, search

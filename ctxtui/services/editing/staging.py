@@ -11,14 +11,15 @@ from ctxtui.core import edit_log
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
-from ctxtui.curation.price.request_count import KnownStretches, RequestCount
+from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
-from ctxtui.tokens.features import NOTHING
+from ctxtui.services.editing.request_counts import RequestCounts
 from ctxtui.views.model.staging import KnownFates, Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 
@@ -29,14 +30,11 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.study.study import Study
-    from ctxtui.tokens.features import Features
     from ctxtui.views.model.scene import Scene
 
 
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
-_KEPT: Final = 4
-"""Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""
 MANY: Final = 20_000
 """Blocks that are read at once where the user waits for it (a third of a second)."""
 
@@ -81,14 +79,14 @@ class StagingArea:
         self._context: Context | None = None
         self._reading: tuple[object, int] | None = None
         self._applied: tuple[object, Applied] | None = None
+        self._grown: tuple[object, tuple[Edit, ...]] | None = None
         self._base: tuple[object, Applied] | None = None
         self._plain: tuple[object, Applied] | None = None
         self._under: Staging | None = None
         self._next = NextRequestCache(study, clock)
         self._tag: tuple[object, PriceTag] | None = None
         self._rest: tuple[object, RestOfSession | None] | None = None
-        self._counts: list[tuple[Applied, object, RequestCount]] = []
-        self._stretches: tuple[object, KnownStretches] = (None, {})
+        self._counts = RequestCounts(study)
         self._fates: tuple[object, KnownFates] = (None, {})
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
@@ -149,7 +147,7 @@ class StagingArea:
         context, model = self.context(scene), scene.call.model
         key = (id(context), context.head, len(context), overlay, overlay.version, model)
         if self._applied is None or self._applied[0] != key:
-            self._applied = key, self._apply(context, overlay.in_force, model)
+            self._applied = key, self._staged(context, overlay, model)
         applied, base = self._applied[1], self.before(scene)
         sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
         under = self._under
@@ -170,6 +168,17 @@ class StagingArea:
             known=self._known_fates(scene, context, head),
         )
 
+    def _staged(self, context: Context, overlay: ThreadEdits, model: str) -> Applied:
+        """`context` under all edits: from what it was under those before, where these only follow them."""
+        of, edits = (id(context), context.head, len(context), overlay, model), overlay.in_force
+        grown, self._grown = self._grown, (of, edits)
+        if grown is not None and grown[0] == of and self._applied is not None:
+            before = grown[1]
+            if 0 < len(before) < len(edits) and edits[: len(before)] == before:
+                rules = rules_for(context.dialect, self.study.book.card(model))
+                return apply_further(self._applied[1], before, edits[len(before) :], rules)
+        return self._apply(context, edits, model)
+
     def _known_fates(self, scene: Scene, context: Context, head: int) -> KnownFates:
         of = (head, context, scene.running, scene.running.done)
         if self._fates[0] != of or len(self._fates[1]) > MANY:
@@ -178,32 +187,7 @@ class StagingArea:
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
-        # Imported here: a screen has its first frame before any figure is asked for.
-        from ctxtui.analysis.request_counts import request_count
-
-        study, call = self.study, scene.call
-        key = (call.id, study.book.version, scene.figures.not_recorded, scene.figures.attached)
-        known = next((one for one in self._counts if one[0] is applied and one[1] == key), None)
-        if known is not None:
-            return known[2]
-        if not study.book.counted(call.model, applied.context.head):
-            return None
-        waiting: list[Block] = []
-
-        def measure(block: Block) -> Features:
-            found = study.features_of(call.model, block)
-            if found is None:
-                waiting.append(block)
-            return NOTHING if found is None else found
-
-        of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
-        stretches = {} if self._stretches[0] != of else dict(self._stretches[1])
-        made = request_count(study.book, call, applied, measure, stretches)
-        if waiting:
-            return None
-        self._stretches = of, stretches if len(stretches) < MANY else {}
-        self._counts = [*self._counts[1 - _KEPT :], (applied, key, made)]
-        return made
+        return self._counts.of(scene, applied)
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
         """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: that of the moment

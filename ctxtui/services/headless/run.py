@@ -16,9 +16,9 @@ from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
 from ctxtui.services.chat.chat_news import TOLD, ChatNews
-from ctxtui.services.chat.child_run import last_words
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
+from ctxtui.services.chat.sub_agents.child_run import last_words
 from ctxtui.services.config.context_levels import CRITICAL, REMEDY, context_level
 from ctxtui.services.counting.books import book_for, cache_rules
 from ctxtui.services.counting.counting import Counter, LocalCounts

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ctxtui.core.usage import Usage
+from ctxtui.curation.policies.builtin.sliding_window import NAME as SLIDING
+from ctxtui.curation.policies.builtin.truncate_results import NAME as TRUNCATING
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.sliding_window import NAME as SLIDING
-from ctxtui.curation.policies.truncate_results import NAME as TRUNCATING
 from ctxtui.services.config.context_levels import CRITICAL, FINE, WARNING
 
 CONTEXT_MESSAGES: Final = 10

@@ -18,15 +18,15 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.price.advice import saved_over
-from ctxtui.curation.price.later_calls import charged_as, later_calls
-from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
+from ctxtui.curation.price.later_calls import charged_as, later_calls, left_by
+from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.price.rest_of_session import RestOfSession, rest_of_session
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import Curation, charge_of, curated
+from ctxtui.services.editing.curate import Curation, charges_of, curated
 from ctxtui.services.library.finding_proofs import TOO_LONG, is_long, proved
 from ctxtui.services.library.preflight import marker_rates
 
@@ -115,7 +115,7 @@ class _Pricing:
     ) -> None:
         self._given, self._base, self._horizon = given, base, horizon
         self._later = later if given.situation.context.nodes else ()
-        self._charge = charge_of(chosen.call, account.table)
+        self._charge = charges_of(account.table)
 
     def priced(self, finding: Finding) -> PricedFinding | None:
         """A finding with its price; None where its edits would be refused."""
@@ -139,12 +139,9 @@ class _Pricing:
         freed = list(freed_blocks(self._given.situation, after)) if self._later else []
         if not freed:
             return None
-        first = min(one.before for one in freed)
-        moments = {one.name: one.once for one in tag.moments}
         context = self._given.situation.context
         calls = list(later_calls(context.tree, context.nodes[-1], self._later, freed, self._front))
-        scale = charged_as(tag, freed)
-        return rest_of_session(calls, lambda read: moments.get(NOW if read > first else MISS), self._charge, scale)
+        return rest_of_session(calls, left_by(tag), self._charge, charged_as(tag, freed))
 
     def _front(self, head: int, node: int) -> int:
         """Tokens of a context up to and with a node of it."""

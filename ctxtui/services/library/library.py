@@ -16,14 +16,13 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.directories import placed
-from ctxtui.services.recordings.discover import ATTACHED, FoundRecording, find, seen_at, watched
+from ctxtui.services.recordings.discover import FoundRecording, find, own_transcripts, seen_at, watched
 from ctxtui.services.recordings.live_clients import clients, owned
 from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.child_process import ChildProcess
     from ctxtui.services.library.glances import Glances
-    from ctxtui.services.library.own_transcripts import PairedSummaries
     from ctxtui.store.rows import SessionRow, StoredSpending
 
 
@@ -60,7 +59,7 @@ class SessionLibrary:
         self._folders: dict[str, float] = {}
         self._last: list[FoundRecording] = []
         self._own: dict[str, str] = {}
-        """What ctxtui recorded of a program -> the program's own transcript of the same session, which is no row."""
+        """What ctxtui recorded of a program -> the program's own transcript of the same session: both are one row."""
         self._transcripts: dict[str, SessionSummary] = {}
         self._spending: dict[str, list[StoredSpending]] = {}
         self.trouble: CtxtuiError | None = None
@@ -95,6 +94,7 @@ class SessionLibrary:
             there = seen_at(Path(one.path), one.group) if one.path else None
             if there is None:
                 continue
+            there = _both(there, seen_at(Path(one.own)) if one.own else None)
             is_owned = one.path in owned_now or self._own.get(one.path) in owned_now
             live = there.live(now, self._settings.live_seconds) or (one.group != SAMPLES and is_owned)
             if (there.size, there.mtime, live) != (one.size, one.mtime, one.live):
@@ -103,15 +103,13 @@ class SessionLibrary:
 
     def _seen(self, found: Iterable[FoundRecording]) -> list[SessionSummary]:
         self._last = list(found)
-        now, owned_now = time.time(), owned(self._last, clients())
+        # Without a session no running client can own one: then its processes need not be looked for.
+        now, owned_now = time.time(), owned(self._last, clients()) if self._last else frozenset[str]()
         every = [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
-        if not any(one.source == ATTACHED for one in every):
-            self._own, self._transcripts = {}, {}
-            return every
-        # Imported here: money is not needed for the first frame.
-        from ctxtui.services.library.own_transcripts import own_transcripts
-
         self._own = own_transcripts(self._last)
+        if not self._own:
+            self._transcripts = {}
+            return every
         theirs = set(self._own.values())
         self._transcripts = {one.path: one for one in every if one.path in theirs}
         return [self._with_its_place(one) for one in every if one.path not in theirs]
@@ -122,7 +120,15 @@ class SessionLibrary:
         if own is None:
             return one
         group = own.group if one.group != own.group and not one.cwd else one.group
-        return replace(one, cwd=one.cwd or own.cwd, group=group, live=one.live or own.live)
+        return replace(
+            one,
+            own=own.path,
+            size=one.size + own.size,
+            mtime=max(one.mtime, own.mtime),
+            cwd=one.cwd or own.cwd,
+            group=group,
+            live=one.live or own.live,
+        )
 
     def inside(self, folder: Path) -> list[SessionSummary]:
         """The recordings in `folder` or below, by content, newest first; a file is a recording itself. Raises what
@@ -131,8 +137,15 @@ class SessionLibrary:
         from ctxtui.services.recordings.folder_scan import recordings_in
 
         paths = [folder] if folder.is_file() else recordings_in(folder, self._settings.clients)
-        found = map(seen_at, paths)
-        return self._seen(one for one in found if one is not None)
+        return self._seen(self._with_the_other(one for one in map(seen_at, paths) if one is not None))
+
+    def _with_the_other(self, found: Iterable[FoundRecording]) -> list[FoundRecording]:
+        """`found`; one of the two recordings of a session brings the other, wherever that is."""
+        every = {one.file: one for one in find(self._cwd, clients=self._settings.clients)}
+        pairs = own_transcripts(every.values())
+        both = {file: (every[wire], every[own]) for wire, own in pairs.items() for file in (wire, own)}
+        parts = (both.get(os.path.abspath(one.file), (one,)) for one in found)
+        return list({one.file: one for part in parts for one in part}.values())
 
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """`seen` with what the database knows of each, then the sessions that only the database holds."""
@@ -190,7 +203,7 @@ class SessionLibrary:
     def _known(self, one: SessionSummary) -> SessionSummary:
         if self._glances is not None:
             one = self._glances.shown(one)
-        row = self._by_path.get(one.path)
+        row = self._by_path.get(one.path) or self._by_path.get(one.own)
         if row is None:
             return one
         title = row.title or one.title
@@ -205,10 +218,9 @@ class SessionLibrary:
         `stop` is set.
         """
         # Imported here: processes and pools are not needed for the first frame.
-        from ctxtui.services.library.reader_pool import figured, figured_by
+        from ctxtui.services.library.totals.reader_pool import figured, figured_by
 
-        paired = self.paired()
-        wanted = paired.with_transcripts(one for one in seen if one.path and not one.known)
+        wanted = (one for one in seen if one.path and not one.known)
         heads = self._heads()
         try:
             own = (
@@ -218,9 +230,7 @@ class SessionLibrary:
             )
             for one in own:
                 heads.learn(one)
-                whole = paired.taken(one)
-                if whole is not None:
-                    yield self._known(whole)
+                yield self._known(one)
         finally:
             self.close()
             heads.keep()
@@ -229,22 +239,20 @@ class SessionLibrary:
         """Those of `seen` whose figures the database remembers, or what their calls used (`usage`), by key: nothing is
         read."""
         # Imported here: the memory is not needed for the first frame.
-        from ctxtui.services.library.summary_memory import remembered
+        from ctxtui.services.library.totals.summary_memory import remembered
 
-        paired = self.paired()
-        return paired.joined(remembered(paired.with_transcripts(seen), self._settings, usage=usage))
-
-    def paired(self) -> PairedSummaries:
-        """What brings the sessions that ctxtui recorded and their clients' own transcripts together."""
-        from ctxtui.services.library.own_transcripts import PairedSummaries
-
-        return PairedSummaries(self._own, self._transcripts)
+        return remembered(seen, self._settings, usage=usage)
 
     def close(self) -> None:
         """End the processes that read."""
         children, self._children = self._children, []
         for child in children:
             child.close()
+
+
+def _both(one: FoundRecording, own: FoundRecording | None) -> FoundRecording:
+    """`one` with size and time of both, where it has a transcript."""
+    return one if own is None else one._replace(size=one.size + own.size, mtime=max(one.mtime, own.mtime))
 
 
 def _mtime(path: str) -> float:
@@ -256,7 +264,7 @@ def _mtime(path: str) -> float:
 
 def _from_row(row: SessionRow, live: bool, calls: Iterable[StoredSpending]) -> SessionSummary:
     # Imported here: money is not needed for the first frame.
-    from ctxtui.services.library.spending import with_sums
+    from ctxtui.services.library.totals.spending import with_sums
 
     share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
     spent = tuple(

@@ -24,7 +24,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
-from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.risk import Risk, risk_of
 from ctxtui.pricing.price import PriceTable, price_call

@@ -27,7 +27,7 @@ from ctxtui.services.library.growth import GrowthReport, costs_of, growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.sharing import masked_title
 from ctxtui.views.lists.misses import cause_of
-from ctxtui.views.lists.report_page import ReportedBlock, ReportedCall, ReportedSession
+from ctxtui.views.pages.report_page import ReportedBlock, ReportedCall, ReportedSession
 
 if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings

@@ -48,7 +48,7 @@ class SessionActions:
         from ctxtui.services.recordings.identity import source_info
         from ctxtui.services.recordings.open import load
 
-        loaded = load(Path(one.path))
+        loaded = load(Path(one.path), own=one.own)
         return store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(self._settings)))
 
     def _kept(self, store: Store, one: SessionSummary) -> str:
@@ -118,7 +118,7 @@ class SessionActions:
         if one.path:
             from ctxtui.services.recordings.open import load
 
-            return load(Path(one.path)).session
+            return load(Path(one.path), own=one.own).session
         with self._store() as store:
             return store.load(one.stored)
 

@@ -15,7 +15,7 @@ from ctxtui.core.block_content import read
 from ctxtui.curation.masking import Masker, said
 from ctxtui.services.editing.exporting import exported, own_form
 from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.views.lists.share_page import SharedBlock, SharedCall, index_of
+from ctxtui.views.pages.share_page import SharedBlock, SharedCall, index_of
 
 _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
 

@@ -19,7 +19,7 @@ from ctxtui.analysis.money.tool_costs import tool_costs
 from ctxtui.analysis.money.totals import main_thread, side_of
 from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import Call, Fidelity, provider_id
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
@@ -29,7 +29,7 @@ from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.library.glances import WORDS, first_user_text
-from ctxtui.services.library.spending import with_sums
+from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.model.session_summary import (
     COMPACTED,
@@ -176,9 +176,7 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
     label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
     side = side_of(call, main)
     facts = (models.get(call.model, -1), int(call.started or 0), label, side)
-    # A record that has ids of its own may tell the provider's beside them: by that another recording has the call.
-    told = call.extra.get("response_id")
-    name = told if isinstance(told, str) and told else call.id
+    name = provider_id(call)
     if usage is None:
         return CallSpent(name, 0, 0, 0, None, *facts)
     usd = known_usd(call, cost)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ctxtui.analysis.content.tools import UNKNOWN
 from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.analysis.money.tool_ledger import LedgerServer, ToolSeen, ledger
-from ctxtui.services.library.spending import once
+from ctxtui.services.library.totals.spending import once
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 

@@ -308,6 +308,18 @@ def id_of(name: str) -> str:
     return name
 
 
+def own_transcripts(found: Iterable[FoundRecording]) -> dict[str, str]:
+    """Attached recording -> the one transcript of a client that has the same id, by their files."""
+    attached: dict[str, str] = {}
+    others: dict[str, list[str]] = {}
+    for one in found:
+        if one.source == ATTACHED:
+            attached[one.id] = one.file
+        else:
+            others.setdefault(one.id, []).append(one.file)
+    return {file: others[id_][0] for id_, file in attached.items() if len(others.get(id_, ())) == 1}
+
+
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:

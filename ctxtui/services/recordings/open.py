@@ -17,7 +17,8 @@ from ctxtui.services.recordings.databases.sources import rows
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import HERE, FoundRecording
 from ctxtui.services.recordings.file_tail import SLICE, Tail, is_stream, unreadable
-from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file, no_context
+from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file
+from ctxtui.services.recordings.joined_recording import JoinedPaths, JoinedRecording, paths_of
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.services.recordings.recording import Loaded, ReadAnew, RecordingNews
 from ctxtui.transcripts.reader import NeedsContexts
@@ -25,8 +26,11 @@ from ctxtui.transcripts.reader import NeedsContexts
 _ARCHIVE: Final = b"PK\x03\x04"
 
 
-def opening(path: Path, *, usage: bool = False) -> tuple[Loaded, Iterator[RecordingNews]]:
+def opening(path: Path, *, usage: bool = False, own: str | None = None) -> tuple[Loaded, Iterator[RecordingNews]]:
     """An open recording with nothing read yet, and its first reading: take each `RecordingNews` as it comes.
+
+    What ctxtui recorded of a program is opened together with the program's own transcript of the session, whichever of
+    the two `path` is: `own` is where that transcript is known to be ("": the recording alone; None: it is looked for).
 
     For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
     sessions the newest is read, or the one that `path` names (``DATABASE#ID``); so of a folder of Claude Code's bodies,
@@ -34,6 +38,9 @@ def opening(path: Path, *, usage: bool = False) -> tuple[Loaded, Iterator[Record
 
     Raises `NotFound`, `Unreadable`, `NoContext`.
     """
+    pair = paths_of(path) if own is None else JoinedPaths(path, Path(own)) if own else None
+    if pair is not None:
+        return _together(pair, usage)
     database, session = parted(path)
     written = session_at(path)
     try:
@@ -69,6 +76,18 @@ def opening(path: Path, *, usage: bool = False) -> tuple[Loaded, Iterator[Record
     return loaded, map(RecordingNews, chunks)
 
 
+def _together(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[RecordingNews]]:
+    def begin(path: Path) -> tuple[Loaded, Iterator[RecordingNews]]:
+        return opening(path, usage=usage, own="")
+
+    def look() -> Path | None:
+        found = paths_of(pair.wire)
+        return found.own if found is not None else None
+
+    joined = JoinedRecording(begin(pair.wire), pair.own, begin, look)
+    return joined, joined.first()
+
+
 def _is_archive(path: Path) -> bool:
     try:
         with path.open("rb") as file:
@@ -91,24 +110,25 @@ def _bodies_anew(written: BodySession, path: Path) -> ReadAnew:
     return ReadAnew((written.folder, written.folder / INDEX), lambda: begin(path.name, stream_of(written), str(path)))
 
 
-def load(path: Path, progress: Callable[[int], None] | None = None) -> Loaded:
-    """The recording in the file `path`, read to its end; `progress` is told the bytes read so far.
+def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str | None = None) -> Loaded:
+    """The recording in the file `path`, read to its end; `progress` is told the bytes read so far; `own` as for
+    `opening`.
 
     Raises `NotFound`, `Unreadable` and, for a file in which no model context is found, `NoContext`.
     """
-    loaded, news = opening(path)
+    loaded, news = opening(path, own=own)
     return finished(loaded, news, progress)
 
 
-def load_usage(path: Path) -> Loaded:
+def load_usage(path: Path, *, own: str | None = None) -> Loaded:
     """The recording in the file `path` as far as it takes to know what its calls used: their contexts may be left out.
 
     Raises as `load` does.
     """
     try:
-        return finished(*opening(path, usage=True))
+        return finished(*opening(path, usage=True, own=own))
     except (NeedsContexts, NoContext, UnicodeError):
-        return load(path)  # a file without any call has a context all the same, or says why not
+        return load(path, own=own)  # a file without any call has a context all the same, or says why not
 
 
 def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:
@@ -117,9 +137,7 @@ def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[
         loaded.take(some)
         if progress is not None:
             progress(loaded.bytes_read)
-    reading = loaded._reading
-    if reading is not None and not reading.has_context():
-        raise no_context(reading.head, reading.name, str(loaded.path or ""))
+    loaded.check()
     return loaded
 
 

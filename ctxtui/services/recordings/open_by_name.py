@@ -16,7 +16,7 @@ from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
 from ctxtui.services.recordings.databases.sessions import found_in, roots
-from ctxtui.services.recordings.discover import FoundRecording, find
+from ctxtui.services.recordings.discover import FoundRecording, find, own_transcripts
 from ctxtui.services.recordings.folder_scan import recordings_in
 from ctxtui.services.recordings.open import load, load_stream, newest_here, opening
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
@@ -92,7 +92,8 @@ def _in_database(path: Path) -> Named:
 
 def _by_id(name: str, there: list[FoundRecording], stored: Callable[[str], list[str]] | None) -> Named:
     wanted = name.lower()
-    found = [f for f in there if f.id.lower().startswith(wanted)]
+    theirs = set(own_transcripts(there).values())
+    found = [f for f in there if f.id.lower().startswith(wanted) and f.file not in theirs]
     kept = stored(name) if stored is not None else []
     exact = [f for f in found if f.id.lower() == wanted]
     if len(exact) == 1:

@@ -44,14 +44,14 @@ class ReadAnew:
 
 @dataclass(frozen=True, slots=True)
 class RecordingNews:
-    """What a look at the files brought. Where the recording had been rewritten, `reading` is the whole of it, read
+    """What a look at the files brought. Where the recording had been rewritten, `session` is the whole of it, read
     anew, and `events` are all its events."""
 
     events: list[Event] = field(default_factory=list)
-    reading: FirstReading | None = None
+    session: Session | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.events) or self.reading is not None
+        return bool(self.events) or self.session is not None
 
 
 class Loaded:
@@ -101,6 +101,11 @@ class Loaded:
     def paths(self) -> list[Path]:
         """The main file and the companions found so far."""
         return [tail.path for tail in self._reading.files()] if self._reading else []
+
+    @property
+    def transcript(self) -> Path | None:
+        """The client's own transcript, where the recording is joined with one."""
+        return None
 
     @property
     def skipped(self) -> list[Skipped]:
@@ -188,7 +193,7 @@ class Loaded:
         self._failed_on = None
         self._bytes_before += old.bytes_read
         self._reading = fresh
-        return RecordingNews(events, fresh)
+        return RecordingNews(events, fresh.session)
 
     def _read_anew(self, old: FirstReading, source: ReadAnew) -> RecordingNews:
         """The whole, where the files have changed and it says something else than before."""
@@ -210,12 +215,12 @@ class Loaded:
             return RecordingNews()
         self._bytes_before += old.bytes_read
         self._reading = fresh
-        return RecordingNews(events, fresh)
+        return RecordingNews(events, fresh.session)
 
     def take(self, news: RecordingNews) -> list[Event]:
         """Fold what `fetch` brought into the session; returns its events."""
-        if news.reading is not None:
-            self._session = news.reading.session
+        if news.session is not None:
+            self._session = news.session
         else:
             self._session.fold(news.events)
         return news.events

@@ -135,7 +135,7 @@ class Searcher:
             return None
         from ctxtui.services.recordings.open import load
 
-        return load(path).session
+        return load(path, own=one.own).session
 
 
 def _may_hold(path: Path, may_hold: Callable[[bytes], bool]) -> bool:

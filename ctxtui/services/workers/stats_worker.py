@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.money.usage_stats import Stats
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.stats import stats_of
-from ctxtui.services.library.summary_memory import remembered
-from ctxtui.services.library.usage_pass import usage_pass
+from ctxtui.services.library.totals.stats import stats_of
+from ctxtui.services.library.totals.summary_memory import remembered
+from ctxtui.services.library.totals.usage_pass import usage_pass
 from ctxtui.services.workers.remembered_sessions import known_so_far
 from ctxtui.views.model.session_summary import SessionSummary
 

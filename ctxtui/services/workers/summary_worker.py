@@ -20,7 +20,7 @@ from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, rules_in_force
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import filled
-from ctxtui.services.library.summary_memory import as_remembered, place_of, to_json, version_for
+from ctxtui.services.library.totals.summary_memory import as_remembered, place_of, to_json, version_for
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -40,7 +40,7 @@ def summarise(path: Path, settings: Settings, counter: Counter | None = None) ->
 
 def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
     """`seen` with the figures of its file. Raises what `load` raises."""
-    loaded = load(Path(seen.path))
+    loaded = load(Path(seen.path), own=seen.own)
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
     return _filled(seen, loaded, book, settings)

@@ -26,6 +26,8 @@ from ctxtui.store.sessions.write import put_blocks
 SLOTS: Final = ("queue", "draft")
 """Kinds of events of which only the last counts, and which no call ends."""
 
+Event = tuple[str, float, str, str | bytes, str]
+
 
 class Appender:
     """Appends to the session with row `key`, whose contexts are in `tree`, as the host with the token `host`; every
@@ -50,15 +52,30 @@ class Appender:
 
     def event(self, call: str, at: float, kind: str, data: str | bytes, thread: str = MAIN) -> None:
         """Keep something that is in flight in `thread`."""
-        if kind in SLOTS:
-            gone = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
-            self._conn.execute(gone, (self.key, self.host, kind))
-        name = sql_text(self._names.get(call, call))
-        told = sql_text(data) if isinstance(data, str) else data
-        self._conn.execute(
-            "INSERT INTO events (session, host, thread, call, at, kind, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (self.key, self.host, sql_text(thread), name, at, kind, told),
-        )
+        self.events([(call, at, kind, data, thread)])
+
+    def events(self, events: Iterable[Event]) -> None:
+        """The same of many, in their order: the call, the time, the kind, what it says, and the thread of each."""
+        rows: list[tuple[object, ...]] = []
+        key, host = self.key, self.host
+        # Of a stream they are all of one call: what is the same is worked out once.
+        last: tuple[str, str] | None = None
+        words: tuple[str | bytes, str | bytes] = ("", "")
+        for call, at, kind, data, thread in events:
+            if kind in SLOTS:
+                self._insert(rows)
+                gone = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
+                self._conn.execute(gone, (key, host, kind))
+            if last is None or call is not last[0] or thread is not last[1]:
+                last, words = (call, thread), (sql_text(thread), sql_text(self._names.get(call, call)))
+            told = data if isinstance(data, bytes) or data.isascii() else sql_text(data)
+            rows.append((key, host, *words, at, kind, told))
+        self._insert(rows)
+
+    def _insert(self, rows: list[tuple[object, ...]]) -> None:
+        into = "INSERT INTO events (session, host, thread, call, at, kind, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self._conn.executemany(into, rows)
+        rows.clear()
 
     def call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
         """Write a call that ended; the thread's record now ends at `tip`. What was in flight in the thread until here

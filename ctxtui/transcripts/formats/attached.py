@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, Li
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
-from ctxtui.transcripts.kit.http_exchange.sender import LABELS, WARM_UP, Sender, sender_of, side_call
+from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, Sender, sender_of, side_call
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.record_pieces import FoundObject
@@ -148,9 +148,14 @@ class AttachedTaker:
         for event in self._talks.take(exchange, place):
             if isinstance(event, CallSeen):
                 call = self._under_edits(one, event.call)
+                if place is not None and place.thread == COUNTS:
+                    # Nothing was read by a model: the answer is a count, no report.
+                    call = replace(call, usage=None)
                 yield CallSeen(replace(call, error=error) if error else call)
             elif not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
                 yield event
+        # Over a WebSocket others follow, each decided about by itself.
+        one.told, one.sent, one.tip = {}, None, None
 
     def _sent(self, name: str, one: _Open, told: dict[str, Json]) -> Iterator[Event]:
         one.told = {key: item for key, item in told.items() if key != "body"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from ctxtui.core.call import Epoch
@@ -15,18 +16,22 @@ LAST: Final = 253_370_764_800.0
 def seconds(timestamp: str | float | None) -> float | None:
     """A record's timestamp in Unix seconds: ISO text, or a number of seconds or milliseconds; None if it is neither, or
     before 1970 or after 9998, which no calendar here can show in every time zone."""
-    found = _read(timestamp)
+    # The records of a message carry one time, and each time is asked for more than once.
+    found = _of_text(timestamp) if isinstance(timestamp, str) else _read(timestamp)
     return found if found is not None and 0 <= found < LAST else None
 
 
-def _read(timestamp: str | float | None) -> float | None:
-    if isinstance(timestamp, str):
-        try:
-            moment = datetime.fromisoformat(timestamp)
-            # Without a zone it would be read in this machine's own.
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            return None
+@lru_cache(maxsize=64)
+def _of_text(timestamp: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(timestamp)
+        # Without a zone it would be read in this machine's own.
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _read(timestamp: float | None) -> float | None:
     if timestamp is None or timestamp != timestamp:
         return None
     return timestamp / 1000 if timestamp > 1e11 else float(timestamp)

@@ -9,6 +9,8 @@ from ctxtui.views.home.columns import sorts
 
 FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
 """Facts about the session under the cursor: it is a file, the database holds it, it is archived, it can be read."""
+HELD = "held"
+"""A request of some session waits for the user."""
 
 
 class HomeActions:
@@ -16,6 +18,9 @@ class HomeActions:
 
     def open_session(self) -> None:
         """Open the session under the cursor."""
+
+    def open_held(self) -> None:
+        """Open the session of which a request waits for the user."""
 
     def change(self, what: str) -> None:
         """Import, export, rename, tag, archive or delete the session under the cursor."""
@@ -64,6 +69,14 @@ class OpenSession(Command):
     name, keys, label, group = "open session", ("enter",), "open", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.open_session())
     needs = frozenset({READABLE})
+
+
+class OpenHeld(Command):
+    """Open the session of which a request waits for you, and decide about it."""
+
+    name, keys, label, short, group = "held request", ("ctrl+o",), "held request", "held", "sessions"
+    run = Act(lambda: HomeActions, lambda home: home.open_held())
+    needs = frozenset({HELD})
 
 
 class FilterSessions(Command):
@@ -193,6 +206,6 @@ class CloseOpen(Command):
 
 
 HOME: tuple[type[Command], ...] = (
-    OpenSession, FilterSessions, FindText, ShowStats, ShowToolLedger, NextSort, Import, ExportSession, Rename, Tag,
-    Archive, Delete, SortByCost, Subscription, ReverseSort, ShowArchived, CloseOpen,
+    OpenSession, OpenHeld, FilterSessions, FindText, ShowStats, ShowToolLedger, NextSort, Import, ExportSession, Rename,
+    Tag, Archive, Delete, SortByCost, Subscription, ReverseSort, ShowArchived, CloseOpen,
 )  # fmt: skip

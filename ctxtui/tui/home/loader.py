@@ -6,7 +6,7 @@ Looking and reading behind Home: what is there, what is new, in threads; the scr
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Event, Lock
 from typing import Any, Final, Protocol
@@ -59,6 +59,14 @@ class Touched(SessionsListed):
 
 class Figured(SessionsListed):
     """Figures of some sessions."""
+
+
+class HeldSeen(Message):
+    """Sessions of which a request waits for the user now: why, by the path of the recording."""
+
+    def __init__(self, held: Mapping[str, str]) -> None:
+        super().__init__()
+        self.held = held
 
 
 class Filled(Message):
@@ -115,13 +123,14 @@ PART = 400.0
 
 
 class Watch:
-    """The threads that find and read sessions for `screen`, which is posted `SessionsListed`, `Touched`, `Figured` and
-    `Filled`.
+    """The threads that find and read sessions for `screen`, which is posted `SessionsListed`, `Touched`, `Figured`,
+    `HeldSeen` and `Filled`. `held` tells what waits for the user.
 
-    Every `TICK` the files in `near` and the folders are looked at; everything only where a folder changed.
+    Every `TICK` the files in `near`, the folders and what is held are looked at; everything only where a folder
+    changed.
     """
 
-    def __init__(self, screen: Screen[Any], source: Sessions) -> None:
+    def __init__(self, screen: Screen[Any], source: Sessions, held: Callable[[], Mapping[str, str]] = dict) -> None:
         self.feed = ReadingQueue()
         self.reading = False
         """Whether sessions are being read."""
@@ -131,6 +140,7 @@ class Watch:
         """The sessions on the screen and the live ones."""
         self._screen = screen
         self._source = source
+        self._held, self._held_before = held, dict[str, str]()
         self._stop = Event()
         self._wake = Event()
         self._ask_store = True
@@ -155,6 +165,10 @@ class Watch:
             self._wake.clear()
 
     def _once(self, now: float) -> None:
+        held = dict(self._held())
+        if held != self._held_before:
+            self._held_before = held
+            self._screen.post_message(HeldSeen(held))
         if self._wanted or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
             ask, self._ask_store, self._wanted = self._ask_store, False, False
             start = time.thread_time()

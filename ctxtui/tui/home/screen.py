@@ -15,17 +15,19 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from ctxtui.services.config.clients import places_of
+from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
-from ctxtui.tui.home.commands import ARCHIVED, FILE, HOME, READABLE, STORED, HomeActions
-from ctxtui.tui.home.loader import TICK, Figured, Filled, Sessions, SessionsListed, Touched, Watch
+from ctxtui.tui.home.commands import ARCHIVED, FILE, HELD, HOME, READABLE, STORED, HomeActions
+from ctxtui.tui.home.loader import TICK, Figured, Filled, HeldSeen, Sessions, SessionsListed, Touched, Watch
 from ctxtui.tui.home.panels import HomeHeader
 from ctxtui.tui.home.session_actions import Changes
 from ctxtui.tui.home.session_list import SessionList
+from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -36,10 +38,13 @@ from ctxtui.views.home.totals import sums_of
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
+    from ctxtui.services.attach import held_requests
     from ctxtui.tui.dialogs.find import Everywhere
-    from ctxtui.tui.lists.stats import StatsSource
-    from ctxtui.tui.lists.tool_ledger import Ledger
+    from ctxtui.tui.lists.costs.stats import StatsSource
+    from ctxtui.tui.lists.costs.tool_ledger import Ledger
     from ctxtui.views.glossary.spots import Spot
+else:
+    held_requests = later("ctxtui.services.attach.held_requests")
 
 
 _AT_ONCE = 4
@@ -81,7 +86,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         )
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")
-        self.lookout = Watch(self, source)
+        self.lookout = Watch(self, source, lambda: held_requests.held_in(attached_dir()))
         self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
         self._glimpses = source.glimpses
         self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
@@ -127,6 +132,11 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         """Figures replace dots in place."""
         for one in message.sessions:
             self.collection.put(one, time.monotonic())
+        self.show()
+
+    def on_held_seen(self, message: HeldSeen) -> None:
+        """Requests wait for the user, or do not any more."""
+        self.collection.held = message.held
         self.show()
 
     def on_filled(self, message: Filled) -> None:
@@ -186,6 +196,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
             STORED: bool(one and one.stored),
             ARCHIVED: bool(one and one.archived),
             READABLE: bool(one and not one.error),
+            HELD: bool(self.collection.held),
         }
         return list(offered(self.commands, Situation("sessions", facts=frozenset(f for f, on in facts.items() if on))))
 
@@ -200,6 +211,13 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         one = self.browser.rows.current
         if one is not None and not one.error:
             self.post_message(Open(one.path or one.stored))
+
+    def open_held(self) -> None:
+        """Open the session of which a request waits for the user: the one under the cursor, else the first."""
+        one, held = self.browser.rows.current, self.collection.held
+        path = one.path if one is not None and one.path in held else next(iter(held), "")
+        if path:
+            self.post_message(Open(path))
 
     def change(self, what: str) -> None:
         """Import, export, rename, tag, archive or delete the session under the cursor."""
@@ -226,14 +244,14 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
     def show_tools(self) -> None:
         """The tools of every session."""
         if self._make_ledger is not None:
-            from ctxtui.tui.lists.tool_ledger import LedgerScreen
+            from ctxtui.tui.lists.costs.tool_ledger import LedgerScreen
 
             self.app.push_screen(LedgerScreen(self._make_ledger()))
 
     def show_stats(self) -> None:
         """Where tokens and money went."""
         if self._make_stats is not None:
-            from ctxtui.tui.lists.stats import StatsScreen
+            from ctxtui.tui.lists.costs.stats import StatsScreen
 
             self.app.push_screen(StatsScreen(self._make_stats()), self._open_miss)
 

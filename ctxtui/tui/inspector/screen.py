@@ -10,8 +10,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.layout import Layout
-from textual.reactive import Reactive
-from textual.screen import Screen
 from textual.timer import Timer
 
 from ctxtui.core.edit import Edit
@@ -67,6 +65,7 @@ from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.stage import Stage
+from ctxtui.tui.widgets.still import StillScreen
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -81,12 +80,10 @@ if TYPE_CHECKING:
     from ctxtui.views.glossary.spots import Spot
 
 
-class SessionScreen(Commanded, Screen[None]):
+class SessionScreen(Commanded, StillScreen):
     """The panes of a session, its prompt and its keys. A subclass has the `state` of what is shown, the `edits` of its
     context, and the `controllers` that do the commands."""
 
-    # The screen is as large as the terminal: see `tui.widgets.still`.
-    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
     AUTO_FOCUS = "#transcript"
     DEFAULT_CSS = """
     SessionScreen { background: $background; }
@@ -109,6 +106,7 @@ class SessionScreen(Commanded, Screen[None]):
         self._stage = Stage(self._boxes)
         self._pointing: Timer | None = None
         self._offered: tuple[Situation, bool] | None = None
+        self._fitted = Size(0, 0)
 
     @property
     def session_name(self) -> str:
@@ -165,7 +163,10 @@ class SessionScreen(Commanded, Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Panes that were not there have nothing to show yet; a wider one may want more lines."""
-        self.call_after_refresh(self.state.fit)
+        # Textual tells of each size twice: as the terminal's, and as what the layout gave the screen.
+        if event.size != self._fitted:
+            self._fitted = event.size
+            self.call_after_refresh(self.state.fit)
 
     def on_pane_moved(self, message: Transcript.Moved) -> None:
         """The cursor is on another block: the map's mark follows."""

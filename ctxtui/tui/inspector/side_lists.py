@@ -26,12 +26,19 @@ class HeaviestPane(Pane):
         self.money = False
         self._make: Callable[[int], heaviest.HeaviestRow] | None = None
         self._table: Table[heaviest.HeaviestRow] | None = None
+        self._most = 0
+        self._painted_rows: dict[int, heaviest.HeaviestRow] = {}
 
     def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.HeaviestRow]) -> None:
         """Other blocks, heaviest first; `make` gives the row of a node, `most` are the tokens of a full bar. The cursor
-        stays on its block where that is still among them."""
+        stays on its block where that is still among them. Where nothing in view is another, nothing is painted."""
+        same = (nodes, most, money) == (self.nodes, self._most, self.money)
+        self._make = make
+        if same and all(make(node) == row for node, row in self._painted_rows.items()):
+            return
         node = self.node
-        self.nodes, self.money, self._make = nodes, money, make
+        self.nodes, self._most, self.money = nodes, most, money
+        self._painted_rows.clear()
         self._table = heaviest.table(most, money=money)
         self.cursor = nodes.index(node) if node in nodes else 0
         self.reload()
@@ -50,7 +57,9 @@ class HeaviestPane(Pane):
         """A block."""
         assert self._make is not None and self._table is not None
         here = index == self.cursor and self.has_focus
-        return self._table.draw(self._make(self.nodes[index]), width, here=here)
+        node = self.nodes[index]
+        row = self._painted_rows[node] = self._make(node)
+        return self._table.draw(row, width, here=here)
 
     def empty(self) -> Spans:
         """While tokens are being counted."""

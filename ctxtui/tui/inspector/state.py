@@ -328,7 +328,7 @@ class InspectorState:
             return
         at_end = self.at_end
         self.loaded.take(news)
-        if news.reading is not None:
+        if news.session is not None:
             self.open(self.loaded)
             self.on.reopened.emit()
         self.live = self.live or self.complete

@@ -58,7 +58,7 @@ class ShowHeaviest(ListCommand):
     """The heaviest blocks of this context by tokens, by carry (tokens x calls they stayed) or by cost, and how far a
     cache can keep each."""
 
-    name, keys, opens = "heaviest blocks, by tokens or carry", ("W",), "heaviest.HeaviestScreen"
+    name, keys, opens = "heaviest blocks, by tokens or carry", ("W",), "ctxtui.tui.lists.costs.heaviest.HeaviestScreen"
     sought = ("big", "large", "expensive", "old", "stale", "remove")
     label, short = "heaviest", "heavy"
 
@@ -82,7 +82,8 @@ class ShowMisses(ListCommand):
 class ShowBill(ListCommand):
     """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
 
-    name, keys, label, group, opens = "bill of the session", ("dollar_sign",), "bill", "calls", "bill.BillScreen"
+    name, keys, label, group = "bill of the session", ("dollar_sign",), "bill", "calls"
+    opens = "ctxtui.tui.lists.costs.bill.BillScreen"
     sought = ("money", "expensive", "price", "cost", "dear")
 
 

@@ -33,6 +33,7 @@ class Board(Still):
         self._lines: list[Strip] | None = None
         self._look: Look | None = None
         self._drawn_for = Size(0, 0)
+        self._rule: Strip | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The lines of the body, at most `height` of them, each `width` cells or shorter."""
@@ -72,8 +73,8 @@ class Board(Still):
         self.refresh()
 
     def refresh_rule(self) -> None:
-        """Paint the rule anew and nothing else."""
-        if self.title:
+        """Paint the rule anew and nothing else, where it says something else now."""
+        if self.title and (self._rule is None or self._rule is not self._rule_line(self.look)):
             self.refresh(Region(0, 0, self.size.width, 1))
 
     def forget(self) -> None:
@@ -92,16 +93,14 @@ class Board(Still):
             self.forget()
             self.fit()
         if y < self.body_top:
-            spans = rule(
-                self.size.width,
-                self.title,
-                after=self.after(),
-                notes=self.notes(),
-                focused=self.has_focus,
-                join=self.join,
-            )
-            return paint.strip(spans, self.size.width, look)
+            self._rule = self._rule_line(look)
+            return self._rule
         return self.body_line(y - self.body_top, look)
+
+    def _rule_line(self, look: Look) -> Strip:
+        width = self.size.width
+        said = {"after": self.after(), "notes": self.notes()}
+        return paint.strip(rule(width, self.title, **said, focused=self.has_focus, join=self.join), width, look)
 
     def body_line(self, y: int, look: Look) -> Strip:
         """Line `y` of the body, behind its edge."""

@@ -9,6 +9,7 @@ from textual._styles_cache import StylesCache
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Size
 from textual.reactive import Reactive
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -54,3 +55,29 @@ class Still(Widget):
         if look_of(self.app).palette.exact:
             return [one for one in filters if not isinstance(one, ANSIToTruecolor)]
         return filters
+
+
+class StillScreen(Screen[None]):
+    """A screen of still widgets: what a key changes is one frame, however many of them it changes.
+
+    Textual hears of each widget that wants to be painted in a message of its own, and begins to paint with the first
+    few: the last had a frame to themselves, 16 ms later.
+    """
+
+    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+
+    def _gather(self) -> None:
+        """Let every widget that wants to be painted by now be in the next frame."""
+        self._dirty_widgets.update(one for one in self.children if one._repaint_regions and one.display)
+
+    def _on_timer_update(self) -> None:
+        self._gather()
+        super()._on_timer_update()
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        self._gather()
+        super()._refresh_layout(size, scroll)
+        if self.is_current and not self.app._batch_count:
+            # Widgets of another size want to be painted, which the layout's frame has just done.
+            for one in self.children:
+                one._repaint_regions.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
@@ -27,6 +27,8 @@ class Collection:
     """Whether archived sessions are listed."""
     sought: tuple[SessionsSought, ...] = ()
     """Where sessions are looked for."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Why a request of a session waits for the user, by the path of its recording."""
     sessions: dict[str, SessionSummary] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
     """Sessions whose file changed since their figures were made."""
@@ -110,5 +112,10 @@ class Collection:
 
     def entries(self, wanted: ListOrder) -> tuple[Entry, ...]:
         """The list as shown."""
-        shown = (one for one in self.sessions.values() if self.archived or not one.archived)
+        shown = (self._as_held(one) for one in self.sessions.values() if self.archived or not one.archived)
         return arrange(shown, wanted, self.directory, self.name, self.sought)
+
+    def _as_held(self, one: SessionSummary) -> SessionSummary:
+        """Its program waits for the user, so that it runs, whenever it last wrote."""
+        why = self.held.get(one.path, "") if self.held else ""
+        return replace(one, held=why, live=True) if why else one

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
+from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, merged
 from ctxtui.views.text.table import Column, Table
 
@@ -114,6 +115,7 @@ def read_share(part: float | None) -> Span:
 def _title(row: HomeRow, room: int) -> list[Span]:
     s = row.summary
     mark = [Span("● ", "ok bold")] if s.live else [Span("✗ ", "crit")] if s.refused else []
+    mark = [Span(f"{MARK['held'].glyph} ", "warn bold")] if s.held else mark
     room -= 2 * len(mark)
     words = cells.fit(safe_text.one_line(s.title) or numbers.NONE, room)
     tags = cells.fit(tagged(s), room - cells.width(words) - 2) if s.tags else ""
@@ -178,6 +180,8 @@ def least_words(s: SessionSummary) -> str:
 
 
 def _age(row: HomeRow, room: int) -> Span:
+    if row.summary.held:
+        return Span("held", "warn bold")
     if row.summary.live:
         # Running sessions stand first, in an order that does not change as they write.
         return Span("live", "ok")

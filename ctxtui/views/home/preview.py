@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.views.home.columns import least_words, short_model, shortened_home, tagged, trouble
-from ctxtui.views.inspector import strip_columns
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY, MARK, NOT_RECORDED, category
@@ -183,6 +182,9 @@ def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour:
 def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Spans]:
     if not s.growth or height < 1:
         return [[Span(" No calls recorded.", "dim")]] if height > 0 else []
+    # Imported here: Home's first frame has no session whose growth is known.
+    from ctxtui.views.inspector import strip_columns
+
     wide = max(1, room - AXIS - 3)
     calls = [strip_columns.StripColumn(c.read, c.write, c.fresh, marks=c.marks) for c in s.growth]
     columns = strip_columns.bucketed(calls, wide)

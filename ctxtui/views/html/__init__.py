@@ -1,1 +1,1 @@
-"""Documents to give away: self-contained HTML with charts as SVG, no script, nothing loaded from anywhere."""
+"""Charts as SVG and the frame of a document; they take their colours from it, and nothing is loaded from anywhere."""

@@ -13,6 +13,7 @@ from ctxtui.analysis.lab.placed_marks import LIVES
 from ctxtui.analysis.lab.proof import Proof
 from ctxtui.core.canonical import Json
 from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.lists.advice import STYLE
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -160,9 +161,10 @@ def detail(one: PricedFinding, what: FindingsData, name: str, room: int) -> list
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
     out += [[Span(" cure: " if n == 0 else "       ", "dim"), Span(text, "ink")]
             for n, text in enumerate(safe_text.wrap(one.finding.cure, wrap - 7))]  # fmt: skip
-    out += price_lines(one, what)
+    rest = [*price_lines(one, what)]
     if one.finding.setting and one.finding.setting != one.finding.cure:
-        out.append([Span(f" {one.finding.setting}", "dim")])
+        rest.append([Span(f" {one.finding.setting}", "dim")])
+    out += [part for line in rest for part in wrapped(line, room, 1)]
     told = command(one, name, what)
     out += [[Span(f" {part}", "faint")] for part in safe_text.wrap(told, wrap)] if told else []
     return out
@@ -223,9 +225,10 @@ def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
         lead = [Span(f" {saved(one):>9}  ", "ok bold")]
         for n, text in enumerate(safe_text.wrap(sentence(one.finding), max(20, room - 13))):
             yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text, "ink")]
-        yield [Span(" " * 12 + "→ ", "dim"), Span(one.finding.cure, "ink")]
+        wide = max(40, room)
+        yield from wrapped([Span(" " * 12 + "→ ", "dim"), Span(one.finding.cure, "ink")], wide, 14)
         for line in price_lines(one, what):
-            yield [Span(" " * 11), *line]
+            yield from wrapped([Span(" " * 11), *line], wide, 12)
         told = command(one, name, what)
         if told:
             yield [Span(" " * 12 + told, "faint")]

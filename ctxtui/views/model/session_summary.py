@@ -95,8 +95,12 @@ class SessionSummary:
     cwd: str = ""
     mtime: float = 0.0
     size: int = 0
+    own: str = ""
+    """The client's own transcript of a session that ctxtui recorded: both are one, whose size and time these are."""
     """Bytes of the file; of a session in a database, its messages."""
     live: bool = False
+    held: str = ""
+    """Why a request of it waits for the user ("": none does)."""
     group: str = ELSEWHERE
     """``here``, ``elsewhere`` or ``samples`` as its name and folder tell it; a `cwd` in this directory counts too."""
 

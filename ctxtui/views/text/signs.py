@@ -8,11 +8,13 @@ between ASCII and the glyphs is a table at the edge (`tui.theme.glyphs`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
-from ctxtui.core.note import Note
 from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.core.note import Note
 
 NOT_RECORDED: Final = len(CATEGORIES)
 """The category index of what a recording lacks: faint, ``░`` in the map."""

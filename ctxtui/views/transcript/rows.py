@@ -122,7 +122,7 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     told = "system prompt and tools"
     if scene.call.fidelity != Fidelity.TRANSCRIPT:
         # Imported here: on most first screens nothing of the kind stands.
-        from ctxtui.analysis.searches import unseen
+        from ctxtui.analysis.read.searches import unseen
 
         told = unseen(scene.book.searches, scene.session.tree, scene.call) or told
     told = f"{told}, inferred from the report"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from ctxtui.analysis.absence import NONE_GONE
+from ctxtui.analysis.read.absence import NONE_GONE
 from ctxtui.core import canonical
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved

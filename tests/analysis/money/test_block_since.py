@@ -11,7 +11,7 @@ import pytest
 from ctxtui.core.session import MAIN
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
-from ctxtui.views.lists.heaviest_blocks import HeavyBlock, weighed
+from ctxtui.views.lists.costs.heaviest_blocks import HeavyBlock, weighed
 from tests.cases.scenes import study_of
 
 SAMPLES = sorted((Path(__file__).parents[3] / "sessions").glob("*.jsonl"))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ctxtui.core.call import EDITS
 from ctxtui.offline import Provider, RunningProvider, Server, offline
+from ctxtui.services.attach.forking.recorded_answers import RecordedAnswer, RecordedAnswers, said_in
 from ctxtui.services.recordings.open import load
 from tests.cli.conftest import PROGRAM, Run
 
@@ -35,10 +38,12 @@ def providers() -> Iterator[tuple[RunningProvider, RunningProvider]]:
         yield first, second
 
 
-def ran(provider: RunningProvider, *arguments: str, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    Path("agent.py").write_text(AGENT)
+def ran(
+    provider: RunningProvider, *arguments: str, words: tuple[str, ...], agent: str = AGENT
+) -> subprocess.CompletedProcess[str]:
+    Path("agent.py").write_text(agent)
     command = [*PROGRAM, "exec", *arguments, "--", sys.executable, "agent.py", *words]
-    env = {**os.environ, "ANTHROPIC_BASE_URL": provider.url}
+    env = {**os.environ, "ANTHROPIC_BASE_URL": provider.url, "OPENAI_BASE_URL": provider.openai_url}
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=180, check=False)
 
 
@@ -87,6 +92,119 @@ def test_who_departs_before_the_fork_is_live_from_there_and_that_is_said(
         if "done" in call.extra.get(EDITS, {})
     ]
     assert told[0].startswith("it departs from the record")
+
+
+SOCKET_AGENT = """\
+import asyncio, json, os, sys, aiohttp
+
+async def main():
+    headers = {"authorization": "Bearer k", "openai-beta": "responses_websockets=2026-02-06"}
+    url, earlier = os.environ["OPENAI_BASE_URL"] + "/responses", ""
+    async with aiohttp.ClientSession() as http, http.ws_connect(url, headers=headers) as socket:
+        for words in ("", *sys.argv[1:]):
+            items = [{"type": "message", "role": "user", "content": words}] if words else []
+            asked = {"type": "response.create", "model": "gpt-5.6", "store": False, "stream": True, "input": items}
+            asked |= {"previous_response_id": earlier} if earlier else {}
+            asked |= {} if words else {"generate": False}
+            await socket.send_str(json.dumps(asked | {"instructions": "you are " + sys.argv[-1]}))
+            while (told := json.loads((await socket.receive()).data))["type"] != "response.completed":
+                assert told["type"] != "error", told
+            earlier = told["response"]["id"]
+            if words:
+                print(earlier)
+
+asyncio.run(main())
+"""
+
+
+def frames(provider: RunningProvider) -> list[dict[str, Any]]:
+    """What arrived over WebSockets, less warm-ups."""
+    asked = [json.loads(one.body) for one in provider.server.seen if one.body]
+    return [one for one in asked if one.get("generate") is not False]
+
+
+def test_over_a_websocket_the_live_provider_gets_the_whole_conversation(
+    home: Path, ctxtui: Run, providers: tuple[RunningProvider, RunningProvider]
+) -> None:
+    first, second = providers
+    made = ran(first, words=("one", "two", "three"), agent=SOCKET_AGENT)
+    assert made.returncode == 0, made.stderr
+    ids, path = made.stdout.split(), recording()
+    forked = ran(second, "--fork", f"{path.stem}:2", words=("one", "two", "three", "fixed"), agent=SOCKET_AGENT)
+    assert forked.returncode == 0, forked.stderr
+    assert "2 requests were answered from the record" in forked.stderr
+    again = forked.stdout.split()
+    assert again[:2] == ids[:2] and len(again) == 4 and not set(again[2:]) & set(ids)
+    live = frames(second)
+    assert len(live) == 2 and "previous_response_id" not in live[0]
+    # The provider has never heard of what was answered from the record.
+    assert [word in json.dumps(live[0]["input"]) for word in ("one", "two", "three")] == [True] * 3
+    calls = load(recording()).session.thread_calls()
+    assert [call.usage is None for call in calls] == [True, True, False, False]
+    assert [call.extra.get(EDITS, {}).get("played") for call in calls][2:] == [None, None]
+
+
+SUBAGENTS = """\
+import sys, anthropic
+client = anthropic.Anthropic(max_retries=0, api_key="k")
+told = {"main": [], sys.argv[1]: []}
+for line in sys.argv[2:]:
+    thread, words = line.split("=")
+    thread = thread if thread == "main" else sys.argv[1]
+    headers = {"x-claude-code-session-id": "talk"} | ({} if thread == "main" else {"x-claude-code-agent-id": thread})
+    told[thread].append({"role": "user", "content": words})
+    asked = dict(model="claude-sonnet-4-5", max_tokens=300, messages=told[thread], extra_headers=headers)
+    answer = client.messages.create(**asked)
+    told[thread].append({"role": "assistant", "content": [one.model_dump() for one in answer.content]})
+    print(answer.id)
+"""
+
+
+def test_from_a_call_of_a_subagent(home: Path, ctxtui: Run, providers: tuple[RunningProvider, RunningProvider]) -> None:
+    first, second = providers
+    lines = ("main=go", "sub=look", "sub=further", "main=on", "sub=at last")
+    made = ran(first, words=("agent-1", *lines), agent=SUBAGENTS)
+    assert made.returncode == 0, made.stderr
+    ids = made.stdout.split()
+    # Another run names its subagents anew.
+    path = str(recording())
+    forked = ran(second, "--fork", f"{path}:2", "--thread", "agent-1", words=("agent-2", *lines), agent=SUBAGENTS)
+    assert forked.returncode == 0, forked.stderr
+    again = forked.stdout.split()
+    # What came behind the fork is live in every thread, and no departure.
+    assert again[:3] == ids[:3] and not set(again[3:]) & set(ids)
+    assert "3 requests were answered from the record" in forked.stderr and "depart" not in forked.stderr
+    assert ctxtui("exec", "--thread", "agent-1", "--", "true").code == 125
+
+
+def test_a_fork_that_is_not_reached_is_said(
+    home: Path, ctxtui: Run, providers: tuple[RunningProvider, RunningProvider]
+) -> None:
+    assert ran(providers[0], words=("one", "two", "three")).returncode == 0
+    forked = ran(providers[1], "--fork", f"{recording().stem}:3", words=("one",))
+    assert "call 3, the fork, was not asked" in forked.stderr
+
+
+def test_figures_of_results_may_differ_from_run_to_run() -> None:
+    def asked(result: str, words: str = "go") -> bytes:
+        said = [
+            {"type": "message", "role": "user", "content": words},
+            {"type": "function_call", "call_id": "c1", "name": "run", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c1", "output": result},
+        ]
+        return json.dumps({"model": "gpt-5.6", "input": said}).encode()
+
+    url = "https://api.openai.com/v1/responses"
+    known = RecordedAnswers("s", 2)
+    results = ("Chunk ID: 4fa2c1\nWall time: 0.0512 s\nok", "Chunk ID: 0b1c22\nWall time: 1.5 s\nok")
+    for number, result in enumerate(results, 1):
+        known.add(said_in(url, asked(result)), RecordedAnswer(b"", number))
+    second = known.answer(url, asked(results[1]))
+    assert second is not None and second.number == 2
+    assert known.answer(url, asked(results[0].replace("ok", "failed"))) is None
+    assert known.answer(url, asked(results[0], "go 2")) is None
+    first = known.answer(url, asked("Chunk ID: 99ff00\nWall time: 3 s\nok"))
+    assert first is not None and first.number == 1
 
 
 def test_what_cannot_be_forked_is_said(home: Path, ctxtui: Run, tmp_path: Path) -> None:

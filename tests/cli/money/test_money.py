@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ctxtui.services.library.spending import WAYS
+from ctxtui.services.library.totals.spending import WAYS
 from tests.cli.conftest import Run
 from tests.corpus import CORPUS
 from tests.services.lookalike import claude_code

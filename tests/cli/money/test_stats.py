@@ -14,8 +14,8 @@ import pytest
 
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
-from ctxtui.services.library.stats import WAYS
-from ctxtui.services.library.summary_memory import version_for
+from ctxtui.services.library.totals.stats import WAYS
+from ctxtui.services.library.totals.summary_memory import version_for
 from ctxtui.store.store import Store
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel

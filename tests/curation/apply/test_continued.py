@@ -9,11 +9,13 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit, make
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.closure import DANGLING
 from ctxtui.curation.apply.continued import apply_further, continued
-from ctxtui.curation.context import Context
+from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
@@ -45,12 +47,19 @@ def as_policies_ask(rng: Random, context: Context) -> list[Edit]:
     return log
 
 
+def answers_dropped(rng: Random, context: Context) -> list[Edit]:
+    """Edits that drop what the model said, block by block, as a user does: thinking goes along."""
+    said = [p for p, item in enumerate(context.items) if item.place.role in ASSISTANT and item.block.kind != HEADER]
+    firsts = [rng.choice(said or range(len(context))) for _ in range(rng.randint(2, 10))]
+    return [make("drop", context.targets(range(p, p + 1)), {}, id=f"e{number}") for number, p in enumerate(firsts)]
+
+
 @settings(max_examples=200)
 @given(**CASES)
 def test_further_edits_come_to_what_all_of_them_come_to(dialect: str, seed: int) -> None:
     rng = Random(f"{dialect} {seed}")
     context, rules = generated(dialect, rng)
-    log = (edits if seed % 3 == 0 else as_policies_ask)(rng, context)
+    log = (edits, as_policies_ask, answers_dropped)[seed % 3](rng, context)
     known = apply(context, (), rules)
     at = 0
     while at < len(log):
@@ -63,6 +72,22 @@ def test_further_edits_come_to_what_all_of_them_come_to(dialect: str, seed: int)
             assert found.settled == whole.settled
         assert apply_further(known, before, more, rules) == whole
         known = found or whole
+
+
+def test_thinking_that_goes_along_goes_on_from_what_is_applied() -> None:
+    """Else what a user drops of an agent's answers would all be applied anew at each key."""
+    found = 0
+    for seed in range(60):
+        rng = Random(f"anthropic {seed}")
+        context, rules = generated("anthropic", rng)
+        known, log = apply(context, (), rules), answers_dropped(rng, context)
+        for at, edit in enumerate(log):
+            now = continued(known, [edit], rules)
+            if now is not None and now.settled is not None:
+                found += any(gone.why == DANGLING for gone in now.settled.removed.values())
+                assert now == apply(context, log[: at + 1], rules)
+            known = now or apply(context, log[: at + 1], rules)
+    assert found > 5
 
 
 def test_most_of_what_policies_ask_for_goes_on_from_what_is_applied() -> None:

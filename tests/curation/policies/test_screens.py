@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxtui.curation.apply.compact_json import compacted
-from ctxtui.curation.policies.trim_old_turns import filled
+from ctxtui.curation.policies.builtin.trim_old_turns import filled
 from tests.cases import systems
 
 ARCHIVE = {

@@ -15,7 +15,7 @@ from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, EXTERNALIZE, PIN, STRIP, S
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
-from ctxtui.curation.policies import budget
+from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, proposed, run, run_all
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import Risk, risk_of

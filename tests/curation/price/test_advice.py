@@ -30,7 +30,7 @@ def remedy(names: str, freed: int, risk: Risk = Risk.OUTSIDE) -> Remedy:
 
 
 def tag(freed: int, once: float | None, per_call: float | None) -> PriceTag:
-    return cast("PriceTag", Told(freed, (ApplyMoment("now", 0.0, once, per_call),)))
+    return cast("PriceTag", Told(freed, (ApplyMoment(name="now", at=0.0, once=once, per_call=per_call),)))
 
 
 def advice(

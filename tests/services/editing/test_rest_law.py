@@ -108,17 +108,17 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     asked = asked_of_rest(pane.staging, coming, tag)
     if asked is None or asked[2] is None or tag is None:
         return []
-    calls, once, charge, scale = asked
+    calls, left, charge, scale = asked
     again = sent_again(table, book, counter)
     calls = [one._replace(usage=sent.plain) for one, sent in zip(calls, again, strict=False)]
-    ghost = rest_of_session(calls, once, charge, scale)
+    ghost = rest_of_session(calls, left, charge, scale)
     assert ghost.saved == pane.rest.saved[: len(calls)], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
     found = []
     for number, (one, (raw, edited, less, fair)) in enumerate(zip(calls, again, strict=True)):
         # The first call's price is the tag's own, which has laws of its own; here it is priced as all the others are.
-        alone = rest_of_session([one], lambda read: None, charge, scale)
-        a, b = charge(raw, one.at), charge(edited, one.at)
+        alone = rest_of_session([one], None, charge, scale)
+        a, b = charge(raw, one), charge(edited, one)
         if number and fair and a is not None and b is not None and alone.usd is not None and not alone.partial:
             # Reports that came meanwhile may have taught what a token counts: the price is that of as many.
             priced, told = ghost.saved[number] * scale, raw.input - edited.input

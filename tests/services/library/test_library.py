@@ -124,7 +124,7 @@ def test_what_was_read_once_is_not_read_again(home: Path, monkeypatch: pytest.Mo
     status = path.stat()
     seen = SessionSummary(key=str(path), path=str(path), mtime=status.st_mtime, size=status.st_size)
     first = make()((seen, Settings()))
-    monkeypatch.setattr("ctxtui.services.workers.summary_worker.load", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr("ctxtui.services.workers.summary_worker.load", lambda *_, **__: pytest.fail("read again"))
     assert make()((seen, Settings())) == first
     with pytest.raises(BaseException, match="read again"):
         make()((seen, Settings(usable_share=0.5)))

@@ -16,7 +16,7 @@ from ctxtui.core.call import Call
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.spending import totals_by
+from ctxtui.services.library.totals.spending import totals_by
 from ctxtui.services.recordings.open import load
 from tests.pty_app import environment, plant
 
@@ -101,7 +101,7 @@ def test_the_transcript_is_a_row_again_without_the_other_and_an_empty_one_is_no_
     (row,) = [one for one in library.glimpses() if one.id == transcript.stem]
     (known,) = library.figures([row], Event())
     # Nothing was asked through ctxtui: what the client wrote is what there is.
-    assert known.key == row.key and known.path == str(transcript) and known.calls
+    assert known.key == row.key == str(path) and known.own == str(transcript) and known.calls and not known.error
     path.unlink()
     (row,) = [one for one in library.glimpses() if one.id == transcript.stem]
     assert row.path == str(transcript)

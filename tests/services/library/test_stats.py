@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.money.usage_stats import UsageSums
-from ctxtui.services.library.spending import TOOL, totals_by
-from ctxtui.services.library.stats import TAG, VERSION, WAYS, Change, stats_of
-from ctxtui.views.lists import stats as view
+from ctxtui.services.library.totals.spending import TOOL, totals_by
+from ctxtui.services.library.totals.stats import TAG, VERSION, WAYS, Change, stats_of
+from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 from tests.views.glossary.arithmetic_law import broken
 

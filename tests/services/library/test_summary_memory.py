@@ -12,10 +12,10 @@ import pytest
 from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.config import load
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.spending import TOOL
-from ctxtui.services.library.stats import SKILL, WAYS, stats_of
-from ctxtui.services.library.summary_memory import as_remembered, remembered, to_json
-from ctxtui.services.library.usage_pass import usage_pass
+from ctxtui.services.library.totals.spending import TOOL
+from ctxtui.services.library.totals.stats import SKILL, WAYS, stats_of
+from ctxtui.services.library.totals.summary_memory import as_remembered, remembered, to_json
+from ctxtui.services.library.totals.usage_pass import usage_pass
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from tests.cases.claude_code import generate

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.stats import stats_of
 from ctxtui.services.library.tables import TABLES, tables_of, write_parquet
+from ctxtui.services.library.totals.stats import stats_of
 from tests.services.library.test_stats import NEW, OLD
 from tests.services.library.test_tool_ledger import session
 

@@ -13,11 +13,11 @@ from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.count_cache import Memory
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.stats import WAYS, stats_of
+from ctxtui.services.library.totals.stats import WAYS, stats_of
 from ctxtui.services.workers.stats_worker import StatsSoFar, StatsWorker
 from ctxtui.services.workers.summary_worker import make
-from ctxtui.tui.lists import stats as screen_of
-from ctxtui.tui.lists.stats import StatsScreen
+from ctxtui.tui.lists.costs import stats as screen_of
+from ctxtui.tui.lists.costs.stats import StatsScreen
 from ctxtui.tui.theme.theme import dress
 from ctxtui.views.lists.stats import NONE_YET
 from ctxtui.views.model.session_summary import MISSED, CallSpent, SessionSummary

@@ -15,9 +15,9 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.workers.ledger_worker import LedgerSoFar, LedgerWorker
 from ctxtui.services.workers.summary_worker import make
-from ctxtui.tui.lists.tool_ledger import LedgerScreen
+from ctxtui.tui.lists.costs.tool_ledger import LedgerScreen
 from ctxtui.tui.theme.theme import dress
-from ctxtui.views.lists.tool_ledger import rows, table
+from ctxtui.views.lists.costs.tool_ledger import rows, table
 from tests.cases.claude_code_requests import parallel
 from tests.services.library.test_tool_ledger import session
 from tests.tui.home.test_home import text

@@ -9,7 +9,7 @@ import pytest
 from ctxtui.services.config.settings import Settings
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.screen import InspectorScreen
-from ctxtui.tui.lists.heaviest import HeaviestScreen
+from ctxtui.tui.lists.costs.heaviest import HeaviestScreen
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story, every_category, long_session, use, with_subagents

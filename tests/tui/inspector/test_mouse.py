@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.pilot import Pilot
 
-from ctxtui.tui.lists.heaviest import HeaviestScreen
+from ctxtui.tui.lists.costs.heaviest import HeaviestScreen
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened, until
 

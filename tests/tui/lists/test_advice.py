@@ -10,7 +10,7 @@ from ctxtui.curation.policies.risk import Risk
 from ctxtui.services.editing.policy_proposals import Proposals
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.advice import AdviceScreen
-from ctxtui.tui.lists.bill import BillScreen
+from ctxtui.tui.lists.costs.bill import BillScreen
 from tests.cases.sessions import Story, use
 from tests.tui.inspector.test_inspector import opened, until
 

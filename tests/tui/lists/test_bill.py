@@ -13,7 +13,7 @@ from ctxtui.services.counting.accounts import priced
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import STATEMENT, Report
 from ctxtui.tui.inspector.screen import InspectorScreen
-from ctxtui.tui.lists.bill import BillPane, BillScreen
+from ctxtui.tui.lists.costs.bill import BillPane, BillScreen
 from tests.analysis.money_cases import agent
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.scenes import rows_of, study_of, text_of

@@ -144,9 +144,9 @@ def named_in(word: str, *, outside: str = "") -> list[str]:
 
 def test_no_module_but_the_one_that_opens_it_names_a_list_screen() -> None:
     screens = {}
-    for path in sorted((PACKAGE / "tui" / "lists").glob("*.py")):
+    for path in sorted((PACKAGE / "tui" / "lists").rglob("*.py")):
         for name in re.findall(r"^class (\w+Screen)\(", path.read_text(encoding="utf-8"), re.M):
-            screens[name] = f"tui/lists/{path.name}"
+            screens[name] = path.relative_to(PACKAGE).as_posix()
     bases = {"PageScreen", "ListScreen"}
     for name in screens.keys() - bases:
         assert len(named_in(name, outside=screens[name])) == 1, name

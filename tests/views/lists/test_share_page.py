@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from ctxtui.views.lists.share_page import SharedBlock, SharedCall, page
+from ctxtui.views.pages.share_page import SharedBlock, SharedCall, page
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\u202e\ud800&"
 

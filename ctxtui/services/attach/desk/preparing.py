@@ -37,6 +37,7 @@ from ctxtui.services.editing.priced_policies import act_at_price
 from ctxtui.services.editing.waiting_edits import due, released
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.transcripts.kit.http_exchange.conversations import with_held
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 
@@ -98,9 +99,13 @@ class Preparer:
         decoded = decode(exchange)
         if decoded is None:
             return PreparedRequest(why="it puts nothing before a model")
-        if decoded.params.get("previous_response_id") or decoded.params.get("conversation"):
-            return PreparedRequest(why="it goes on from what the provider keeps")
         kept = self._kept(asked)
+        if decoded.params.get("previous_response_id") or decoded.params.get("conversation"):
+            before = kept.session.calls.get(str(decoded.params.get("previous_response_id")))
+            if before is None:
+                return PreparedRequest(why="it goes on from what the provider keeps, which is not on record")
+            held = kept.session.tree.items(before.response_head)
+            decoded = with_held(decoded, [item for item in held if item.place.section == "messages"])
         one = _Leaving(asked, decoded, kept.session.tree.extend(ROOT, decoded.items))
         calls = kept.session.thread_calls(asked.thread)
         if not calls or calls[-1].usage is None:
@@ -172,7 +177,7 @@ class Preparer:
             known.loaded.more()
         if known is None or known.loaded.session is not known.session:
             try:
-                known = _Kept.of(load(asked.recording), asked.settings)
+                known = _Kept.of(load(asked.recording, own=""), asked.settings)
             except (NoContext, FileNotFoundError):
                 return _Kept.of(Loaded(Session(), ""), asked.settings)
         self._open[asked.recording] = known

@@ -24,6 +24,8 @@ class ForkGate:
     """Requests that were answered from the record."""
     departed: str = ""
     """Where the program left the record before the fork, in words; "" where it did not."""
+    reached: bool = False
+    """Whether the call that is forked from was answered."""
     _gone: set[str] = field(default_factory=set)
     """Threads that are live."""
 
@@ -43,17 +45,16 @@ class ForkGate:
         if found is not None:
             self.played += 1
             if found.number == self.answers.calls:
+                self.reached = True
                 self._gone.add(thread)
             told = f"{self.answers.name} call {found.number}" if found.number else self.answers.name
             return RequestVerdict(answer=found.raw, told={"played": told})
         if aside:
             return await self.live.decide(waiting)
         self._gone.add(thread)
-        if thread != MAIN or self.departed:
+        if thread != MAIN or self.departed or self.reached:
             return await self.live.decide(waiting)
-        self.departed = (
-            f"it departs from the record of {self.answers.name} before call {self.answers.calls}: live from here"
-        )
+        self.departed = f"it departs from the record of {self.answers.name} before {self._fork}: live from here"
         verdict = await self.live.decide(waiting)
         done = verdict.told.get("done")
         return replace(
@@ -65,4 +66,11 @@ class ForkGate:
         """What came of it, for a person."""
         count = "1 request was" if self.played == 1 else f"{self.played:,} requests were"
         told = f"{count} answered from the record of {self.answers.name}"
-        return f"{told}; {self.departed.partition(':')[0]}, and was live from there" if self.departed else told
+        if self.departed:
+            return f"{told}; {self.departed.partition(':')[0]}, and was live from there"
+        return told if self.reached else f"{told}; {self._fork}, the fork, was not asked"
+
+    @property
+    def _fork(self) -> str:
+        thread = f" of {self.answers.thread}" if self.answers.thread else ""
+        return f"call {self.answers.calls}{thread}"

@@ -7,7 +7,7 @@ the context.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import Final
@@ -63,7 +63,8 @@ class ApiResponse(Anchor):
     number: int = 0
     digests: set[str] = field(default_factory=set)
     least: int = 0
-    """Tokens that its blocks come to at least."""
+    """Tokens that its blocks come to at least, without those that are `unweighed`: they wait until it matters."""
+    unweighed: list[Block] = field(default_factory=list)
     unanswered: set[str] = field(default_factory=set)
     answered: dict[str, str] = field(default_factory=dict)
     """Call id -> digest of the result block that answered it."""
@@ -205,20 +206,23 @@ def _answered(tree: Tree, anchor: Anchor) -> int:
 
 
 @cache
-def _header(role: str) -> Block:
-    return block.header(role)
+def _header(role: str) -> Item:
+    return Item(block.header(role), Place("messages", role))
 
 
-def append(tree: Tree, head: int, items: Iterable[Item]) -> int:
+def append(tree: Tree, head: int, items: Sequence[Item]) -> int:
     """`head` with `items` after it; neighbours of one role make one message, whose header goes first."""
-    role = tree[head].place.role if tree[head].place.section == "messages" else ""
-    for item in items:
-        if item.block.kind == block.HEADER:
+    if not items:
+        return head
+    before = tree[head].place
+    role = before.role if before.section == "messages" else ""
+    for said, place in items:
+        if said.kind == block.HEADER:
             continue
-        if item.place.role != role:
-            role = item.place.role
-            head = tree.child(head, _header(role), Place("messages", role))
-        head = tree.child(head, item.block, item.place)
+        if place.role != role:
+            role = place.role
+            head = tree.child(head, *_header(role))
+        head = tree.child(head, said, place)
     return head
 
 

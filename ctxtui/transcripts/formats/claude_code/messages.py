@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened
-from ctxtui.transcripts.formats.claude_code import sending
 from ctxtui.transcripts.formats.claude_code.answers import ASSISTANT
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction
 from ctxtui.transcripts.formats.claude_code.message import (
@@ -18,6 +17,7 @@ from ctxtui.transcripts.formats.claude_code.message import (
 )
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, RESULT, SAID, Anchor, Point, append, context
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, records_requests
+from ctxtui.transcripts.formats.claude_code.request_log import sending
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.kit.fields import plain

@@ -11,10 +11,11 @@ from typing import Final
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.claude_code import messages, sending, system_records
+from ctxtui.transcripts.formats.claude_code import messages, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
-from ctxtui.transcripts.formats.claude_code.request_records import KINDS
+from ctxtui.transcripts.formats.claude_code.request_log import sending
+from ctxtui.transcripts.formats.claude_code.request_log.records import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.written.files import INDEX, BodyFileReader, BodyIndexReader, is_body_name

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from operator import add
 from typing import Final, NamedTuple
 
 from ctxtui.core.call import Call, Fidelity
@@ -35,7 +37,7 @@ class Spent(NamedTuple):
 
     def plus(self, other: Spent) -> Spent:
         """The sum."""
-        return Spent(*(a + b for a, b in zip(self, other, strict=True)))
+        return Spent._make(map(add, self, other))
 
     def less(self, other: Spent) -> Spent:
         """What it is more, by kind."""
@@ -75,6 +77,9 @@ class SideCalls:
             return
         model, spent = plain(call.model), _of(usage)
         before = self._calls.get(call.id)
+        if before is not None and before[2] and own and before[0] == model and before[1] == spent:
+            self._late.add(call.id)
+            return
         self._calls[call.id] = (model, spent, own)
         if own:
             added = spent.less(before[1]) if before is not None else spent
@@ -150,6 +155,7 @@ class SideCalls:
             )
 
 
+@lru_cache(maxsize=64)
 def plain(model: str) -> str:
     """A model's name less its date, revision and context window: ``claude-opus-5-5[1m]`` is ``claude-opus-5-5``."""
     name = model.rsplit("/", 1)[-1].rpartition("anthropic.")[2]

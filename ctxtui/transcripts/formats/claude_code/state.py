@@ -22,7 +22,7 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     follow,
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.formats.claude_code.requests import ClaudeRequests
+from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequests
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.side_calls import SideCalls
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads

@@ -13,14 +13,15 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import ASIDE, Event, Happened
-from ctxtui.transcripts.formats.claude_code import front, messages
+from ctxtui.transcripts.formats.claude_code import messages
 from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
-from ctxtui.transcripts.formats.claude_code.front import SNAPSHOT
 from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, leaves
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
-from ctxtui.transcripts.formats.claude_code.request_records import KINDS
+from ctxtui.transcripts.formats.claude_code.request_log import front
+from ctxtui.transcripts.formats.claude_code.request_log.front import SNAPSHOT
+from ctxtui.transcripts.formats.claude_code.request_log.records import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, named_window, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -42,4 +41,4 @@ def report_of(value: Json, final: bool) -> Report:
     found, _ = usage.anthropic_passes(value)
     if found is None or not found.input:
         return Report(value)
-    return Report(value, found if found.output_final == final else replace(found, output_final=final))
+    return Report(value, found if found.output_final == final else usage.ended(found, final))

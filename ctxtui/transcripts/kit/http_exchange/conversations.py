@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.block import HEADER, Item
@@ -21,7 +21,7 @@ from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire.grammars import split_item
 
-_OWN: Final = re.compile(
+OWN_WORDS: Final = re.compile(
     r"\s*(?:<(?:system-reminder|environment_context|user_instructions|permissions)|# AGENTS\.md)", re.IGNORECASE
 )
 """How a text begins that a client says for itself in a person's place."""
@@ -84,14 +84,11 @@ class Conversations:
             yield Happened("other request", exchange.words, at=exchange.started)
             return
         before, name = self._held.before(decoded)
-        first = _before_messages(decoded.items)
-        items = _ordered(decoded.items, before, first)
+        whole = with_held(decoded, before)
+        items = whole.items
         dialogue = self._thread(items, place)
         head = self._tree.extend(ROOT, items)
-        call = _call(exchange, decoded, bool(name) and name not in self._held.contexts)
-        if before and call.skeleton is not None:
-            parts = {**call.skeleton.parts, "carried": [first, len(before)]}
-            call = replace(call, skeleton=Skeleton(call.skeleton.dialect, parts))
+        call = _call(exchange, whole, bool(name) and name not in self._held.contexts)
         if dialogue.calls == 0 and dialogue.thread != MAIN:
             known = place or LinePlace("")
             yield ThreadSeen(dialogue.thread, known.label or dialogue.title, known.parent)
@@ -107,7 +104,7 @@ class Conversations:
             return
         if decoded is not None:
             before, _ = self._held.before(decoded)
-            items = _ordered(decoded.items, before, _before_messages(decoded.items))
+            items = with_held(decoded, before).items
             dialogue = self._thread(items, place)
             yield TipMoved(dialogue.thread, self._tree.extend(ROOT, items))
 
@@ -134,7 +131,7 @@ class Conversations:
             name = name or self._new_name()
             dialogue = self._threads[key] = Dialogue(self._tree, name, self._ids)
             # Only to learn the title; the head is set by each call.
-            spoken = next((i for i in said if not _OWN.match(read(i.block).text)), asked)
+            spoken = next((i for i in said if not OWN_WORDS.match(read(i.block).text)), asked)
             dialogue.say([spoken] if spoken else [])
         self._begun[key] = first
         return self._threads[key]
@@ -158,6 +155,16 @@ class Conversations:
         elif exchange.path.endswith("/conversations") and word(answer.get("id")):
             parts = [split_item(item, f"$.items[{n}]") for n, item in enumerate(listed(body.get("items")))]
             self._held.contexts[word(answer["id"])] = tuple(part.item for some in parts for part in some)
+
+
+def with_held(decoded: Decoded, before: Sequence[Item]) -> Decoded:
+    """`decoded` with what its provider holds `before` the messages that it brings itself."""
+    if not before:
+        return decoded._replace(items=tuple(_ordered(decoded.items, before, _before_messages(decoded.items))))
+    first, skeleton = _before_messages(decoded.items), decoded.skeleton
+    if skeleton is not None:
+        skeleton = Skeleton(skeleton.dialect, {**skeleton.parts, "carried": [first, len(before)]})
+    return decoded._replace(items=tuple(_ordered(decoded.items, before, first)), skeleton=skeleton)
 
 
 def _before_messages(items: Sequence[Item]) -> int:

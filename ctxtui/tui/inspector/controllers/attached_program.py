@@ -19,9 +19,10 @@ from ctxtui.views.inspector import held_lines
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.services.attach import held_requests
+    from ctxtui.services.attach import held_requests, registry
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
+    registry = later("ctxtui.services.attach.registry")
 
 SOURCE: Final = "attached"
 """The format of recordings of attached programs."""
@@ -79,11 +80,13 @@ class AttachedProgramController(Controller):
         path, study = recording(self.state), self.state.study
         if path is None or study is None:
             return
-        if self.state.thread != MAIN:
-            self.prompt.refuse("a program is forked from a call of its main thread")
+        try:
+            program = registry.command_of(study.session.about.client) or "COMMAND"
+        except CtxtuiError as error:
+            self.prompt.refuse(str(error))
             return
-        program = study.session.about.client or "COMMAND"
-        command = f"ctxtui exec --fork {shlex.quote(path.stem)}:{self.state.index + 1} -- {program}"
+        thread = "" if self.state.thread == MAIN else f" --thread {shlex.quote(self.state.thread)}"
+        command = f"ctxtui exec --fork {shlex.quote(path.stem)}:{self.state.index + 1}{thread} -- {program}"
         self.access.copy(command)
         self.say([Span("copied: ", "dim"), Span(command, "ink bold"), Span(" …", "dim")])
 

@@ -230,7 +230,7 @@ class BodyJoin:
         at = head
         while at != ROOT and self._ends and len(items) < _FAR:
             if at in self._ends:
-                return append(self._tree, self._ends[at], reversed(items))
+                return append(self._tree, self._ends[at], items[::-1])
             node = self._tree[at]
             items.append(Item(node.block, node.place))
             at = node.parent

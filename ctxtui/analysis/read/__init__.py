@@ -1,0 +1,1 @@
+"""What of each call's recorded context its model read, as the reports show."""

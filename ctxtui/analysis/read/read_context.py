@@ -1,0 +1,260 @@
+"""Read contexts: what of a call's recorded context its model read, as the reports up to that call show.
+
+Call by call: what the recording lacks is inferred from the first report of an epoch and stays what it is until the next
+one; what a client attached again after a compaction stands apart from it; and where a report falls short of the
+recorded blocks, the blocks are found that are gone (`analysis.absence`). No later report is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
+from ctxtui.analysis.read.provider_edits import by_provider
+from ctxtui.analysis.read.read_line import ReadContext, ReadLine, ReadStep, has_report, reported_input
+from ctxtui.analysis.read.searches import compacted, links
+from ctxtui.analysis.read.shortfall import Shortfalls
+from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
+from ctxtui.core.category import INDEX
+from ctxtui.core.tree import ROOT
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.block_counts import BlockCounts
+
+_THINKING: Final = INDEX["thinking"]
+_FRONT_STAYS: Final = 0.5
+"""A system prompt that is said to be less than this share of what it was before: blocks are gone instead."""
+
+
+class ReadContexts:
+    """How the contexts of a session's calls were read. `advance` goes through the calls; the rest only reads, and may
+    be asked by other threads meanwhile: what is known is replaced, never changed."""
+
+    def __init__(self, book: BlockCounts) -> None:
+        self._book = book
+        self._tree = book.session.tree
+        self._shortfalls = Shortfalls(book)
+        self._lines: dict[str, ReadLine] = {}
+        self._version = -1
+        self._any = False
+        self._heads: dict[int, Absences] = {}
+
+    def advance(self) -> None:
+        """Go through the calls that are new and counted, under the weights as they are now."""
+        again = self._version != self._book.version
+        self._version = self._book.version
+        for thread, order in list(self._book.session.order.items()):
+            known = None if again else self._lines.get(thread)
+            calls = [self._book.session.calls[id_] for id_ in list(order)]
+            same = _same(known.calls, calls) if known else 0
+            if known and same == len(calls) == len(known.calls):
+                continue
+            line = ReadLine([], [], {}, {}, set(known.linked) if known else set())
+            for index, call in enumerate(calls):
+                if known and index < same:
+                    read = known.read[index]
+                elif self._book.counted(call.model, max(call.sent_head, call.response_head)):
+                    read = self._next(line, call)
+                else:
+                    # Another thread has folded it in since everything was counted.
+                    break
+                line.index[call.id] = len(line.calls)
+                line.at[call.sent_head] = line.at[call.response_head] = len(line.calls)
+                line.calls.append(call)
+                line.read.append(read)
+                self._any = self._any or bool(read.gone)
+            self._lines = {**self._lines, thread: line}
+        self._heads = {}
+
+    def of(self, call: Call) -> ReadContext | None:
+        """How the context of `call` was read; None while that is not known."""
+        line = self._lines.get(call.thread)
+        index = line.index.get(call.id) if line else None
+        if line is None or index is None or line.calls[index].sent_head != call.sent_head:
+            return None
+        return line.read[index]
+
+    def at(self, head: int) -> Absences:
+        """The blocks on the path to `head` that are gone: as of the last call whose context or answer is on it."""
+        if not self._any:
+            return NONE_GONE
+        known = self._heads
+        found = known.get(head)
+        if found is None:
+            found = known[head] = self._at(head)
+        return found
+
+    def _at(self, head: int) -> Absences:
+        lines = list(self._lines.values())
+        while head != ROOT:
+            for line in lines:
+                index = line.at.get(head)
+                if index is not None:
+                    return line.read[index].gone
+            head = self._tree[head].parent
+        return NONE_GONE
+
+    def tokens(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
+        """Tokens by category index that the absences take from the context `head`, as `model` counts. Raises
+        `IndexError` while it is not counted."""
+        book, tree = self._book, self._tree
+        start = tree[head].turn_start if book.card(model).strips_thinking else ROOT
+        key = (book.version, model, start)
+        found = gone.known.get(key)
+        if found is None:
+            sums = [0] * len(INDEX)
+            for node, one in gone.of.items():
+                if tree[node].category == _THINKING and node < start:
+                    continue  # taken out as thinking of an earlier turn already
+                own = book.own_by_category(model, node)
+                for category, n in own.items():
+                    sums[category] += n
+                sums[next(iter(own))] -= min(one.left, sum(own.values()))
+            found = gone.known[key] = tuple(sums)
+        return found
+
+    def _next(self, line: ReadLine, call: Call) -> ReadContext:
+        number = len(line.calls) + 1
+        base = self._base(line, call.sent_head)
+        known = line.read[base] if base is not None else None
+        gone = known.gone if known else self._moved(line, call.sent_head)
+        last = line.last
+        was = line.read[last] if last is not None else None
+        same = last is not None and line.calls[last].epoch.number == call.epoch.number
+        if not has_report(call):
+            nothing = ReadContext(number=number, front=None, reported=False)
+            read = (known or was or nothing) if same else nothing
+            return replace(read, number=number, gone=gone, events=line.events)
+        level = (known or was) if same else None
+        step = ReadStep(call, base, was, level.residual if level else 0)
+        if self._visible(call, NONE_GONE) == 0:
+            # Nothing of this request is recorded: the whole report is what the recording lacks.
+            front = reported_input(call) if call.fidelity == Fidelity.TRANSCRIPT else None
+            return ReadContext(number=number, front=front, events=line.events, blank=True)
+        if call.fidelity != Fidelity.TRANSCRIPT:
+            gone = by_provider(self._book, call, self._shortfalls.notice(call), number) or gone.only(THINKING_LEFT_OUT)
+        front, attached, held, step = self._lacking(line, step, gone, same)
+        before = (front or 0) + attached + held
+        rest = reported_input(call) - self._visible(call, gone) - before
+        found = self._shortfalls.gone(line, step, gone, rest, before)
+        explained = found is not gone
+        events, gone = line.events + explained, found
+        rest = reported_input(call) - self._visible(call, gone) - before
+        lowered = was.lowered if same and was is not None else 0
+        less = 0 if explained else self._shortfalls.less(line, step, front, rest, lowered)
+        if less:
+            front, lowered, rest = (front or 0) - less, max(0, less), rest + less
+        before = (front or 0) + attached + held
+        found = self._shortfalls.certain(line, step, gone, rest, before)
+        events, gone = max(events, line.events + (found is not gone)), found
+        rest = reported_input(call) - self._visible(call, gone) - before
+        moved, since = rest - step.level, number
+        if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(moved):
+            moved, since = was.step, was.since
+        return ReadContext(
+            number=number,
+            front=front,
+            attached=attached,
+            brought=held,
+            gone=gone,
+            residual=rest,
+            since=since,
+            step=moved,
+            events=events,
+            lowered=lowered,
+        )
+
+    def _lacking(
+        self, line: ReadLine, step: ReadStep, gone: Absences, same: bool
+    ) -> tuple[int | None, int, int, ReadStep]:
+        """What the recording lacks of a context: system prompt and tools, what was attached again, what searches
+        brought; and the step, with the level that its residual is held against."""
+        call, was = step.call, step.was
+        if call.fidelity == Fidelity.WIRE:
+            return None, 0, self._put_in(line, step, gone, same), step
+        if call.fidelity != Fidelity.TRANSCRIPT:
+            return None, 0, 0, step
+        more = reported_input(call) - self._visible(call, gone)
+        if call.extra.get(FRONT_RECORDED):
+            front, attached = None, 0
+        elif same and was is not None:
+            front, attached = was.front, was.attached
+        else:
+            front, attached, step = self._begun(step, more)
+        searches = self._book.searches
+        held = was.brought if same and was is not None else 0
+        if searches.any_in(call.thread):
+            held = searches.held(call, held, more - (front or 0) - attached)
+        return front, attached, held, step
+
+    def _put_in(self, line: ReadLine, step: ReadStep, gone: Absences, same: bool) -> int:
+        """Tokens that the provider put into the context of a whole request, as answer or request show: what its own
+        tools brought, documents that are only linked to, the summary of its compaction."""
+        call, searches = step.call, self._book.searches
+        more = reported_input(call) - self._visible(call, gone)
+        base = line.calls[step.base].sent_head if step.base is not None else ROOT
+        new = self._tree.path(call.sent_head, self._tree.common(base, call.sent_head))
+        before = step.base is not None and line.calls[step.base].id in line.linked
+        if before or any(links(self._tree, node) for node in new):
+            line.linked.add(call.id)
+        if call.id in line.linked or compacted(self._tree, call):
+            return max(0, more)
+        held = step.was.brought if same and step.was is not None else 0
+        # The request is on record: what was put in is at most what is reported beyond it.
+        return min(searches.held(call, held, more), max(0, more)) if searches.any_in(call.thread) else 0
+
+    def _begun(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
+        """What an epoch's first report says of system prompt and tools, and of what was attached again; `more` are its
+        tokens beyond the recorded blocks."""
+        was, start = step.was, step.call.epoch.start
+        front = was.front if was is not None else None
+        if was is None or front is None or start is EpochStart.START:
+            return max(0, more) or None, 0, step
+        if start is EpochStart.MICROCOMPACTION:
+            return front, was.attached, replace(step, level=was.residual)
+        if start is EpochStart.COMPACTION:
+            kept = min(front, max(0, more))
+            return kept or None, max(0, more) - kept, step
+        # The client came back or changed: what it sends of its own may be other than before, but does not vanish.
+        return (more, 0, step) if more >= _FRONT_STAYS * front else (front, 0, step)
+
+    def _visible(self, call: Call, gone: Absences) -> int:
+        """Tokens of the recorded blocks that are read."""
+        return sum(self._book.read_sums(call.model, call.sent_head, gone))
+
+    def _base(self, line: ReadLine, head: int) -> int | None:
+        """The last call whose context or answer `head` goes on from."""
+        while head != ROOT:
+            found = line.at.get(head)
+            if found is not None:
+                return found
+            head = self._tree[head].parent
+        return None
+
+    def _moved(self, line: ReadLine, head: int) -> Absences:
+        """What was gone of the last context, where `head` is one in which blocks were replaced: the same blocks."""
+        before = line.read[-1].gone if line.read else NONE_GONE
+        if not before or not line.calls:
+            return NONE_GONE
+        shared = self._tree.common(line.calls[-1].sent_head, head)
+        by_digest: dict[str, list[int]] = {}
+        for node in self._tree.path(head, shared):
+            by_digest.setdefault(self._tree[node].block.digest, []).append(node)
+        kept = {}
+        for node, one in before.of.items():
+            if self._tree.holds(shared, node):
+                kept[node] = one
+            elif spots := by_digest.get(self._tree[node].block.digest):
+                there = spots.pop(0)
+                kept[there] = replace(one, node=there)
+        return Absences(kept) if kept else NONE_GONE
+
+
+def _same(before: Sequence[Call], now: Sequence[Call]) -> int:
+    """How many calls are the same objects, from the first on: only calls near the end are ever replaced."""
+    same = min(len(before), len(now))
+    while same and before[same - 1] is not now[same - 1]:
+        same -= 1
+    return same

@@ -1,0 +1,85 @@
+"""The calls of a thread that are gone through, and how the context of each was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxtui.analysis.read.absence import NONE_GONE, Absences
+from ctxtui.core.call import Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadContext:
+    """How the context of a call was read.
+
+    `number` counts from 1 in its thread. `front` are the tokens of system prompt and tools that the recording lacks
+    (None where they are on record or cannot be inferred), `attached` those that the client attached again after a
+    compaction, `brought` those that the provider put in (`analysis.searches`); `gone` are the blocks that were not
+    read, `residual` what is left of the report. `since` is the number of the call whose report moved the residual most,
+    `step` by how many tokens, `events` how often blocks were found to be gone so far. A call without report has the
+    figures of the one that it extends, and is not `reported` where there is none.
+    """
+
+    number: int
+    front: int | None
+    attached: int = 0
+    brought: int = 0
+    gone: Absences = NONE_GONE
+    residual: int = 0
+    since: int = 0
+    step: int = 0
+    events: int = 0
+    lowered: int = 0
+    reported: bool = True
+    blank: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """The calls of a thread that are gone through, how each was read, and which of them stands at a node."""
+
+    calls: list[Call]
+    read: list[ReadContext]
+    at: dict[int, int]
+    index: dict[str, int]
+    linked: set[str]
+    """Ids of calls whose request links to documents that it does not hold."""
+
+    @property
+    def last(self) -> int | None:
+        """The index of the last call with a report and blocks on record; None before the first."""
+        for index in reversed(range(len(self.calls))):
+            if has_report(self.calls[index]) and not self.read[index].blank:
+                return index
+        return None
+
+    @property
+    def events(self) -> int:
+        """How often blocks were found to be gone."""
+        return self.read[-1].events if self.read else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStep:
+    """A `call` with a report: the index of the one that it extends, how the last one with a report was read, and the
+    residual that its own is held against."""
+
+    call: Call
+    base: int | None
+    was: ReadContext | None
+    level: int
+
+
+def has_report(call: Call) -> bool:
+    """Whether `call` has a report of an input."""
+    return call.usage is not None and call.usage.input > 0
+
+
+def reported_input(call: Call) -> int:
+    """The input that was reported for `call`, in tokens; 0 without a report."""
+    return call.usage.input if call.usage is not None else 0
+
+
+def left_cached(call: Call | None) -> int:
+    """Tokens that a call left in the cache."""
+    return call.usage.cache_read + call.usage.cache_write if call is not None and call.usage is not None else 0

@@ -1,0 +1,36 @@
+"""A window over messages whose results are cut: what a bridge to small local models needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.edit import Edit
+from ctxtui.curation.policies.builtin import sliding_window, truncate_results
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.risk import Risk
+from ctxtui.curation.policies.situation import PolicyContext, Settings
+
+NAME = "hybrid"
+
+
+def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+    """What `sliding_window` proposes, then on what is left what `truncate_results` does; by their names."""
+    window = list(sliding_window.propose(situation, {key: settings[key] for key in ("n", "keep_first", "slack")}))
+    yield from window
+    given = {"limit": settings["limit"], "keep_last": 0, "exclude": []}
+    yield from truncate_results.propose(situation.under(window), given)
+
+
+POLICY = Policy(
+    NAME,
+    "sliding_window and truncate_results together",
+    propose,
+    {"n": 9, "keep_first": 1, "slack": 4, "limit": 2000},
+    {
+        "n": "messages kept at the end",
+        "keep_first": "messages kept at the front",
+        "slack": "messages more before it acts",
+        "limit": "characters kept of a result",
+    },
+    least=Risk.PARTS,
+)

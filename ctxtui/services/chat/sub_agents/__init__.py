@@ -1,0 +1,1 @@
+"""Chats that a chat's model starts."""

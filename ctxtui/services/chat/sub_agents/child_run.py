@@ -1,0 +1,162 @@
+"""One sub-agent at work: its talk and turn, put on record as a thread of the chat's session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ctxtui.agent import events, progress
+from ctxtui.agent.child import ChildResult, ChildTask
+from ctxtui.agent.conversation import CACHED, ConversationStart, Draft, begin
+from ctxtui.agent.exchange import AnswerReader
+from ctxtui.agent.runner import Runner, Surroundings
+from ctxtui.agent.turn import TurnState
+from ctxtui.core.block import HEADER
+from ctxtui.core.session import MAIN, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.services.chat.chat_news import ChatNews
+from ctxtui.services.chat.model_choice import params_for
+from ctxtui.services.chat.opening import opening
+from ctxtui.services.chat.recorder import Recording, reader_for
+from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.translate.turns import TEXT, part_of
+
+if TYPE_CHECKING:
+    from ctxtui.core.call import Call
+    from ctxtui.services.agent_tools.agent_tools import AgentTools
+    from ctxtui.services.chat.chat_model import ChatModel
+    from ctxtui.services.chat.request_edits import Edited
+    from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
+    from ctxtui.services.chat.sub_agents.parent_chat import ParentChat
+
+MaySpend = Callable[[str, "RequestForecast"], str]
+_LABEL = 60
+"""Characters of a prompt that stand for a missing label."""
+
+
+class ChildRun:
+    """Lets a sub-agent do `task` as the thread `thread` of `host`'s session; its requests leave in
+    `shape`. `begin`, then `go` once: whoever waits for it and is cancelled ends it, and what it had heard is kept.
+    `began` is set when its first answer begins."""
+
+    def __init__(
+        self, host: ParentChat, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools, shape: Edited
+    ) -> None:
+        assert host.writer is not None and host.line is not None
+        self._host = host
+        self._task = task
+        self._thread = thread
+        self._partner = partner
+        self.began = asyncio.Event()
+        self.teller: Foreteller | None = None
+        """Foretells its requests."""
+        self.may_spend: MaySpend = lambda thread, found: ""
+        self._over = asyncio.Event()
+        self._calls: list[Call] = []
+        self._why = ""
+        self._record = Recording(host.session, host.writer.put, host.clock, thread)
+        params = params_for(partner, task.answer_tokens or host.config.settings.answer_tokens)
+        system = host.own.system or opening().system if task.system is None else task.system
+        start = ConversationStart(partner.endpoint.dialect, params, tools.definitions, system)
+        self._talk = begin(host.session.tree, start)
+        if partner.endpoint.dialect == ANTHROPIC:
+            # Its end is read by nobody else; the system text is, by those with the same one.
+            self._talk.static = CACHED
+        self._talk.shape = shape
+        around = Surroundings(
+            tell=self._moment,
+            judge=self._judge,
+            exchange=self._exchange,
+            clock=host.clock,
+            recorded=host.recorded,
+        )
+        self._runner = Runner(self._talk, tools, host.line, around)
+        allowed = frozenset(tools.names)
+        self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
+
+    def begin(self) -> None:
+        """The thread is there."""
+        label = self._task.label or " ".join(self._task.prompt.split())[:_LABEL]
+        seen = ThreadSeen(self._thread, label, MAIN)
+        assert self._host.writer is not None
+        self._host.writer.put(seen)
+        self._host.tell(ChatNews(None, (seen, TipMoved(self._thread, self._talk.head)), thread=self._thread))
+
+    async def go(self) -> ChildResult:
+        """Do the task; what came of it."""
+        try:
+            self._runner.feed(events.UserSaid(self._task.prompt))
+            await self._over.wait()
+        finally:
+            await self._runner.close()
+        usages = [call.usage for call in self._calls if call.usage is not None]
+        return ChildResult(
+            text=last_words(self._host.session.tree, self._calls[-1]) if self._calls else "",
+            thread=self._thread,
+            why=self._why,
+            rounds=len(self._calls),
+            usage=sum(usages, Usage.nothing()),
+            cost_usd=await asyncio.to_thread(self._spent),
+        )
+
+    def _spent(self) -> float | None:
+        """USD of its calls so far; None where a price is not known. For a worker thread."""
+        if self._partner.endpoint.local:
+            return 0.0
+        costs = [self._host.price(call) for call in self._calls]
+        known = [cost.usd for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    async def _judge(self, draft: Draft) -> str:
+        """Why a request may not leave; nobody is there to let it go that is held."""
+        teller, settings, budget = self.teller, self._host.config.settings, self._task.budget_usd
+        assert teller is not None
+        found = await asyncio.to_thread(teller.foretell, draft, self._host.clock(), self._thread)
+        if found is None:
+            return ""
+        if settings.hold_over_tokens and found.total > settings.hold_over_tokens:
+            return f"{found.total:,} tokens are over {settings.hold_over_tokens:,}"
+        coming = found.usd or 0.0
+        if settings.hold_over_usd and coming > settings.hold_over_usd:
+            return f"its input costs about ${coming:.3f}, over ${settings.hold_over_usd:g}"
+        if budget is not None:
+            spent = await asyncio.to_thread(self._spent)
+            if spent is None or found.usd is None:
+                return f"no price is known for {self._partner.model}, so that no budget can be held"
+            if spent + coming > budget:
+                return f"${spent:.4f} are spent, the next request reads for about ${coming:.4f}: over ${budget:g}"
+        return self.may_spend(self._thread, found)
+
+    def _exchange(self, draft: Draft, attempt: int) -> AnswerReader:
+        session, at = self._host.session, self._host.clock()
+        own_id = f"{session.about.id}.{self._thread}.{len(self._calls) + 1}"
+        return reader_for(session, self._partner, draft, own_id, attempt, at=at, thread=self._thread)
+
+    def _moment(self, moment: progress.Moment) -> None:
+        match moment:
+            case progress.UserSaid():
+                # Its system prompt and tools are on record nowhere else before the first answer.
+                moment = replace(moment, before=ROOT)
+            case progress.CallBegan(call):
+                self.began.set()
+                if self._runner.draft is not None and call.first_byte is not None and self.teller is not None:
+                    self.teller.began(self._runner.draft, call.first_byte, self._thread)
+            case progress.CallEnded(call, _, _):
+                self._calls.append(call)
+            case progress.Noted("error" | "interrupt", text):
+                self._why = self._why or text
+            case progress.RequestHeld(reason):
+                # After the machine has done what it is at.
+                asyncio.get_running_loop().call_soon(self._runner.feed, events.Interrupted(reason))
+            case progress.Rested():
+                self._over.set()
+        self._host.tell(ChatNews(moment, tuple(self._record.take(moment)), thread=self._thread))
+
+
+def last_words(tree: Tree, call: Call) -> str:
+    """The words of the answer of `call`."""
+    parts = [part_of(i.block) for i in tree.items(call.response_head, call.raw_head) if i.block.kind != HEADER]
+    return "\n\n".join(part.reading.text for part in parts if part.what == TEXT and part.reading.text)

@@ -1,0 +1,64 @@
+"""What requests under edits come to, kept from one key to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.price.request_count import KnownStretches, RequestCount
+from ctxtui.tokens.features import NOTHING
+
+if TYPE_CHECKING:
+    from ctxtui.core.block import Block
+    from ctxtui.services.study.study import Study
+    from ctxtui.tokens.features import Features
+    from ctxtui.views.model.scene import Scene
+
+_KEPT: Final = 4
+"""Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""
+_MANY: Final = 20_000
+"""Stretches that are remembered at most."""
+
+
+class RequestCounts:
+    """The counts of the requests that were asked for last, in the session of `study`."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._known: list[tuple[Applied, object, RequestCount]] = []
+        self._stretches: tuple[object, KnownStretches] = (None, {})
+
+    def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
+        """What the request under `applied` comes to; None while something of it is being counted."""
+        # Imported here: a screen has its first frame before any figure is asked for.
+        from ctxtui.analysis.request_counts import request_count
+
+        study, call = self._study, scene.call
+        key = (call.id, study.book.version, scene.figures.not_recorded, scene.figures.attached)
+        known = next((one for one in self._known if _is_same(one[0], applied) and one[1] == key), None)
+        if known is not None:
+            return known[2]
+        if not study.book.counted(call.model, applied.context.head):
+            return None
+        waiting: list[Block] = []
+
+        def measure(block: Block) -> Features:
+            found = study.features_of(call.model, block)
+            if found is None:
+                waiting.append(block)
+            return NOTHING if found is None else found
+
+        of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
+        stretches = {} if self._stretches[0] != of else dict(self._stretches[1])
+        made = request_count(study.book, call, applied, measure, stretches)
+        if waiting:
+            return None
+        self._stretches = of, stretches if len(stretches) < _MANY else {}
+        self._known = [*self._known[1 - _KEPT :], (applied, key, made)]
+        return made
+
+
+def _is_same(one: Applied, other: Applied) -> bool:
+    """Whether two results are one request: of a context as it came each result has an object of its own."""
+    bare = not one.touched and not other.touched and one.context is other.context and one.length == other.length
+    return one is other or (bare and one.withheld == other.withheld)

@@ -1,0 +1,1 @@
+"""Figures over many sessions."""

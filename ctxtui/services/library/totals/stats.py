@@ -1,0 +1,249 @@
+"""Where tokens, money and quota windows went over many sessions, from the remembered figures of each; every call
+counted once."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.jackknife import change, ratio
+from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
+from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, UsageSums, WorstMiss
+from ctxtui.services.library.tool_ledger import tools_ledger
+from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
+from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
+
+SOURCE, VERSION, SKILL, WEEK, FIVE_HOURS = "source", "client-version", "skill", "week", "5-hours"
+WAYS: Final = (PROJECT, MODEL, TOOL, SOURCE, VERSION, SKILL, DAY, WEEK, FIVE_HOURS)
+TAG: Final = "tag"
+_IN_TIME: Final = frozenset({DAY, WEEK, FIVE_HOURS})
+_OF_A_CALL: Final = _IN_TIME | {MODEL, SKILL}
+"""Ways by which the calls of one session may stand in several rows."""
+NO_SKILL: Final = "no skill"
+UNCOUNTED: Final = "not counted yet"
+"""The skill of calls in sessions of which only the usage is known."""
+_WORST: Final = 50
+
+
+class Change(NamedTuple):
+    """A change of `kind` `VERSION` or `TAG`, `named` there; any other kind is a time, `at` in Unix seconds. `words` are
+    the user's for it."""
+
+    words: str
+    kind: str
+    named: str
+    at: float = 0.0
+
+
+def after(change_: Change, one: SessionSummary, call: CallSpent) -> bool:
+    """Whether a call of a session came after the change. Which of two versions is newer their numbers tell."""
+    if change_.kind == VERSION:
+        return _numbers(one.client_version) >= _numbers(change_.named)
+    if change_.kind == TAG:
+        return change_.named in one.tags
+    return (call.started or one.mtime) >= change_.at
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def stats_of(
+    sessions: Iterable[SessionSummary],
+    at: float,
+    *,
+    by: str = "",
+    since: float = 0.0,
+    changed: Change | None = None,
+) -> Stats:
+    """The stats at the Unix time `at` of sessions whose figures are known, of their calls from `since` (Unix seconds)
+    on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows)."""
+    known = list(sessions)
+    own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in once(known)]
+    own = [(one, calls) for one, calls in own if calls]
+    used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
+    windows = five_hours(used)
+    parts = [_by_name(one, calls, by, windows) for one, calls in own]
+    total = _sum("", [usage for part in parts for usage in part.values()], len(own))
+    total.uncounted = sum(one.usage_only for one, _ in own)
+    return Stats(
+        total=total,
+        rows=_rows(parts, by) if by and by != TOOL else [],
+        windows=windows,
+        week=last_week(used, at),
+        worst=_worst(own),
+        tools=_tools(known, since),
+        comparison=_compared(own, changed) if changed is not None else None,
+    )
+
+
+_Own = list[tuple[SessionSummary, list[CallSpent]]]
+
+
+def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list[QuotaWindow]) -> dict[str, UsageSums]:
+    """What calls of a session used, by the rows of `by` that they belong to."""
+    if by in _OF_A_CALL:
+        found: dict[str, UsageSums] = {}
+        starts = [window.start for window in windows]
+        for call in calls:
+            name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
+            usage = found.get(name)
+            if usage is None:
+                usage = found[name] = UsageSums(name=name)
+            _add(usage, call)
+        for usage in found.values():
+            usage.uncounted = int(one.usage_only)
+        return found
+    name = _name(one, calls[0], by) if by else ""
+    return {name: _used(one, calls)}
+
+
+def _add(to: UsageSums, call: CallSpent) -> None:
+    to.calls += 1
+    to.input += call.input
+    to.read += call.read
+    to.output += call.tokens - call.input
+    if call.cost is not None:
+        to.usd = (to.usd or 0.0) + call.cost
+    elif call.tokens > 0:
+        to.unpriced += 1
+    to.partial += call.partial
+    if call.marks:
+        to.misses += MISSED in call.marks
+        to.compactions += COMPACTED in call.marks
+        to.overflows += OVER in call.marks
+    if call.lost is not None:
+        to.lost = (to.lost or 0.0) + call.lost
+
+
+def _sum(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
+    found = UsageSums(name=name, sessions=sessions)
+    for part in parts:
+        found.add(part)
+    return found
+
+
+def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
+    named: dict[str, list[UsageSums]] = {}
+    for part in parts:
+        for name, usage in part.items():
+            named.setdefault(name, []).append(usage)
+    found = [_sum(name, usages, len(usages)) for name, usages in named.items()]
+    if by in _IN_TIME:
+        return sorted(found, key=lambda row: (row.name != UNKNOWN, row.name), reverse=True)
+    return sorted(found, key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
+
+
+def _window(call: CallSpent, starts: list[int]) -> str:
+    """The window of five hours that a call lies in: ``2026-11-22 14:00``, the local time of its beginning."""
+    if not call.started:
+        return UNKNOWN
+    return _moment(starts[bisect_right(starts, call.started) - 1])
+
+
+@lru_cache(maxsize=4096)
+def _moment(start: int) -> str:
+    return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
+
+
+def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
+    if by == MODEL:
+        return one.models[call.model][0] if call.model >= 0 else UNKNOWN
+    if by == DAY:
+        return day_of(call.started)
+    if by == WEEK:
+        return week_of(call.started)
+    if by == SKILL:
+        return UNCOUNTED if one.usage_only else call.skill or NO_SKILL
+    if by == VERSION:
+        return f"{one.source} {one.client_version}".strip() if one.client_version else UNKNOWN
+    return (one.cwd if by == PROJECT else one.source) or UNKNOWN
+
+
+def week_of(started: float | None) -> str:
+    """The local week of a Unix time by ISO 8601, ``2026-W47``."""
+    return _week_of(int(started // QUARTER)) if started else UNKNOWN
+
+
+@lru_cache(maxsize=4096)
+def _week_of(quarter: int) -> str:
+    year, week, _ = datetime.fromtimestamp(quarter * QUARTER).astimezone().isocalendar()
+    return f"{year}-W{week:02}"
+
+
+def _worst(own: _Own) -> list[WorstMiss]:
+    found = [
+        WorstMiss(one.key, one.title, number, call.lost)
+        for one, calls in own
+        for number, call in _numbered(one, calls)
+        if call.lost
+    ]
+    return sorted(found, key=lambda miss: (-miss.lost, miss.key, miss.call))[:_WORST]
+
+
+def _numbered(one: SessionSummary, calls: list[CallSpent]) -> Iterator[tuple[int, CallSpent]]:
+    ids = {call.id for call in calls}
+    return ((number, call) for number, call in enumerate(one.spent, 1) if call.id in ids)
+
+
+def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
+    found = [
+        HeavyTool(
+            server.name,
+            tool.name,
+            tool.called,
+            tool.results,
+            tool.use_usd + (tool.schema_usd or 0.0),
+        )
+        for server in tools_ledger(known, since).servers
+        for tool in server.tools
+    ]
+    return sorted(found, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
+
+
+_METRICS: Final[tuple[tuple[str, str, Callable[[UsageSums], float], Callable[[UsageSums], float]], ...]] = (
+    ("cost of a session", "usd", lambda own: own.usd or 0.0, lambda own: 1.0),
+    ("cost of a call", "usd", lambda own: own.usd or 0.0, lambda own: own.calls - own.unpriced),
+    ("input of a call", "tokens", lambda own: own.input, lambda own: own.calls),
+    ("output of a call", "tokens", lambda own: own.output, lambda own: own.calls),
+    ("cache read", "share", lambda own: own.read, lambda own: own.input),
+    ("misses in 100 calls", "calls", lambda own: 100.0 * own.misses, lambda own: own.calls),
+    ("lost by misses", "share", lambda own: own.lost or 0.0, lambda own: own.usd or 0.0),
+    ("compactions in 100 calls", "calls", lambda own: 100.0 * own.compactions, lambda own: own.calls),
+    ("over usable in 100 calls", "calls", lambda own: 100.0 * own.overflows, lambda own: own.calls),
+)
+"""Each figure that is compared, as a sum over sessions of what stands above the line over what stands below."""
+_COUNTED: Final = 5
+"""From which of them on sessions must have been read whole."""
+
+
+def _compared(own: _Own, changed: Change) -> Comparison:
+    sides: tuple[_Own, _Own] = ([], [])
+    for one, calls in own:
+        for side, mine in enumerate(sides):
+            if of_side := [call for call in calls if after(changed, one, call) == bool(side)]:
+                mine.append((one, of_side))
+    metrics = []
+    each = [[_used(one, calls) for one, calls in side] for side in sides]
+    uncounted = any(one.usage_only for one, _ in own)
+    for name, unit, above, below in _METRICS[:_COUNTED] if uncounted else _METRICS:
+        first, second = (ratio([(above(one), below(one)) for one in side]) for side in each)
+        difference = change(first, second) if first is not None and second is not None else None
+        metrics.append(Metric(name, unit, first, second, difference))
+    return Comparison(
+        what=changed.words,
+        before=_sum("before", each[0], len(each[0])),
+        after=_sum("after", each[1], len(each[1])),
+        metrics=tuple(metrics),
+    )
+
+
+def _used(one: SessionSummary, calls: list[CallSpent]) -> UsageSums:
+    found = UsageSums(uncounted=int(one.usage_only))
+    for call in calls:
+        _add(found, call)
+    return found

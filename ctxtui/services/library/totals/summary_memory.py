@@ -1,0 +1,112 @@
+"""What Home shows of sessions as the database remembers it, without reading any of them: of thousands in one query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, fields, replace
+from functools import cache
+from typing import Any, Final, get_type_hints
+
+import msgspec
+
+from ctxtui import __version__
+from ctxtui.analysis.labels.labelling import Labelling
+from ctxtui.analysis.money.tool_costs import ToolCosts
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.package_data import price_table
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.labels import rules_in_force
+from ctxtui.store.rows import sql_text
+from ctxtui.store.store import Store
+from ctxtui.views.model.session_summary import SessionSummary
+
+VERSION: Final = 13
+"""Raised when a summary holds something else: older ones are then made anew."""
+
+_OF_THE_FILE: Final = (
+    "key", "path", "own", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
+)  # fmt: skip
+"""Fields that are about the file as it stands, and are not remembered."""
+
+
+def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
+    """Under which version summaries are remembered; `labelling` are the label rules in force, where they are known."""
+    windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
+    shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
+    rules = labelling or rules_in_force(settings.labels)
+    return f"{VERSION} {__version__} {price_table().version} {shaping} {rules.digest}"
+
+
+def usage_version_for(settings: Settings) -> str:
+    """Under which version summaries are remembered of which only the usage is known."""
+    return f"usage {version_for(settings)}"
+
+
+def place_of(seen: SessionSummary) -> tuple[str, int]:
+    """What a session is remembered by beside its time: its file and that one's size, or the database's id and calls."""
+    return (seen.path, seen.size) if seen.path else (f"stored {seen.stored}", seen.calls)
+
+
+def to_json(summary: SessionSummary) -> dict[str, Any]:
+    """What is remembered of a session."""
+    told = {one.name: getattr(summary, one.name) for one in fields(summary) if one.name not in _OF_THE_FILE}
+    return {**told, "tools": [asdict(tool) for tool in summary.tools]}
+
+
+def as_remembered(seen: SessionSummary, kept: Json) -> SessionSummary | None:
+    """`seen` with the figures in the JSON value `kept`, which `to_json` made; None where it is no such value."""
+    try:
+        return _told(seen, msgspec.convert(kept, _kept()))
+    except msgspec.ValidationError:
+        return None
+
+
+def _told(seen: SessionSummary, kept: Any) -> SessionSummary:
+    told = msgspec.structs.asdict(kept)
+    # What the user calls it may have changed since; the title of one that only the database holds is his.
+    own = seen.own_title or (seen.title if not seen.path and seen.title != seen.id else "")
+    return replace(seen, **{**told, "title": own or told["title"], "own_title": seen.own_title})
+
+
+@cache
+def _kept() -> type[msgspec.Struct]:
+    """The shape of what is remembered."""
+    hints = get_type_hints(SessionSummary, localns={"ToolCosts": ToolCosts})
+    return msgspec.defstruct("Kept", [(name, kind) for name, kind in hints.items() if name not in _OF_THE_FILE])
+
+
+def remembered(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> dict[str, SessionSummary]:
+    """Those of `seen` whose figures are remembered as they are now, by their keys; with `usage` also those of which
+    only the usage is."""
+    wanted = {(sql_text(name), size): one for one in seen for name, size in (place_of(one),)}
+    path = database(settings.data_dir)
+    if not wanted or not path.exists():
+        return {}
+    try:
+        with Store.open(path) as store:
+            rows = store.summaries(version_for(settings))
+            rows += store.summaries(usage_version_for(settings)) if usage else []
+    except CtxtuiError:
+        return {}  # whoever listed the sessions has told what is wrong with the database
+    found: dict[str, SessionSummary] = {}
+    decoder = msgspec.json.Decoder(_kept())
+    for name, size, mtime, kept in rows:
+        one = wanted.get((name, size))
+        if one is not None and one.mtime == mtime:
+            # What is no such text is made anew, as if it had never been there.
+            with suppress(msgspec.MsgspecError, UnicodeEncodeError):
+                found[one.key] = _told(one, decoder.decode(kept))
+    return found
+
+
+def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
+    """Remember what the calls of sessions used, until more is known of them."""
+    rows = [(one.path, one.size, one.mtime, to_json(one)) for one in new if one.path and not one.error]
+    if not rows:
+        return
+    # Nothing is lost but the time to read them again.
+    with suppress(CtxtuiError), Store.open(database(settings.data_dir)) as store:
+        store.remember_less(rows, usage_version_for(settings), version_for(settings))

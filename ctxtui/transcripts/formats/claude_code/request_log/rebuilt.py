@@ -1,0 +1,325 @@
+"""The requests of one file of Claude Code, rebuilt from its records (facts §13.1).
+
+Every request is a path of messages; one that goes on from another shares its beginning, so a session is read in time
+that grows with what is new in each request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Final
+
+import msgspec
+
+from ctxtui.core import canonical
+from ctxtui.core.block import Item
+from ctxtui.core.call import Fidelity, Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.formats.claude_code.request_log.records import (
+    BLOB,
+    SHAPE,
+    RecordedMarker,
+    RequestRecord,
+    decode_request,
+    recorded_markers,
+)
+from ctxtui.transcripts.formats.claude_code.request_log.store import MESSAGES, SYSTEM, TOOLS, RequestShape, RequestStore
+from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.wire.codec.frame import Frame, MemberText
+from ctxtui.wire.codec.skeleton import STRING, marks_json
+from ctxtui.wire.codec.style import COMPACT
+from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.parts import WireMarker
+
+_UNKNOWN: Final = -1
+_ROOT: Final = ""
+_BETAS, _CUT, _WITHHELD = "betas", "cut", "withheld"
+_MODEL: Final = "model"
+_MARKER: Final = "cache_control"
+
+
+@dataclass(slots=True, eq=False)
+class SentMessage:
+    """A message of a request after those before it (`up`); `count` is how many there are with it. `head` is the node
+    where the context ends, `lost` the hash of the message that the file does not hold, where one was not found."""
+
+    up: SentMessage | None
+    hash: str
+    count: int
+    _: KW_ONLY
+    head: int = _UNKNOWN
+    lost: str = ""
+    next: dict[str, SentMessage] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ClaudeRequest:
+    """A request as a record names it. `last` is its last message, None where the request that it goes on from is not
+    in the file (`lost`: its id). `answered` says that an answer names it, `fresh` that it goes on from no other."""
+
+    id: str
+    record: RequestRecord
+    line: int
+    bytes_: tuple[int, int]
+    shape: str
+    last: SentMessage | None
+    lost: str
+    fresh: bool
+    at: float | None
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A request's context, what spells it, and what else the record says of it."""
+
+    head: int
+    front: int
+    skeleton: Skeleton
+    extra: dict[str, Json]
+    fidelity: Fidelity
+    """``wire`` where this is what was sent: the client may cut texts out of what it writes down."""
+
+
+class ClaudeRequests:
+    """The requests of one file. `shared` is the store of the session's own file, for a subagent's."""
+
+    def __init__(self, tree: Tree, shared: RequestStore | None = None) -> None:
+        self._tree = tree
+        self._shared = shared
+        self.store = RequestStore(tree)
+        self._known: dict[str, ClaudeRequest] = {}
+        self._roots: dict[str, SentMessage] = {}
+        self._frames: dict[tuple[bytes, str], Json] = {}
+        self._told: set[str] = set()
+        self.last: ClaudeRequest | None = None
+        self.answered: ClaudeRequest | None = None
+
+    def take(self, found: FoundObject) -> tuple[ClaudeRequest | None, list[Skipped]]:
+        """Take in a record of one of the three kinds; gives the request that it is, and what could not be read."""
+        try:
+            record = decode_request(found.raw)
+            if record.type == SHAPE:
+                self.store.put_shape(record.shape_hash, canonical.loads(bytes(record.shape)))
+            elif record.type == BLOB:
+                self.store.put_blob(record.hash, canonical.loads(bytes(record.message)))
+            else:
+                return self._request(record, found), []
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            return None, [Skipped(found.line, f"a record of a request that cannot be read: {error}")]
+        return None, []
+
+    def _request(self, record: RequestRecord, found: FoundObject) -> ClaudeRequest:
+        for raw in (record.params, record.cache_control, record.withheld, record.cut):
+            # What is nested too deeply is found out here.
+            canonical.loads(bytes(raw))
+        last: SentMessage | None = self._roots.setdefault(record.shape_hash, SentMessage(None, _ROOT, 0))
+        base = self._known.get(record.base) if record.base else None
+        if record.keep:
+            last = self._kept(base, record) if base is not None else None
+        for hash_ in record.tail if last is not None else ():
+            above = last
+            assert above is not None
+            last = above.next.get(hash_)
+            if last is None:
+                last = above.next[hash_] = SentMessage(above, hash_, above.count + 1)
+        made = ClaudeRequest(
+            id=record.id,
+            record=record,
+            line=found.line,
+            bytes_=(found.start, found.end),
+            shape=record.shape_hash,
+            last=last,
+            lost="" if last is not None else base.lost if base is not None and base.lost else str(record.base),
+            fresh=not record.base,
+            at=seconds(record.timestamp),
+        )
+        self._known[record.id] = made
+        self.last = made
+        return made
+
+    def _kept(self, base: ClaudeRequest, record: RequestRecord) -> SentMessage | None:
+        """The last of the first messages of `base` that a request keeps, under the request's own shape."""
+        last = base.last
+        if last is None or not 0 <= record.keep <= last.count:
+            return None
+        while last is not None and last.count > record.keep:
+            last = last.up
+        if last is None or base.shape == record.shape_hash:
+            return last
+        hashes: list[str] = []
+        while last is not None and last.up is not None:
+            hashes.append(last.hash)
+            last = last.up
+        moved = self._roots[record.shape_hash]
+        for hash_ in reversed(hashes):
+            below = moved.next.get(hash_)
+            if below is None:
+                below = moved.next[hash_] = SentMessage(moved, hash_, moved.count + 1)
+            moved = below
+        return moved
+
+    def goes_on(self, request: ClaudeRequest) -> bool:
+        """Whether a request begins with all messages of the one that was answered last: a process that names no
+        earlier request, and has its context, was started anew."""
+        last = self.answered.last if self.answered is not None else None
+        at = request.last
+        while at is not None and last is not None and at.count > last.count:
+            at = at.up
+        while at is not None and last is not None and at is not last:
+            if at.hash != last.hash or at.count != last.count:
+                return False
+            at, last = at.up, last.up
+        return (at is not None and at is last) or (at is None and last is None and self.answered is not None)
+
+    def named(self, id_: str) -> ClaudeRequest | None:
+        """The request of this id."""
+        return self._known.get(id_)
+
+    def shape_of(self, request: ClaudeRequest) -> RequestShape | None:
+        """System prompt and tools of a request; None where the file does not hold them."""
+        found = self.store.shape(request.shape)
+        return found or (self._shared.shape(request.shape) if self._shared is not None else None)
+
+    def rebuild(self, request: ClaudeRequest) -> tuple[Rebuilt | None, list[Skipped]]:
+        """The request, or None and why it cannot be rebuilt; each cause is told once."""
+        shape = self.shape_of(request)
+        if shape is None:
+            return None, self._once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
+        if request.last is None:
+            return None, self._once(request, request.lost, "the request that it goes on from is")
+        lost = self._reach(request.last, shape)
+        if lost:
+            return None, self._once(request, lost, f"message {lost[:12]} of it is")
+        if not request.last.count:
+            return None, self._once(request, request.id, "every message of it is")
+        markers, notes = self._markers(request, shape)
+        parts: dict[str, Json] = {"frame": self._frame(request, shape)}
+        if markers:
+            parts["marks"] = marks_json(markers)
+        if shape.string:
+            parts["sections"] = {SYSTEM: {"form": STRING}}
+        extra = _extra(request.record)
+        fidelity = Fidelity.TRANSCRIPT if extra.keys() & {_CUT, _WITHHELD} else Fidelity.WIRE
+        return Rebuilt(request.last.head, shape.head, Skeleton(ANTHROPIC, parts), extra, fidelity), notes
+
+    def _once(self, request: ClaudeRequest, cause: str, what: str) -> list[Skipped]:
+        if cause in self._told:
+            return []
+        self._told.add(cause)
+        words = f"a request cannot be rebuilt: {what} not in the file; it is read from the messages on record"
+        return [Skipped(request.line, words)]
+
+    def _reach(self, last: SentMessage, shape: RequestShape) -> str:
+        """Make the nodes up to `last`; gives the hash of a message that is not there, "" if all are."""
+        above: list[SentMessage] = []
+        at: SentMessage | None = last
+        while at is not None and at.head == _UNKNOWN:
+            if at.lost and self._message(at.lost) is None:
+                last.lost = at.lost
+                return at.lost
+            above.append(at)
+            at = at.up
+        for one in reversed(above):
+            if one.up is None:
+                one.head = shape.head
+                continue
+            items = self._message(one.hash)
+            if items is None:
+                last.lost = one.lost = one.hash
+                return one.hash
+            one.head = self._tree.extend(one.up.head, items)
+        return ""
+
+    def _message(self, hash_: str) -> Sequence[Item] | None:
+        found = self.store.message(hash_)
+        return found if found is not None or self._shared is None else self._shared.message(hash_)
+
+    def _markers(
+        self, request: ClaudeRequest, shape: RequestShape
+    ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
+        """The cache markers by item of the request, and what has no place in it."""
+        found: dict[int, tuple[WireMarker, ...]] = {}
+        lost = 0
+        at = request.last
+        tree, nodes = self._tree, self._tree.path(shape.head)
+        listed = recorded_markers(request.record)
+        for marker in sorted(listed, key=lambda one: -_message_of(one)):
+            path, node, inner = marker.path, -1, -1
+            match path:
+                case ("tools", int(n)) if 0 <= n < shape.tools:
+                    node = nodes[n]
+                case ("system", int(n)) if 0 <= n < shape.system:
+                    node = nodes[shape.tools + n]
+                case ("messages", int(m), "content", int(n), *rest):
+                    while at is not None and at.up is not None and at.count > m + 1:
+                        at = at.up
+                    if at is not None and at.up is not None and at.count == m + 1:
+                        own = tree.path(at.head, at.up.head)
+                        node = own[n + 1] if 0 <= n < len(own) - 1 else -1
+                    if rest:
+                        inner = rest[1] if len(rest) == 2 and isinstance(rest[1], int) else -2
+            value = tree[node].block.value() if node >= 0 else None
+            if not isinstance(value, dict) or inner < -1:
+                lost += 1
+                continue
+            item = tree[node].depth - 1
+            last = len(value) if inner < 0 else _size(value, inner)
+            found[item] = (*found.get(item, ()), WireMarker(inner, _MARKER, last, marker.value))
+        if not lost:
+            return found, []
+        words = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at places that it does not have"
+        return found, [Skipped(request.line, words)]
+
+    def _frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
+        """The members of the body in the client's order, with places for its sections."""
+        key = (bytes(request.record.params), request.shape)
+        found = self._frames.get(key)
+        if found is None:
+            params = _params(request.record)
+            texts: list[tuple[str, str | None]] = (
+                [(_MODEL, COMPACT.write(params.pop(_MODEL)))] if _MODEL in params else []
+            )
+            texts.append((MESSAGES, None))
+            texts += [(name, None if full else "[]") for name, full in shape.sections.items()]
+            texts += [(name, COMPACT.write(value)) for name, value in params.items()]
+            entries = [
+                MemberText("," if n else "{", COMPACT.write(name), ":", text) for n, (name, text) in enumerate(texts)
+            ]
+            found = self._frames[key] = Frame(tuple(entries), "}").to_json()
+        return found
+
+
+def _params(record: RequestRecord) -> dict[str, Json]:
+    """The members of the body that hold no context; betas are a header."""
+    value = canonical.loads(bytes(record.params))
+    beyond = (MESSAGES, SYSTEM, TOOLS, _BETAS)
+    return {key: item for key, item in value.items() if key not in beyond} if isinstance(value, dict) else {}
+
+
+def _extra(record: RequestRecord) -> dict[str, Json]:
+    """What the record says beside the body."""
+    params = canonical.loads(bytes(record.params))
+    told = {
+        _BETAS: params.get(_BETAS) if isinstance(params, dict) else None,
+        "querySource": record.query_source,
+        "requestDigest": record.request_digest,
+        _WITHHELD: canonical.loads(bytes(record.withheld)),
+        _CUT: canonical.loads(bytes(record.cut)),
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def _message_of(marker: RecordedMarker) -> int:
+    path = marker.path
+    return path[1] if len(path) > 1 and path[0] == MESSAGES and isinstance(path[1], int) else -1
+
+
+def _size(value: dict[str, Json], inner: int) -> int:
+    content = value.get("content")
+    item = content[inner] if isinstance(content, list) and 0 <= inner < len(content) else None
+    return len(item) if isinstance(item, dict) else 0

@@ -1,0 +1,102 @@
+"""Records in which Claude Code writes down its requests: what each says, and which answer answers which."""
+
+from __future__ import annotations
+
+from ctxtui.core import canonical
+from ctxtui.core.call import Call
+from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
+from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Sent
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
+from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
+from ctxtui.transcripts.formats.claude_code.session_info import named_window
+from ctxtui.transcripts.formats.claude_code.state import ClaudeState
+from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside
+from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.reader import NeedsContexts
+from ctxtui.wire.request import Request
+
+
+def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
+    """A record of a request, or of what requests are made of. One that is followed by another was not answered."""
+    if not state.contexts:
+        raise NeedsContexts("records of requests")
+    requests = state.requests(agent)
+    before = requests.last
+    made, notes = requests.take(found)
+    events: list[Event] = [*notes]
+    if made is not None and before is not None and not before.answered:
+        events += _unanswered(state, before, made, agent)
+    return events
+
+
+def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest, agent: str) -> list[Event]:
+    """What is told of the request `before`, which the request `after` follows: it has a thread of its own, so that no
+    figure of the conversation takes it for a call that was answered."""
+    owner = state.threads.known(agent)
+    thread = owner.id if owner else agent or MAIN
+    words = "no answer to a request is on record"
+    if after.last is before.last and after.last is not None:
+        words += "; it was sent again"
+    events: list[Event] = [Happened(UNANSWERED, words, thread, before.at, owner.call if owner else "")]
+    rebuilt, notes = state.requests(agent).rebuild(before)
+    events += notes
+    if rebuilt is None:
+        return events
+    call = Call(
+        before.id,
+        aside(thread),
+        rebuilt.head,
+        rebuilt.head,
+        rebuilt.head,
+        provider=PROVIDER,
+        model=Request((), rebuilt.skeleton).model,
+        started=before.at,
+        fidelity=rebuilt.fidelity,
+        error=words,
+        skeleton=rebuilt.skeleton,
+        line=before.line,
+        bytes_=before.bytes_,
+        extra=rebuilt.extra,
+    )
+    return [*events, ThreadSeen(aside(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
+
+
+def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
+    """A record of what the session has used so far."""
+    if not state.contexts:
+        raise NeedsContexts("what the client counts beside its calls")
+    value = canonical.loads(found.raw)
+    report = value.get("modelUsage") if isinstance(value, dict) else None
+    place = (found.start, found.end)
+    state.about.window(max(map(named_window, report), default=0) if isinstance(report, dict) else 0)
+    known = state.side.meter(report, seconds(state.clock), found.line, place)
+    (state.silent if known else state.other)["cost-state"] += 1
+    return []
+
+
+def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:
+    """The request that the answer in `record` names, as far as the file tells of it, and what it does not tell."""
+    requests = state.requests(agent)
+    named = requests.named(record.request_ref) if record.request_ref else None
+    if named is None:
+        return Sent(thread.front, front_whole=thread.front_whole), []
+    named.answered = True
+    shape = requests.shape_of(named)
+    if shape is not None:
+        thread.front, thread.front_whole = shape.head, True
+    if named.fresh and requests.goes_on(named):
+        thread.resumed = True
+    requests.answered = named
+    rebuilt, notes = requests.rebuild(named)
+    if rebuilt is None:
+        return Sent(thread.front, front_whole=thread.front_whole), [*notes]
+    sent = Sent(
+        rebuilt.front,
+        head=rebuilt.head,
+        skeleton=rebuilt.skeleton,
+        extra=rebuilt.extra,
+        at=named.at,
+        fidelity=rebuilt.fidelity,
+    )
+    return sent, [*notes]

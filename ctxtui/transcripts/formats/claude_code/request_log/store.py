@@ -1,0 +1,179 @@
+"""What the requests of a file are rebuilt from: shapes (system prompt, tools), blobs, messages of its records.
+
+A request names its messages by hash (facts §13.1). A message is a blob, or what the file's own records say: those of
+neighbouring records that one side wrote are one message, so the results of parallel calls are; the same records up to
+an earlier one are an earlier state of it. Each message is hashed once, and only in files that hold requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ctxtui.core import block, block_content
+from ctxtui.core.block import Block, Item, Place
+from ctxtui.core.canonical import Json
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.formats.claude_code.attachments import mark_of
+from ctxtui.transcripts.formats.claude_code.message import SUMMARY, ClaudeMessage
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
+from ctxtui.transcripts.formats.claude_code.request_log.message_hash import RunHash
+from ctxtui.wire.grammar import split_system, split_tool, system_string
+from ctxtui.wire.grammars import PLAIN_SHAPE
+from ctxtui.wire.message import STRING, is_plain, split
+
+TOOLS, SYSTEM, MESSAGES = "tools", "system", "messages"
+
+
+class RequestShape(NamedTuple):
+    """System prompt and tools of a request, as nodes: the context ends at `head` after `tools` tools and `system`
+    texts (`string`: one string). `sections` names the members that the request has, and whether they hold anything."""
+
+    head: int
+    tools: int
+    system: int
+    sections: dict[str, bool]
+    string: bool = False
+
+
+class _Run(NamedTuple):
+    """Records that one side wrote one after another: their first `length` blocks, the last record's from `start` on
+    (`string`: they are one string), and the id of the `answer` that they are part of."""
+
+    role: str
+    blocks: list[Item]
+    length: int
+    string: bool
+    start: int = 0
+    answer: str = ""
+
+
+class RequestStore:
+    """Shapes and messages by hash. `tree` gets the nodes of shapes."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._shapes: dict[str, RequestShape] = {}
+        self._messages: dict[str, tuple[Item, ...]] = {}
+        self._runs: dict[str, _Run] = {}
+        self._waiting: list[_Run] = []
+        self._side: tuple[str, str] = ("", "")
+        self._blocks: list[Item] = []
+        self._hash = RunHash("")
+        self._hashed: list[Item] | None = None
+        self._untried: list[_Run] = []
+        self._answers: dict[str, list[Item]] = {}
+        self._summaries: set[str] = set()
+
+    @property
+    def shapes(self) -> int:
+        """How many shapes the file holds so far."""
+        return len(self._shapes)
+
+    def shape(self, hash_: str) -> RequestShape | None:
+        """The shape of this hash, None where the file does not hold it."""
+        return self._shapes.get(hash_)
+
+    def put_shape(self, hash_: str, shape: Json) -> None:
+        """Take in a shape. Raises `ValueError` where it is none."""
+        if not isinstance(shape, dict) or hash_ in self._shapes:
+            if isinstance(shape, dict):
+                return
+            raise ValueError("a shape without system prompt and tools")
+        tools, system = shape.get(TOOLS), shape.get(SYSTEM)
+        listed = tools if isinstance(tools, list) else []
+        texts = system if isinstance(system, list) else []
+        parts = [part for n, tool in enumerate(listed) for part in split_tool(tool, f"$.tools[{n}]")]
+        told = system_string(system) if isinstance(system, str) else []
+        told += [part for n, text in enumerate(texts) for part in split_system(text, f"$.system[{n}]")]
+        head = self._tree.extend(ROOT, [part.item for part in (*parts, *told)])
+        sections = {name: bool(shape[name]) for name in (SYSTEM, TOOLS) if isinstance(shape.get(name), list | str)}
+        self._shapes[hash_] = RequestShape(head, len(parts), len(told), sections, isinstance(system, str))
+
+    def put_blob(self, hash_: str, message: Json) -> None:
+        """Take in a message that is no record of its own. Raises `ValueError` where it is none."""
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise ValueError("a message without a role")
+        if hash_ not in self._messages:
+            self._messages[hash_] = tuple(self._sent(message))
+
+    def _sent(self, message: dict[str, Json]) -> list[Item]:
+        """The items of a message as it stands in a request."""
+        content = message.get("content")
+        if message["role"] == "system" and isinstance(content, list) and len(content) == 1:
+            text = content[0] if isinstance(content[0], dict) else {}
+            if is_plain(str(text.get("type")), text):
+                # A lone text of a system turn goes as a string, unless it carries a cache marker.
+                message = {**message, "content": text["text"]}
+        items = [part.item for part in split(message, "$", PLAIN_SHAPE)]
+        first, *rest = items
+        if rest and first.block.value() == {"role": message["role"], "content": "list"}:
+            first = Item(_header(message["role"], False), first.place)
+        return [first, *(self._marked(item) for item in rest)]
+
+    def _marked(self, item: Item) -> Item:
+        if item.block.kind != "text" or item.place.role != "user":
+            return item
+        mark = SUMMARY if item.block.digest in self._summaries else mark_of(block_content.read(item.block).text)
+        return Item(item.block, item.place._replace(mark=mark)) if mark else item
+
+    def record(self, record: ClaudeRecord, said: ClaudeMessage, items: Sequence[Item]) -> None:
+        """Take in what a record with a message says: `items` are its blocks at their places."""
+        if record.is_compact_summary:
+            self._summaries.update(item.block.digest for item in items)
+        side = (said.role, said.id if said.role == "assistant" else "")
+        goes_on = side == self._side and bool(self._blocks) and (said.role == "user" or bool(said.id))
+        if not goes_on:
+            self._side, self._blocks = side, []
+        self._blocks.extend(items)
+        start = len(self._blocks) - len(items)
+        self._waiting.append(_Run(said.role, self._blocks, len(self._blocks), said.string, start, self._side[1]))
+
+    def message(self, hash_: str) -> tuple[Item, ...] | None:
+        """The items of the message of this hash; None where the file does not hold it."""
+        found = self._messages.get(hash_)
+        if found is None:
+            self._hash_waiting()
+            if hash_ not in self._runs:
+                self._hash_otherwise()
+            run = self._runs.get(hash_)
+            if run is not None:
+                header = Item(_header(run.role, run.string and run.length == 1), Place(MESSAGES, run.role))
+                found = self._messages[hash_] = (header, *run.blocks[: run.length])
+        return found
+
+    def _hash_waiting(self) -> None:
+        for run in self._waiting:
+            if run.blocks is not self._hashed:
+                self._hash, self._hashed = RunHash(run.role), run.blocks
+            if _add(self._hash, run.blocks[self._hash.count : run.length]):
+                self._runs.setdefault(self._hash.digest(), run)
+        self._untried += self._waiting
+        self._waiting.clear()
+
+    def _hash_otherwise(self) -> None:
+        """A message that is none of the above: a record by itself, or all of one answer's, wherever they stand."""
+        for run in self._untried:
+            alone = run.blocks[run.start : run.length]
+            if run.start and _add(one := RunHash(run.role), alone):
+                self._runs.setdefault(one.digest(), _Run(run.role, alone, len(alone), run.string))
+            if run.answer:
+                whole = self._answers.setdefault(run.answer, [])
+                whole += alone
+                if len(whole) > len(alone) and _add(one := RunHash(run.role), whole):
+                    self._runs.setdefault(one.digest(), _Run(run.role, list(whole), len(whole), False))
+        self._untried.clear()
+
+
+def _add(to: RunHash, items: Sequence[Item]) -> bool:
+    """Whether `items` could be added: what is nested too deeply has no hash."""
+    try:
+        for item in items:
+            to.add(item.block.value())
+    except RecursionError:
+        return False
+    return True
+
+
+def _header(role: str, string: bool) -> Block:
+    return block.header(role, {"content": STRING} if string else None)

@@ -1,0 +1,321 @@
+"""A session that ctxtui recorded as it went by and the client's own transcript of it, as one session: each call once.
+
+A call that is on both records is the one that went over the wire, under the transcript's names; what only one of them
+has is told by that one. Two sessions in, one out, made anew whenever one of them has grown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
+from ctxtui.core.session import CallSeen, Described, Event, Happened, Session, Skipped, Thread, ThreadSeen, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage, less
+
+_CLOCKS: Final = 1.0
+"""Seconds by which the client's times of a call may lie beside ours: both clocks are of one machine."""
+
+
+@dataclass(slots=True)
+class CallPairs:
+    """The calls that are on both records: by their ids in the transcript, and by their ids on the wire."""
+
+    wire: dict[str, Call] = field(default_factory=dict)
+    own: dict[str, Call] = field(default_factory=dict)
+    doubtful: int = 0
+    """Calls of the transcript that may be on the wire's record, too, under an id that nothing tells."""
+
+    def add(self, own: Call, wire: Call) -> None:
+        """These two are one call."""
+        self.wire[own.id], self.own[wire.id] = wire, own
+
+
+def pairs_of(wire: Session, own: Session) -> CallPairs:
+    """Which calls of a client's `own` transcript went by as which of the `wire`'s: by the provider's ids. Where the
+    client keeps none, the same tokens at the same time are one call."""
+    found = CallPairs()
+    known = {provider_id(call): call for call in reversed(wire.calls.values())}
+    for call in own.calls.values():
+        at = known.pop(provider_id(call), None)
+        if at is not None:
+            found.add(call, at)
+    if found.wire or not wire.calls:
+        _add_refused(found, wire, own)
+        return found
+    waiting = [call for call in wire.calls.values() if call.usage is not None and call.ended is not None]
+    for call in own.calls.values():
+        alike = [one for one in waiting if _at_once(call, one)]
+        same = next((one for one in alike if _used(one) == _used(call)), None)
+        if same is not None:
+            waiting.remove(same)
+            found.add(call, same)
+        else:
+            found.doubtful += bool(alike) and call.usage is not None
+    return found
+
+
+def _add_refused(found: CallPairs, wire: Session, own: Session) -> None:
+    """Add requests of which the transcript has no answer, and so no id: one that ended in an error, left at the same
+    time and ends in the same block is the same."""
+    waiting = [one for one in wire.calls.values() if one.error and one.id not in found.own]
+    for call in own.calls.values():
+        if call.usage is not None or not call.error or call.id in found.wire:
+            continue
+        asked = own.tree[call.raw_head].block.digest
+        alike = (one for one in waiting if _at_once(call, one) and wire.tree[one.raw_head].block.digest == asked)
+        same = next(alike, None)
+        if same is not None:
+            waiting.remove(same)
+            found.add(call, same)
+
+
+def _at_once(own: Call, wire: Call) -> bool:
+    began, ended = own.started or own.ended, own.ended or own.started
+    if began is None or ended is None or wire.ended is None:
+        return False
+    return began - _CLOCKS <= wire.ended and (wire.started or wire.ended) <= ended + _CLOCKS
+
+
+def _one_model(one: Call, other: Call) -> bool:
+    names = sorted((one.model.partition("[")[0], other.model.partition("[")[0]), key=len)
+    return names[1].startswith(names[0])
+
+
+def _used(call: Call) -> tuple[int, int, int] | None:
+    usage = call.usage
+    return (usage.input, usage.cache_read, usage.output) if usage is not None else None
+
+
+class SessionJoin:
+    """Joins the session `wire`, which ctxtui recorded, with the client's `own`. The result's contexts are nodes of the
+    tree of `wire`; `own` may be another session later on, read anew."""
+
+    def __init__(self, wire: Session, own: Session) -> None:
+        self.wire, self.own = wire, own
+        self._grafts = _Grafts(wire.tree, own.tree)
+        self._made: dict[str, tuple[Call, Call | None, Call]] = {}
+        """Call -> what it was made of, and what was made."""
+
+    def joined(self) -> Session:
+        """Both as they are now."""
+        if self._grafts.learn(self.own.tree):
+            self._made.clear()
+        pairs = pairs_of(self.wire, self.own)
+        threads: dict[str, str] = {}
+        for id_, call in pairs.wire.items():
+            threads.setdefault(call.thread, self.own.calls[id_].thread)
+        found = Session(self.wire.tree, self._about())
+        for call in _in_order(self.own, self.wire, pairs):
+            made = self._call(call, pairs, threads)
+            if made.fidelity == Fidelity.TOTALS and made.usage is not None:
+                rest = self._not_seen(made, made.usage, pairs)
+                if rest is None:
+                    continue
+                made = replace(made, usage=rest)
+            if made.id in found.calls:
+                made = replace(made, id=call.id)
+            found.calls[made.id] = made
+            found.order.setdefault(made.thread, []).append(made.id)
+        self._with_threads(found, pairs, threads)
+        found.skipped = [*self.wire.skipped, *(_of_transcript(one) for one in self.own.skipped)]
+        if pairs.doubtful:
+            found.skipped.append(Skipped(1, _doubt(pairs.doubtful, self.own.about.source)))
+        found.happenings = [replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings]
+        found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
+        found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
+        return found
+
+    def _about(self) -> Described:
+        wire, own = self.wire.about, self.own.about
+        return Described(
+            id=wire.id or own.id,
+            title=own.title or wire.title,
+            source=wire.source,
+            cwd=wire.cwd or own.cwd,
+            client=wire.client or own.client,
+            version=wire.version or own.version,
+            window=own.window or wire.window,
+        )
+
+    def _call(self, call: Call, pairs: CallPairs, threads: dict[str, str]) -> Call:
+        by_wire = self.wire.calls.get(call.id) is call
+        own = pairs.own.get(call.id) if by_wire else None
+        known = self._made.get(call.id)
+        if known is None or known[0] is not call or known[1] is not own:
+            made = self._wired(call, own) if by_wire else self._told(call)
+            known = self._made[call.id] = call, own, made
+        made = known[2]
+        thread = threads.get(made.thread, made.thread) if by_wire and own is None else made.thread
+        return made if thread == made.thread else replace(made, thread=thread)
+
+    def _not_seen(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
+        """What is left of a sum of calls that the client counted and did not record, without those that ctxtui did;
+        None where that is all of it."""
+        for call in self.wire.calls.values():
+            own = pairs.own.get(call.id)
+            late = sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCKS
+            beside = (own is None or own.usage is None) and not late
+            if call.usage is not None and beside and _one_model(call, sum_):
+                used = less(used, replace(call.usage, output=call.output))
+        return used if used.input + used.output else None
+
+    def _wired(self, call: Call, own: Call | None) -> Call:
+        heads = self._grafts.marked
+        made = replace(
+            call,
+            raw_head=heads(call.raw_head),
+            sent_head=heads(call.sent_head),
+            response_head=heads(call.response_head),
+        )
+        if own is None:
+            return made
+        self._grafts.ends[own.response_head] = made.response_head
+        return replace(made, thread=own.thread, epoch=own.epoch, extra={**own.extra, **call.extra})
+
+    def _told(self, call: Call) -> Call:
+        heads = self._grafts.grown
+        return replace(
+            call,
+            id=provider_id(call),
+            raw_head=heads(call.raw_head),
+            sent_head=heads(call.sent_head),
+            response_head=heads(call.response_head),
+            extra={**call.extra, BY_TRANSCRIPT: True},
+        )
+
+    def _happened(self, one: Happened, pairs: CallPairs) -> Happened:
+        call = self.own.calls.get(one.after)
+        if call is None:
+            return one
+        wire = pairs.wire.get(call.id)
+        return replace(one, after=provider_id(call) if wire is None else wire.id)
+
+    def _with_threads(self, found: Session, pairs: CallPairs, threads: dict[str, str]) -> None:
+        """The threads of both, the transcript's names first, each with where its record ends."""
+        theirs = {threads.get(one.id, one.id): one for one in self.wire.threads.values()}
+        for id_ in dict.fromkeys([*self.own.threads, *found.order, *theirs]):
+            own, wire = self.own.threads.get(id_, Thread(id_)), theirs.get(id_, Thread(id_))
+            label, parent = own.label or wire.label, own.parent or threads.get(wire.parent, wire.parent)
+            tip = self._tip(found, own, wire, pairs)
+            if tip != ROOT or id_ in found.order:
+                found.threads[id_] = Thread(id_, label, parent, tip)
+
+    def _tip(self, found: Session, own: Thread, wire: Thread, pairs: CallPairs) -> int:
+        calls = found.thread_calls(own.id)
+        last = calls[-1] if calls else None
+        spoken = self.wire.order.get(wire.id, ())
+        answered = self.wire.calls[spoken[-1]].response_head if spoken else ROOT
+        if wire.tip not in (ROOT, answered):
+            return self._grafts.marked(wire.tip)  # a request that waits
+        if last is None or last.id not in self.wire.calls or last.id in pairs.own:
+            grown = self._grafts.grown(own.tip)
+            if last is None or found.tree.holds(grown, last.response_head):
+                return grown
+        return last.response_head
+
+
+class _Grafts:
+    """Contexts of a transcript as they go on from what went over the wire, and the wire's with what the transcript
+    knows of their blocks (which words the client put there, what is a summary)."""
+
+    def __init__(self, tree: Tree, own: Tree) -> None:
+        self._tree, self._own = tree, own
+        self.ends: dict[int, int] = {}
+        """Where an answer ends in the transcript's contexts -> where it ends in what went over the wire."""
+        self._grown: dict[int, int] = {}
+        self._marked: dict[int, int] = {}
+        self._marks: dict[str, str] = {}
+        self._seen = 0
+
+    def learn(self, own: Tree) -> bool:
+        """What the transcript's tree tells of blocks by now; whether contexts that were made may be others."""
+        anew = own is not self._own
+        if anew:
+            self._own, self._seen = own, 0
+            self.ends.clear()
+            self._grown.clear()
+        before = len(self._marks)
+        for node in own.nodes(self._seen):
+            if node.place.mark:
+                self._marks.setdefault(node.block.digest, node.place.mark)
+        self._seen = len(own)
+        if len(self._marks) != before:
+            self._marked.clear()
+            self._grown.clear()
+        return anew or len(self._marks) != before
+
+    def marked(self, head: int) -> int:
+        """The wire's context `head` with the transcript's marks."""
+        if not self._marks:
+            return head
+        at, after = head, list[int]()
+        while at != ROOT and at not in self._marked:
+            after.append(at)
+            at = self._tree[at].parent
+        made = self._marked.get(at, ROOT)
+        for node in reversed(after):
+            block, place = self._tree[node].block, self._tree[node].place
+            mark = self._marks.get(block.digest, "") if place.section == "messages" else ""
+            made = self._tree.child(made, block, place._replace(mark=mark or place.mark))
+            self._marked[node] = made
+        return made
+
+    def grown(self, head: int) -> int:
+        """The transcript's context `head`, going on from what went over the wire where it does."""
+        at, after = head, list[int]()
+        while at != ROOT and at not in self.ends and at not in self._grown:
+            after.append(at)
+            at = self._own[at].parent
+        made = self.ends.get(at) or self._grown.get(at, ROOT)
+        for node in reversed(after):
+            made = self._tree.extend(made, [Item(self._own[node].block, self._own[node].place)])
+            self._grown[node] = made
+        return made
+
+
+def _in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
+    """Every call once: in the transcript's order, those that are on the wire's record alone where their time is."""
+    alone = [call for call in wire.calls.values() if call.id not in pairs.own]
+    next_, latest = 0, 0.0
+    for call in own.calls.values():
+        known = pairs.wire.get(call.id, call)
+        latest = max(latest, known.started or known.ended or 0.0)
+        while next_ < len(alone) and (alone[next_].started or 0.0) < latest:
+            yield alone[next_]
+            next_ += 1
+        yield known
+    yield from alone[next_:]
+
+
+def _of_transcript(one: Skipped) -> Skipped:
+    return replace(one, reason=f"in the client's transcript: {one.reason}")
+
+
+def _doubt(calls: int, source: str) -> str:
+    whose = f"{source}'s transcript" if source else "the client's transcript"
+    return f"{whose} has no ids of answers: {calls} of its calls could not be joined and may stand here twice"
+
+
+def news_between(old: Session, new: Session) -> list[Event] | None:
+    """The events that make `new` of `old`, which has the same tree; None where none do: it is then another session."""
+    if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
+        return None
+    events: list[Event] = [new.about] if new.about != old.about else []
+    for id_, thread in new.threads.items():
+        before = old.threads.get(id_, Thread(id_))
+        if (thread.label, thread.parent) != (before.label, before.parent):
+            events.append(ThreadSeen(id_, thread.label, thread.parent))
+    for id_, call in new.calls.items():
+        known = old.calls.get(id_)
+        if known is not call and known != call:
+            events.append(CallSeen(call))
+    for id_, thread in new.threads.items():
+        if thread.tip != old.threads.get(id_, Thread(id_)).tip:
+            events.append(TipMoved(id_, thread.tip))
+    now = Counter[Event]([*new.skipped, *new.happenings, *new.outcomes])
+    return [*events, *(now - Counter[Event]([*old.skipped, *old.happenings, *old.outcomes])).elements()]

@@ -1,0 +1,1 @@
+"""Lists of what was paid, and for what."""

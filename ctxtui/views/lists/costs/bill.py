@@ -1,0 +1,310 @@
+"""The bill on a screen and as text: its sum in words, parts, rewrites, dearest blocks and tools, savings, times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, MODEL, TTL, UNKNOWN, Missed
+from ctxtui.analysis.cache.misses import dearest
+from ctxtui.analysis.latency import Latency
+from ctxtui.analysis.money import policy_savings, savings
+from ctxtui.analysis.money.bill import (
+    OTHER,
+    OUTPUT,
+    RECORDED,
+    REWRITES,
+    Bill,
+)
+from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.spending import CONVERSATION, SpendingRow
+from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.money.totals import SessionTotals
+from ctxtui.analysis.session_events import duration, thousands
+from ctxtui.core.category import INDEX
+from ctxtui.core.session import MAIN
+from ctxtui.views.lists import advice
+from ctxtui.views.lists.costs.bill_parts import BillLine, many, part_lines, shown_amounts
+from ctxtui.views.text import bars, cells, numbers, safe_text, sums
+from ctxtui.views.text.signs import CATEGORY
+from ctxtui.views.text.span import Span, width
+from ctxtui.views.text.table import Column, Table
+
+REWRITES_SHOWN: Final = 5
+BLOCKS_SHOWN: Final = 6
+CURES_SHOWN: Final = 4
+TOOLS_SHOWN: Final = 5
+
+_NO_TOOLS: Final = frozenset({CONVERSATION, OUTPUT, OTHER, RECORDED})
+_CAUSES: Final = {
+    TTL: "after a pause",
+    MODEL: "at a change of model",
+    COMPACTION: "at a compaction",
+    CONTENT: "something before it was changed",
+    UNKNOWN: "the record does not say why",
+}
+
+
+def rewrite_lines(what: Statement) -> list[BillLine]:
+    """The dearest rewrites, each leading to its call."""
+    found = dearest(what.bill.rewrites)[:REWRITES_SHOWN]
+    return [BillLine(_rewrite(one), (one.thread, one.number), sum_of_rewrite(one)) for one in found]
+
+
+def sum_of_rewrite(one: Missed) -> str:
+    """What a rewrite cost more than a read."""
+    return sums.lost(one.usd, one.paid)
+
+
+def _sum_of_block(one: Dear) -> str:
+    return f"{sums.times(one.tokens, one.calls)} {sums.rate(one.usd, one.tokens * one.calls, 'tokens carried')}"
+
+
+def _rewrite(one: Missed) -> list[Span]:
+    why = _CAUSES.get(one.cause, one.cause)
+    if one.cause == TTL and one.pause is not None:
+        why = f"after {duration(one.pause).replace('-', ' ')}{'s' if not duration(one.pause).startswith('1-') else ''}"
+    where = "" if one.thread == MAIN else f"  {safe_text.one_line(one.thread, 24)}"
+    return [
+        Span(" ▼ ", "warn" if one.cause == TTL else "crit"),
+        Span(f"call {one.number:<5,}", "ink"),
+        Span(f"{numbers.tokens(one.tokens):>8}", "dim"),
+        Span(f"{numbers.money(one.usd):>10}  ", "ink bold" if (one.usd or 0) >= 1 else "ink"),
+        Span(why + where, "dim"),
+    ]
+
+
+def block_lines(what: Statement, room: int) -> list[BillLine]:
+    """The dearest blocks."""
+    return [BillLine(_BLOCKS.draw(one, room), sum=_sum_of_block(one)) for one in what.heaviest[:BLOCKS_SHOWN]]
+
+
+def _about(one: Dear, room: int) -> list[Span]:
+    style, label = CATEGORY[INDEX[one.category]].style, safe_text.one_line(one.label, 40)
+    lead = [Span(label + " ", f"{style} bold")] if label else []
+    if not one.gone_since:
+        return [*lead, Span(safe_text.one_line(one.about), "ink")]
+    gone = f" · gone since call {one.gone_since:,}"
+    left = room - width(lead) - cells.width(gone)
+    about = safe_text.one_line(one.about)
+    return [
+        *lead,
+        Span(about if cells.width(about) <= left else cells.fit(about, max(0, left)), "ink"),
+        Span(gone, "dim"),
+    ]
+
+
+def _money(usd: float | None) -> Span:
+    return Span(numbers.money(usd), "ink bold" if (usd or 0.0) >= 1 else "ink")
+
+
+_BLOCKS: Final[Table[Dear]] = Table(
+    (
+        Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
+        Column("", 0, _about, "left", gap=1),
+        Column("", 8, lambda one, _: Span(numbers.tokens(one.tokens), "dim")),
+        Column("", 12, lambda one, _: Span(many(one.calls, "call"), "dim")),
+        Column("", 9, lambda one, _: _money(one.usd)),
+    ),
+    mark=0,
+    tail=2,
+)
+
+
+def tool_lines(what: Statement, room: int) -> list[BillLine]:
+    """The dearest tools: definitions, calls and results as input."""
+    rows = [row for row in what.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
+    most = max((row.usd or 0.0 for row in rows), default=0.0)
+    whole, sign = what.bill.usd or 0.0, CATEGORY[INDEX["tool_call"]]
+
+    def share(row: SpendingRow, _: int) -> list[Span]:
+        return [Span(numbers.share((row.usd or 0.0) / whole) if whole else "", "dim"), Span(" ")]
+
+    table: Table[SpendingRow] = Table(
+        (
+            Column("", 1, lambda row, _: sign.span, gap=1),
+            Column("", 30, lambda row, _: Span(safe_text.one_line(row.name), "ink"), "left", gap=1),
+            Column("", 9, share),
+            Column(
+                "", 20, lambda row, room: Span(bars.line(row.usd or 0.0, most, room), "cat-call"), "left", from_width=84
+            ),
+            Column("", 10, lambda row, _: _money(row.usd)),
+        ),
+        mark=0,
+    )
+    return [BillLine(table.draw(row, room), sum=sums.share_of_money(row.usd, what.bill.usd)) for row in rows]
+
+
+def cure_lines(what: Statement) -> list[BillLine]:
+    """What would have been cheaper, had the same calls been made."""
+    found = [
+        BillLine(
+            [Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")],
+            (cure.thread, cure.call) if cure.call else None,
+            sums.share_of_money(cure.saves, what.bill.usd),
+        )
+        for cure in worthwhile(what)[:CURES_SHOWN]
+    ]
+    least = sums.share_of_money(WORTH * (what.bill.usd or 0.0), what.bill.usd)
+    none = Span(" Nothing found that would have saved more than 1 %.", "dim")
+    return found or [BillLine([none], sum=least)]
+
+
+def time_lines(what: Statement) -> list[BillLine]:
+    """Latency against the size of the context; nothing where no times are recorded."""
+    rows = what.times
+    if not rows:
+        return []
+    columns = [one for one in _TIMES if one.name != _FIRST or any(row.first_token is not None for row in rows)]
+    table = Table(tuple(columns), mark=0, tail=0, style="faint")
+    return [
+        BillLine(table.heads(0)),
+        *(BillLine(table.draw(row, 0), sum=f"Medians of {many(row.calls, 'call')}.") for row in rows),
+    ]
+
+
+def _size(row: Latency, room: int) -> Span:
+    low = thousands(row.low)
+    return Span(f"{low}–{thousands(row.high)}" if row.high else f"{low} and up")
+
+
+def _seconds(seconds: float | None) -> Span:
+    return Span(f"{seconds:.1f} s" if seconds is not None else numbers.NOT_YET)
+
+
+_FIRST: Final = "first token"
+_TIMES: Final[tuple[Column[Latency], ...]] = (
+    Column("context", 14, _size, "left", gap=1),
+    Column("calls", 7, lambda row, _: Span(f"{row.calls:,}")),
+    Column(_FIRST, 13, lambda row, _: _seconds(row.first_token)),
+    Column("took", 10, lambda row, _: _seconds(row.took)),
+    Column("answer", 10, lambda row, _: Span(numbers.typical(row.output))),
+)
+
+
+def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
+    """(title, note, lines) of each section that has something to say, for rows of `room` cells. What would help is told
+    with its command line where the session's `name` is given."""
+    if parts := part_lines(what, room):
+        yield "the bill", "", parts
+    if what.bill.rewrites:
+        yield "rewrites", "dearest first", rewrite_lines(what)
+    if what.heaviest and what.bill.usd is not None:
+        yield "dearest blocks", "what carrying each has cost", block_lines(what, room)
+        if tools := tool_lines(what, room):
+            yield "dearest tools", "definitions, calls and results as input", tools
+    if what.bill.usd is not None:
+        yield "cures", "had the same calls been made", cure_lines(what)
+    if what.ahead:
+        yield (
+            "from here on",
+            advice.note(what.ahead) + ("" if name else "; H stages one"),
+            [BillLine(spans, sum=said) for spans, said in advice.lines(what.ahead, name)],
+        )
+    if times := time_lines(what):
+        yield "time", "medians", times
+
+
+LABEL: Final = "list price"
+WORTH: Final = 0.01
+"""Share of the bill below which a cure is not worth naming, and USD: a cent."""
+
+
+def sentence(what: Statement) -> str:
+    """The bill in one sentence: ``$41.20 = 26.10 carry + 7.40 rewrites (7; 5 after pauses > 5 min) + ...``."""
+    parts = [sum_of_all(what, often=True)]
+    if what.heaviest and what.bill.usd is not None:
+        parts.append(f"heaviest: {_named(what.heaviest[0])} {_carried(what.heaviest[0])}")
+    if what.bill.subagents >= 0.005:
+        parts.append(f"subagents {numbers.share(what.bill.subagents, 0)}")
+    if worth := worthwhile(what):
+        parts.append(f"cheapest cure: {cure_words(worth[0])}")
+    return "; ".join(parts)
+
+
+def sum_of_all(what: Statement, *, often: bool = False) -> str:
+    """The sum of the parts, or why there is none; with how `often` was rewritten."""
+    bill = what.bill
+    if bill.usd is None:
+        models = ", ".join(bill.unpriced)
+        return f"cost unknown: no price for {safe_text.one_line(models)}" if models else "no usage recorded"
+    amounts, decimals = shown_amounts(bill)
+    total = sum(amounts.values())
+    words = [
+        f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if often and name == REWRITES else ''}" for name in amounts
+    ]
+    more = "≥ " if bill.at_least else ""
+    return f"{more}${total:,.{decimals}f} = {' + '.join(words)}"
+
+
+def _often(bill: Bill) -> str:
+    paused = sum(one.cause == TTL for one in bill.rewrites)
+    return f" ({len(bill.rewrites)}{f'; {paused} after pauses > 5 min' if paused else ''})" if bill.rewrites else ""
+
+
+def _named(one: Dear) -> str:
+    return cells.fit(safe_text.one_line(f"{one.label} {one.about}".strip()), 60).strip()
+
+
+def _carried(one: Dear) -> str:
+    return f"{numbers.money(one.usd)} over {one.calls:,} call{'s' if one.calls != 1 else ''}"
+
+
+def worthwhile(what: Statement) -> list[Cure]:
+    """The cures that save a share of the bill worth naming, the best of each kind."""
+    least = max(WORTH, WORTH * (what.bill.usd or 0.0))
+    best: dict[str, Cure] = {}
+    for cure in what.cures:
+        if cure.saves >= least:
+            best.setdefault(cure.kind, cure)
+    return list(best.values())
+
+
+def cure_words(cure: Cure) -> str:
+    """What to do, and what it would have saved."""
+    at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
+    tokens, saves = thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
+    match cure.kind:
+        case savings.CLEAR:
+            what = f"clear {many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"
+            return f"{what}, {saves} net of the rewrite"
+        case savings.HOUR:
+            return f"cache entries of 1 hour in place of 5 minutes{at}, {saves} ({many(cure.count, 'rewrite')} less)"
+        case savings.MINUTES:
+            return f"cache entries of 5 minutes in place of 1 hour{at}, {saves}"
+        case savings.TOOLS:
+            return f"leave out {many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
+        case policy_savings.POLICY:
+            policy, risk = cure.names
+            what = f"{policy} from the first call on{at}: {many(cure.count, 'block')} less by {tokens}"
+            return f"{what}, {saves} ({risk})"
+    return f"switch the prompt cache on{at}, {saves}"
+
+
+def spent_words(what: SessionTotals) -> str:
+    """What a session comes to, with its subagents and without."""
+    whole, main, others = what.whole, what.main, what.others
+    told = f"{many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
+    if not others.calls:
+        return told
+    who = many(what.agents, "subagent") if what.agents else "the client's own requests"
+    return (
+        f"{told}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
+        f" {others.calls:,} for {numbers.least(others.usd, others.at_least)} of {who}"
+    )
+
+
+def head(what: Statement) -> list[Span]:
+    """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
+    calls = f"{many(len(what.calls), 'call')}"
+    more = f" · {many(what.sessions, 'session')}" if what.sessions > 1 else ""
+    usd = numbers.least(what.bill.usd, what.bill.at_least)
+    if not what.subscription:
+        return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
+    tokens = sum(c.usage.input + c.output for c in what.calls if c.usage)
+    share = f" · peak {numbers.share(what.peak / what.window, 0)} of the window" if what.window else ""
+    return [
+        Span(f" {numbers.least_tokens(tokens, what.bill.partial > 0)}", "ink bold"),
+        Span(f" tokens{share}", "ink"),
+        Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
+    ]

@@ -1,0 +1,64 @@
+"""What another size of the terminal costs: frames, and lines that are painted, counted from outside."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from textual._compositor import Compositor
+from textual.strip import Strip
+
+from ctxtui.tui.widgets.board import Board
+from tests.cases.sessions import every_category
+from tests.tui.inspector.test_inspector import opened
+from tests.tui.waiting import until
+
+
+class Frames:
+    """Counts what is painted from now on: frames that have anything in them, and lines of each pane."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self.lines: Counter[str] = Counter()
+        update, line = Compositor.render_update, Board.render_line
+
+        def counted_update(compositor: Compositor, *args: object, **more: object) -> object:
+            found = update(compositor, *args, **more)  # type: ignore[arg-type]
+            self.count += found is not None
+            return found
+
+        def counted_line(board: Board, y: int) -> Strip:
+            self.lines[str(board.id)] += 1
+            return line(board, y)
+
+        monkeypatch.setattr(Compositor, "render_update", counted_update)
+        monkeypatch.setattr(Board, "render_line", counted_line)
+
+    def begin(self) -> None:
+        """Count anew."""
+        self.count = 0
+        self.lines.clear()
+
+
+async def test_another_width_is_one_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(every_category(), (140, 40)) as (screen, pilot):
+        frames = Frames(monkeypatch)
+        for width in (132, 140, 126, 150):
+            frames.begin()
+            await pilot.resize_terminal(width, 40)
+            await until(pilot, lambda: frames.count > 0)
+            await pilot.pause(0.1)
+            heights = {str(pane.id): pane.size.height for pane in screen.query(Board)}
+            assert screen.size.width == width
+            assert frames.count == 1, width
+            assert frames.lines["transcript"] == heights["transcript"]
+            assert all(count <= heights[name] for name, count in frames.lines.items())
+
+
+async def test_what_says_the_same_is_not_painted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(every_category(), (200, 60)) as (screen, pilot):
+        assert screen.panels.shows("heaviest")
+        frames = Frames(monkeypatch)
+        screen.state.fit()
+        await pilot.pause(0.1)
+        assert frames.count == 0, frames.lines
