@@ -4,6 +4,8 @@ they come, so that nothing is waited for in between."""
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -106,6 +108,17 @@ class Connection(asyncio.Protocol):
         if self._client is not None:
             self._client.close()
 
+    def break_off(self) -> None:
+        """Have the client see that the provider's connection broke: not every answer says by itself that it is cut."""
+        client = self._client
+        if client is None:
+            return
+        if client.get_write_buffer_size():
+            client.close()
+            return
+        client.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.abort()
+
     def abort(self) -> None:
         """End at once: ctxtui ends."""
         self._passage.close(self._clock())
@@ -118,11 +131,11 @@ class Connection(asyncio.Protocol):
         """The provider said something."""
         self._passage.provider_data(data, self._clock())
 
-    def provider_lost(self, provider: ProviderConnection) -> None:
-        """The provider's connection is at its end."""
+    def provider_lost(self, provider: ProviderConnection, broken: bool) -> None:
+        """The provider's connection is at its end, or was `broken`."""
         if provider is self._provider:
             self._provider = None
-            self._passage.provider_ended(self._clock())
+            self._passage.provider_ended(self._clock(), broken)
 
     def hold_back(self, paused: bool) -> None:
         """The provider takes no more for now, or takes more again."""

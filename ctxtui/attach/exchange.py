@@ -38,6 +38,9 @@ class Ends(Protocol):
     def end(self, abort: bool = False) -> None:
         """Close both connections, once what was passed on has left; with `abort` the provider's at once."""
 
+    def break_off(self) -> None:
+        """End the client's connection as the provider's ended: broken."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:

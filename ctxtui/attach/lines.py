@@ -65,9 +65,11 @@ class RecordedBodies:
             # Whoever goes on goes on from the new one. Readers forget by the same rule.
             del self._before[names[found.number]]
         self._before[name] = said
-        while len(self._before) > KEPT_BODIES or (len(self._before) > 1 and self._size() > _MOST):
+        while len(self._before) > KEPT_BODIES or (len(self._before) > 1 and self.size > _MOST):
             self._before.popitem(last=False)
         return made
 
-    def _size(self) -> int:
+    @property
+    def size(self) -> int:
+        """Bytes that are kept for later ones."""
         return sum(map(len, self._before.values()))

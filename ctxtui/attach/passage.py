@@ -35,13 +35,12 @@ class Passage:
         self._held = b""
         """What the client said and nobody has read yet."""
         self._came = b""
-        """The same of the provider: the beginning of a head."""
+        """The same of the provider."""
         self._one: Exchange | None = None
         self._socket: SocketPassage | None = None
         self._pouring = False
         """Whether the answer cannot be followed: what comes is passed on to its end."""
-        self._client_over = False
-        self._over = False
+        self._client_over = self._over = False
         self._kept_for = 0.0
         """Seconds for which the provider keeps the connection after its last answer."""
         self._bound = False
@@ -193,8 +192,8 @@ class Passage:
                 data, self._came = self._came or data, b""
                 self._ends.to_client(data)
 
-    def provider_ended(self, at: float) -> None:
-        """The provider says nothing more."""
+    def provider_ended(self, at: float, broken: bool = False) -> None:
+        """The provider says nothing more, or its connection was `broken`."""
         if self._over:
             return
         one = self._one
@@ -202,12 +201,13 @@ class Passage:
             self._socket.provider_ended(at)
             return
         if one is not None:
-            whole = one.answer is not None and one.answer.ended()
+            whole = one.answer is not None and not broken and one.answer.ended()
             if whole and one.early is not None and not one.ended:
                 self._ends.to_client(one.early.done())
             one.end(at, "" if whole else CUT)
         # As the client would see it from the provider itself.
-        self._end()
+        self._over = True
+        (self._ends.break_off if broken else self._ends.end)()
 
     def close(self, at: float) -> None:
         """ctxtui ends."""

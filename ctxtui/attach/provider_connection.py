@@ -28,8 +28,8 @@ class ProviderUser(Protocol):
     def provider_data(self, data: bytes) -> None:
         """The provider said something."""
 
-    def provider_lost(self, provider: ProviderConnection) -> None:
-        """Its connection is at its end."""
+    def provider_lost(self, provider: ProviderConnection, broken: bool) -> None:
+        """Its connection is at its end, or was `broken`."""
 
     def hold_back(self, paused: bool) -> None:
         """It takes no more for now, or takes more again."""
@@ -64,7 +64,7 @@ class ProviderConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """It is at its end."""
         if self.user is not None:
-            self.user.provider_lost(self)
+            self.user.provider_lost(self, exc is not None)
         elif self.over is not None:
             self.over()
 

@@ -66,17 +66,17 @@ class Tape:
             self.lost += left
             self._unsaid += left
             self.why = error.strerror or str(error)
-            self._forget_bodies()
+            self.forget_bodies()
 
     def drop(self) -> None:
         """Nobody knows what became of what waited: it is not written any more."""
         self._taken()
-        self._forget_bodies()
+        self.forget_bodies()
 
     def close(self) -> None:
         """Nothing more comes for now."""
         self.flush()
-        self._forget_bodies()
+        self.forget_bodies()
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -86,7 +86,12 @@ class Tape:
         lines, self._lines, self.size = self._lines, [], 0
         return lines
 
-    def _forget_bodies(self) -> None:
+    @property
+    def kept(self) -> int:
+        """Bytes of bodies that later ones are told by."""
+        return self.bodies.size + self.sent.size
+
+    def forget_bodies(self) -> None:
         """Later bodies must not be told by one that was lost; nor is memory kept for a file that is closed."""
         self.bodies, self.sent = RecordedBodies(), RecordedBodies()
 

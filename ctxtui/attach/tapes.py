@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 _OPEN_FILES: Final = 64
+_MOST_KEPT: Final = 128 << 20
+"""Bytes of bodies that are kept of all sessions, so that later ones are told by them."""
 _MOST_WAITING: Final = 4 << 20
 """Bytes of lines that wait for a file before they are written whatever else comes."""
 
@@ -234,6 +236,12 @@ class Tapes:
     def _use(self, session: str, tape: Tape) -> None:
         self._in_use[session] = tape
         self._in_use.move_to_end(session)
+        kept = sum(one.kept for one in self._in_use.values())
+        for one in self._in_use.values():
+            if kept <= _MOST_KEPT:
+                break
+            kept -= one.kept
+            one.forget_bodies()
         if len(self._in_use) > _OPEN_FILES:
             # It opens again when it is needed.
             name, unused = self._in_use.popitem(last=False)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
+import struct
+import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import brotli
 import pytest
+import zstandard
 
-from ctxtui.attach.exchange import GONE
+from ctxtui.attach.exchange import CUT, GONE
 from tests.attach.raw import raw_provider, relayed, talk
 
 BODY = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "höi"}]}).encode()
@@ -41,20 +47,30 @@ async def test_bytes_heads_and_status_are_passed_on_both_ways(tmp_path: Path) ->
         assert provider.connections == 1
 
 
-async def test_chunked_requests_and_packed_bodies_go_untouched(tmp_path: Path) -> None:
-    packed = gzip.compress(BODY)
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "zstd": zstandard.compress,
+    "br": brotli.compress,
+}
+
+
+@pytest.mark.parametrize("encoding", PACKED)
+async def test_chunked_requests_and_packed_bodies_go_untouched(tmp_path: Path, encoding: str) -> None:
+    pack, name = PACKED[encoding], encoding.encode()
+    packed = pack(BODY)
     chunked = b"%x\r\n" % len(packed) + packed + b"\r\n0\r\n\r\n"
     async with raw_provider() as provider, relayed(provider.port, tmp_path) as (relay, recorder):
-        head = b"POST /v1/messages HTTP/1.1\r\nHost: %b\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
-        answer = gzip.compress(b'{"type":"message"}')
-        reply = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer
+        head = b"POST /v1/messages HTTP/1.1\r\nHost: %b\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
+        answer = pack(b'{"type":"message"}')
+        reply = b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nContent-Length: %d\r\n\r\n" % (name, len(answer)) + answer
         provider.replies = [[reply]]
-        got = await talk(relay.port, head % b"localhost:1" + chunked, end=answer[-8:])
+        got = await talk(relay.port, head % (b"localhost:1", name) + chunked, end=answer[-8:])
         assert got == reply
-        assert provider.seen == [head % f"127.0.0.1:{provider.port}".encode() + chunked]
+        assert provider.seen == [head % (f"127.0.0.1:{provider.port}".encode(), name) + chunked]
         assert await asyncio.to_thread(recorder.flush)
     lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
-    assert lines[1]["asked"]["body"]["text"] == BODY.decode() and lines[1]["asked"]["body"]["encoding"] == "gzip"
+    assert lines[1]["asked"]["body"]["text"] == BODY.decode() and lines[1]["asked"]["body"]["encoding"] == encoding
     assert [line["data"] for line in lines if "data" in line] == ['{"type":"message"}']
 
 
@@ -150,6 +166,30 @@ async def test_a_provider_that_breaks_off_is_passed_on_as_that(tmp_path: Path) -
     async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, _):
         got = await talk(relay.port, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert got == b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"
+
+
+@pytest.mark.parametrize("length", [b"", b"Content-Length: 100\r\n"])
+async def test_a_connection_that_breaks_is_passed_on_as_that(tmp_path: Path, length: bytes) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n" + length + b"\r\nhalf")
+        await going.wait()
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+    going = asyncio.Event()
+    async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, recorder):
+        reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await asyncio.wait_for(reader.readuntil(b"half"), 20)
+        going.set()
+        # Where nothing says how long it is, an end in good order would be taken for all of it.
+        with pytest.raises(ConnectionResetError):
+            await asyncio.wait_for(reader.read(), 20)
+        writer.close()
+        assert await asyncio.to_thread(recorder.flush)
+    assert json.loads((tmp_path / "s.jsonl").read_text().splitlines()[-1])["error"] == CUT
 
 
 async def test_no_provider_is_an_answer_that_says_so(tmp_path: Path) -> None:

@@ -66,10 +66,13 @@ def proxy(
         sys.stdout.flush()
         note("serving on this machine; ctrl+c or `ctxtui proxy off` ends it")
 
-    with feeding(otlp, config_of(context).settings, otlp_content, lambda: relay.recorded):
-        asyncio.run(relay.serve(ready))
-    for trouble in relay.recorder.troubles:
+    def lost(trouble: str) -> None:
         note(f"not everything was recorded: {trouble}")
+
+    with feeding(otlp, config_of(context).settings, otlp_content, lambda: relay.recorded):
+        asyncio.run(relay.serve(ready, lost))
+    for trouble in relay.recorder.troubles:
+        lost(trouble)
     return 0
 
 

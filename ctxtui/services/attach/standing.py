@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -35,6 +36,9 @@ LOCAL: Final = {
     "vllm": "http://127.0.0.1:8000/v1",
 }
 """Local servers where they are by default."""
+_LOOKS: Final = 1.0
+"""Seconds between looks for what cannot be recorded."""
+_NUMBER: Final = re.compile(r"\b\d+\b")
 
 
 def usual(env: Mapping[str, str]) -> dict[str, str]:
@@ -53,8 +57,9 @@ class StandingRelay:
     settings: Settings = field(default_factory=Settings)
     recorder: Recorder = field(init=False)
 
-    async def serve(self, ready: Callable[[dict[str, str]], None]) -> None:
-        """Serve until interrupted; `ready` is told the base URL for each upstream. Raises `BadConfig`, `InUse`."""
+    async def serve(self, ready: Callable[[dict[str, str]], None], say: Callable[[str], None]) -> None:
+        """Serve until interrupted; `ready` is told the base URL for each upstream, `say` what cannot be recorded, as
+        soon as that is known. Raises `BadConfig`, `InUse`."""
         found = [Upstream(name, url) for name, url in self.upstreams.items()]
         odd = next((one.name for one in found if not one.name.replace("-", "").replace(".", "").isalnum()), "")
         if odd:
@@ -76,12 +81,25 @@ class StandingRelay:
                     asyncio.get_running_loop().add_signal_handler(number, stop.set)
                 give_way()
                 ready(urls)
+                watching = asyncio.create_task(self._watch(say))
                 await stop.wait()
+                watching.cancel()
             finally:
                 await relay.close()
                 await control.close()
                 gate.close()
                 await asyncio.to_thread(self.recorder.close)
+
+    async def _watch(self, say: Callable[[str], None]) -> None:
+        """Say what cannot be recorded, each kind of it once: a relay stands for weeks, and nobody looks on."""
+        said: set[str] = set()
+        while True:
+            for trouble in self.recorder.troubles:
+                kind = _NUMBER.sub("", trouble)
+                if kind not in said:
+                    said.add(kind)
+                    say(trouble)
+            await asyncio.sleep(_LOOKS)
 
     @property
     def recorded(self) -> list[Path]:

@@ -60,6 +60,32 @@ def test_several_clients_through_one_port_until_it_is_off(home: Path, provider: 
     assert sorted(found.values()) == [1, 1, 1, 2] and found["one"] == 2
 
 
+def test_what_cannot_be_recorded_is_said_while_it_stands(home: Path, provider: RunningProvider) -> None:
+    # Where the recording would be, something else is.
+    (Path(os.environ["CTXTUI_HOME"]) / "attached" / "one.jsonl").mkdir(parents=True)
+    command = [*PROGRAM, "proxy", "--port", "0", "--json", "--upstream", f"anthropic={provider.url}"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert running.stdout is not None and running.stderr is not None
+        url = json.loads(running.stdout.readline())["urls"]["anthropic"]
+        said: Any = [{"role": "user", "content": "say hoi"}]
+        with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0) as claude:
+            for _ in range(2):
+                claude.messages.create(
+                    model="claude-sonnet-4-5",
+                    max_tokens=200,
+                    messages=said,
+                    extra_headers={"x-claude-code-session-id": "one"},
+                )
+        told = next(line for line in running.stderr if "not everything was recorded" in line)
+        assert "one.jsonl" in told and "Is a directory" in told
+        running.terminate()
+        assert running.wait(60) == 0
+        assert "not everything was recorded" in running.stderr.read()
+    finally:
+        running.kill()
+
+
 @pytest.mark.parametrize("upstream", ["x", "a/b=http://x", "x=ftp://y"])
 def test_wrong_upstreams_are_refused(ctxtui: Run, upstream: str) -> None:
     ran = ctxtui("proxy", "--port", "0", "--upstream", upstream)
