@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ctxtui.views.lists.stats import NONE_YET
 from textual.app import App
 
 from ctxtui.analysis.money.usage_stats import WorstMiss
@@ -20,6 +19,7 @@ from ctxtui.services.workers.summary_worker import make
 from ctxtui.tui.lists.costs import stats as screen_of
 from ctxtui.tui.lists.costs.stats import StatsScreen
 from ctxtui.tui.theme.theme import dress
+from ctxtui.views.lists.costs.stats import NONE_YET
 from ctxtui.views.model.session_summary import MISSED, CallSpent, SessionSummary
 from tests.cases.claude_code_requests import parallel
 from tests.services.library.test_stats import NEW, OLD
