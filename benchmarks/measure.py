@@ -9,6 +9,8 @@ from typing import Any, Final
 
 NO_LIMIT: Final = float("inf")
 """The limit of a figure that is shown for scale."""
+AGREED: Final = 0.04
+"""Of the median: how far apart ratios may lie that need no further pairs."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,18 @@ def shown_for_scale(result: Result) -> Result:
 
 
 def ratio(ours: Callable[[], float], floor: Callable[[], float], runs: int = 5) -> tuple[float, float, float]:
-    """Median of ours/floor over `runs` interleaved pairs, and the two medians in seconds. One pair is a warm-up."""
+    """Median of ours/floor over at most `runs` interleaved pairs, and the two medians in seconds. One pair is a
+    warm-up; once three pairs agree within `AGREED`, no more are run."""
     ours(), floor()
-    pairs = [(ours(), floor()) for _ in range(runs)]
+    pairs: list[tuple[float, float]] = []
+    while len(pairs) < runs and not agreed([a / b for a, b in pairs]):
+        pairs.append((ours(), floor()))
     return median(a / b for a, b in pairs), median(a for a, _ in pairs), median(b for _, b in pairs)
+
+
+def agreed(values: list[float]) -> bool:
+    """Whether so many values lie so close together that more would not move their median."""
+    return len(values) >= 3 and max(values) - min(values) <= AGREED * median(values)
 
 
 def percentile(values: list[float], share: float) -> float:

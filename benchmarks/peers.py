@@ -1,7 +1,8 @@
 """Other programs that ours are held against, where they are installed: each in a place outside the project.
 
 A peer is looked for where its variable says (``BENCH_CCUSAGE=/opt/ccusage/node_modules/.bin/ccusage``), then in
-``bin`` of each folder in ``BENCH_PEERS`` (separated like PATH), then on the PATH.
+``bin`` and ``.bin`` (npm's, in ``node_modules``) of each folder in ``BENCH_PEERS`` (separated like PATH), then on the
+PATH.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ def peer(name: str) -> str | None:
     named = os.environ.get(f"BENCH_{name.upper()}")
     if named:
         return named if Path(named).exists() else None
-    folders = [str(Path(one) / "bin") for one in os.environ.get("BENCH_PEERS", "").split(os.pathsep) if one]
+    places = filter(None, os.environ.get("BENCH_PEERS", "").split(os.pathsep))
+    folders = [str(Path(one) / name) for one in places for name in ("bin", ".bin")]
     return shutil.which(name, path=os.pathsep.join([*folders, os.environ.get("PATH", "")]))
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
 from pathlib import Path
 
 from tests.cases.claude_code import generate
 
 MARK = "end-of-the-generated-session"
+SAMPLES = "BENCH_SAMPLES"
+"""Names a folder of sessions that were made before, for modules in processes of their own."""
 
 
 def home(folder: Path) -> dict[str, str]:
@@ -28,10 +31,14 @@ def home(folder: Path) -> dict[str, str]:
 @cache
 def session(folder: Path, messages: int, size: int) -> Path:
     """A Claude Code session of `messages` messages and about `size` bytes whose last answer ends with `MARK`."""
-    path = folder / f"session-{messages}-{size}.jsonl"
+    path = Path(os.environ.get(SAMPLES) or folder) / f"session-{messages}-{size}.jsonl"
+    if path.exists():
+        return path
     data = generate(n_messages=messages, bytes_per_message=max(200, size // messages), seed=7)
     lines = data.rstrip(b"\n").split(b"\n")
     last = json.loads(lines[-1])
     last["message"]["content"] = [{"type": "text", "text": MARK}]
-    path.write_bytes(b"\n".join([*lines[:-1], json.dumps(last).encode()]) + b"\n")
+    part = path.with_suffix(".part")
+    part.write_bytes(b"\n".join([*lines[:-1], json.dumps(last).encode()]) + b"\n")
+    part.rename(path)
     return path

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import checkout, speed_page, table
-from benchmarks.measure import Result, not_run
+from benchmarks.measure import Result, agreed, not_run, ratio
 from benchmarks.peers import peer
-from benchmarks.registry import FAMILIES, chosen, goals
+from benchmarks.registry import FAMILIES, Family, chosen, goals
+from benchmarks.running import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -66,11 +68,53 @@ def test_another_checkout_brings_its_ctxtui_and_nothing_else(tmp_path: Path) -> 
     assert (root / "ctxtui").resolve() == other / "ctxtui" and (root / "benchmarks").resolve() == ROOT / "benchmarks"
 
 
+def test_a_module_that_fails_or_takes_too_long_loses_its_own_rows_only(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    for part in (ROOT / "benchmarks").iterdir():
+        (tmp_path / "benchmarks" / part.name).symlink_to(part)
+    row = """
+from benchmarks.measure import Result
+def results(folder, runs):
+    yield Result("x", "the first", "", float(runs))
+"""
+    fails, hangs = "    raise KeyError('no such figure')", "    import time; time.sleep(600)"
+    found: dict[str, list[Result]] = {}
+    for name, ending in {"fine": "", "broken": fails, "stuck": hangs}.items():
+        (tmp_path / "benchmarks" / f"{name}.py").write_text(row + ending)
+        run = Run(Family(name, ("x",), 1), 4, tmp_path, root=tmp_path)
+        found[name] = []
+        for one in run.whole():
+            found[name].append(one)
+            if name == "stuck":
+                run.stop()
+    assert all(rows[0] == Result("x", "the first", "", 4.0) for rows in found.values())
+    assert len(found["fine"]) == 1
+    assert found["broken"][1].value is None and "KeyError: 'no such figure'" in found["broken"][1].note
+    assert found["stuck"][1].value is None and found["stuck"][1].note == "not run: not done after 60 s"
+
+
+def test_pairs_that_agree_need_no_more_of_them() -> None:
+    assert agreed([1.0, 1.02, 1.03]) and not agreed([1.0, 1.02]) and not agreed([1.0, 1.02, 1.1])
+    ran: list[float] = []
+
+    def ours() -> float:
+        ran.append(0.0)
+        return 2.0
+
+    assert ratio(ours, lambda: 1.0, 9) == (2.0, 2.0, 1.0) and len(ran) == 4, "a warm-up and three"
+
+
 def test_a_peer_is_where_its_variable_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BENCH_CCUSAGE", str(tmp_path / "ccusage"))
     assert peer("ccusage") is None
     (tmp_path / "ccusage").touch()
     assert peer("ccusage") == str(tmp_path / "ccusage")
+    monkeypatch.delenv("BENCH_CCUSAGE")
+    modules = tmp_path / "node_modules" / ".bin"
+    modules.mkdir(parents=True)
+    (modules / "ccusage").touch(mode=0o755)
+    monkeypatch.setenv("BENCH_PEERS", f"{tmp_path / 'env'}:{modules.parent}")
+    assert peer("ccusage") == str(modules / "ccusage")
 
 
 def test_an_unknown_goal_is_named_with_those_there_are() -> None:
@@ -78,3 +122,13 @@ def test_an_unknown_goal_is_named_with_those_there_are() -> None:
         [sys.executable, "-m", "benchmarks", "--only", "G99"], capture_output=True, text=True, cwd=ROOT
     )
     assert run.returncode == 2 and "no such goal: G99" in run.stderr and "G18" in run.stderr
+
+
+def test_two_checkouts_are_held_against_each_other_row_by_row() -> None:
+    bare, peer = Result("G1", "help", "python", 2.0, 2.5), Result("G1", "help", "tl", 0.1, 1.0)
+    off = Result("G7", "off by", "", 0.0, 0.0, "tokens")
+    one = {(row.name, row.peer): row for row in (bare, peer, off)}
+    other = {**one, ("help", "tl"): replace(peer, value=0.2)}
+    found = {row: checkout.held(row, [(one, other), (one, other)]) for row in one}
+    assert [found[row].value for row in one] == [1.0, 0.5, 1.0]
+    assert checkout.held(("help", "tl"), [(one, {})]).value is None

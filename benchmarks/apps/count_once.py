@@ -1,7 +1,8 @@
 """Counts a recording once and prints the seconds of processor time: ``count_once.py bare|figures|all|again PATH DB``.
 
 The vocabulary is built before the clock starts. `figures` is every figure of every block and call, `all` that and the
-reading of the file and its full-text index, `again` the figures with the counts that the database remembers.
+reading of the file and its full-text index, `again` the figures with what the database keeps: counts, sums, what the
+reports taught.
 """
 
 import gc
@@ -16,6 +17,7 @@ from ctxtui.services.config.package_data import vocabulary
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
+from ctxtui.services.counting.kept_figures import KeptFigures
 from ctxtui.services.recordings.open import load
 from ctxtui.store.fulltext import Unit
 from ctxtui.store.store import Store
@@ -32,9 +34,11 @@ else:
 
 
 def counted(session: Session, counter: Counter) -> None:
-    """Every figure of every block."""
+    """Every figure of every block; what earlier runs kept is taken over whole, also what waits until it is wanted."""
     book = book_for(session, counter, Settings())
     count_all(book, counter)
+    last = next(reversed(session.calls.values()))
+    assert book.contexts.of(last) is not None and book.forecasts
 
 
 def recalled(store: Store) -> Counter:
@@ -43,7 +47,7 @@ def recalled(store: Store) -> Counter:
     def recall(way: str, digests: list[str]) -> dict[str, Features]:
         return {digest: Features(*one) for digest, one in store.load_counts(digests, way).items()}
 
-    return Counter(recall=recall)
+    return Counter(recall=recall, kept=KeptFigures(store.kept_figures, store.keep_figures))
 
 
 with Store.open(place) as store:
@@ -67,5 +71,6 @@ with Store.open(place) as store:
             took = time.process_time() - begun
             for way, new in counter.unsaved().items():
                 store.save_counts(new, way)
+            counted(session, recalled(store))
             begun = time.process_time() - took
     print(time.process_time() - begun)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.labels.segments import Segment, by_category
@@ -25,6 +25,9 @@ from ctxtui.tokens.models import Counting, ModelCard, ModelTable
 from ctxtui.tokens.weights import Weights, is_exact, slack, tokens
 
 _THINKING: Final = INDEX["thinking"]
+REPORTED: Final = "reported"
+COUNTS: Final = "counts"
+CONTEXTS: Final = "contexts"
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
@@ -49,19 +52,73 @@ class Book:
         self._measure = measure
         self._labels = labels
         self._cards: dict[str, ModelCard] = {}
-        self._weights: dict[str, Weights] = {}
         self._models: frozenset[str] = frozenset({""})
         self._models_of = 0
-        self._cumulated: dict[Counting, Cumulated] = {}
-        self._reported = ReportedThinking(session)
         self.searches = Searches(session)
         self.windows = WindowSigns(session)
-        self._learning = Learning(session, self.cumulated, self.card)
         self.version = 0
+        self._weights: dict[str, Weights] = {}
+        self._cumulated: dict[Counting, Cumulated] = {}
+        self._reported = ReportedThinking(session)
+        self._learning = Learning(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
         self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
+
+    def kept(self, *, contexts: bool = True) -> Iterator[tuple[str, Any]]:
+        """What is counted and learnt, in plain values, part by part: for a later run to take over. Without `contexts`
+        how they were read is left to that run."""
+        whether, lines = self.contexts.kept() if contexts else (False, None)
+        yield CONTEXTS, lines
+        del lines
+        yield REPORTED, [self._reported.kept(), whether, sorted(self.models)]
+        yield COUNTS, {repr(key): way.kept() for key, way in self._cumulated.items()}
+        yield from self._learning.kept()
+
+    def take_over(self, part: Callable[[str], Any], nodes: int, *, grown: bool) -> bool:
+        """Go on from what `kept` gave of this session when it had `nodes` nodes, in place of what is counted so far;
+        `grown` says that it has more by now, and then how contexts were read is worked out anew. False where a later
+        report changes what was counted then: nothing is taken over. Other threads may ask for figures meanwhile."""
+        told, whether, models = part(REPORTED)
+        reported = ReportedThinking(self.session)
+        reported.take_over(told)
+        first = reported.advance() if grown else None
+        if first is not None and first < nodes:
+            return False
+        counts, ways = part(COUNTS), dict[Counting, Cumulated]()
+        for card in map(self.card, models):
+            if card.counting not in ways:
+                way = ways[card.counting] = self._uncounted(card, reported)
+                way.take_over(counts[repr(card.counting)])
+        learning = Learning(self.session, self.cumulated, self.card)
+        learning.take_over(part, grown=grown)
+        contexts = ReadContexts(self)
+        if not grown and part(CONTEXTS) is not None:
+            contexts.take_over(whether, lambda: part(CONTEXTS), self.version + 1)
+        # All of it was made above: here nothing can fail, and what is asked for in between is known before and after.
+        self._cumulated, self._reported = ways, reported
+        self._learning, self._weights = learning, {}
+        self.contexts = contexts
+        self.version += 1
+        return True
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything is counted yet."""
+        return any(way.done > 1 for way in self._cumulated.values())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all of the session as it is now is counted and learnt from."""
+        whole = len(self.session.tree)
+        return all(self.cumulated(model).done == whole for model in self.models) and self._learning.is_settled
+
+    @property
+    def is_as_anew(self) -> bool:
+        """Whether what was counted and learnt while the session grew is what would be if it was read at once: no report
+        told more of a block that was counted before, and nothing was learnt from that was another one then."""
+        return self.is_settled and not self._reported.tokens and self._learning.is_as_anew
 
     def card(self, model: str) -> ModelCard:
         """Facts about `model`; an unknown one has an estimate's card."""
@@ -83,10 +140,11 @@ class Book:
         key = card.counting
         found = self._cumulated.get(key)
         if found is None:
-            found = self._cumulated[key] = Cumulated(
-                self.session.tree, self._measure(card), self._parts(card), self._reported.tokens
-            )
+            found = self._cumulated[key] = self._uncounted(card, self._reported)
         return found
+
+    def _uncounted(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
+        return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens)
 
     def measure(self, model: str) -> Callable[[Block], Features]:
         """How one block is counted for `model`, whether it stands in the session or not."""
@@ -167,7 +225,7 @@ class Book:
 
     def sum_of(self, model: str, node: int, category: int) -> int:
         """As `sums`, for one category alone."""
-        return round(tokens(self.cumulated(model).at(node)[category], self.weights(model)))
+        return round(tokens(self.cumulated(model).of(node, category), self.weights(model)))
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
         """As `sums`, of what `model` reads: without thinking of earlier turns where it is taken out, and without the
@@ -184,14 +242,20 @@ class Book:
         """Whole tokens of one block, with its message's header where it is the first part: what the sums of its
         categories grow by. Raises `IndexError` while it is not counted."""
         ways, weights = self.cumulated(model), self.weights(model)
-        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
-        return sum(round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node))
+        parent = self.session.tree[node].parent
+        return sum(
+            round(tokens(ways.of(node, c), weights)) - round(tokens(ways.of(parent, c), weights))
+            for c in ways.categories(node)
+        )
 
     def own_by_category(self, model: str, node: int) -> dict[int, int]:
         """As `own`, by category index."""
         ways, weights = self.cumulated(model), self.weights(model)
-        at, before = ways.at(node), ways.at(self.session.tree[node].parent)
-        return {c: round(tokens(at[c], weights)) - round(tokens(before[c], weights)) for c in ways.categories(node)}
+        parent = self.session.tree[node].parent
+        return {
+            c: round(tokens(ways.of(node, c), weights)) - round(tokens(ways.of(parent, c), weights))
+            for c in ways.categories(node)
+        }
 
     def told_as(self, node: int, recorded: int) -> None:
         """Count `node`, which holds the block of `recorded` at another place, as the reports have that one."""

@@ -7,10 +7,10 @@ weights, which each report corrects (`tokens.calibrate`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.read.reported_thinking import Carried
@@ -85,6 +85,46 @@ class Forecaster:
         self._lineages: dict[str, Lineage] = {}
         self._rhythms: dict[str, Rhythm] = {}
         self._carried: dict[str, Carried] = {}
+
+    def kept(self) -> dict[str, Any]:
+        """What was learnt, in plain values: calibrations by a model that has them."""
+        named = {tokenizer(self._card(model)): model for model in {call.model for call in self._session.calls.values()}}
+        return {
+            "calibrations": [[named[key], one.kept()] for key, one in self._calibrations.items()],
+            "wholes": [[named[key], one.kept()] for key, one in self._wholes.items()],
+            "errors": {model: one.kept() for model, one in self._errors.items()},
+            "lineages": {thread: one.kept() for thread, one in self._lineages.items()},
+            "rhythms": {thread: one.kept() for thread, one in self._rhythms.items()},
+            "carried": {model: one.kept() for model, one in self._carried.items()},
+        }
+
+    def take_over(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what `kept` gave."""
+        for model, one in kept["calibrations"]:
+            self.calibration(model).take_over(one)
+        for model, one in kept["wholes"]:
+            self._whole(model).take_over(one)
+        for model, one in kept["errors"].items():
+            self._errors[model] = Errors(TYPICAL)
+            self._errors[model].take_over(one)
+        for thread, one in kept["lineages"].items():
+            self._lineages[thread] = Lineage(self._session.tree)
+            self._lineages[thread].take_over(one, self._session.calls)
+        for thread, one in kept["rhythms"].items():
+            self._rhythms[thread] = Rhythm()
+            self._rhythms[thread].take_over(one)
+        for model, one in kept["carried"].items():
+            self.carried(model).take_over(one)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything that was learnt from stands in the session as it was then."""
+        return all(one.is_of(self._session.calls) for one in self._lineages.values())
+
+    @property
+    def taught(self) -> set[str]:
+        """The ids of calls that reports were taken in of, less those whose context another one has, too."""
+        return {id_ for one in self._lineages.values() for id_ in one.ids}
 
     def calibration(self, model: str) -> Calibration:
         """What is known of the weights of `model`: models that count alike are learnt from together, so that a block

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
 
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.core.call import Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.cumulate import Cumulated
+from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import Weights
+from ctxtui.tokens.weights import Weights, prior
 
 _STEP: Final = 1.2
 """Weights are given out anew when the reports learnt from have grown by this factor: every figure changes with them."""
+
+LEARNING: Final = "learning"
+LEARNER: Final = "learner"
+FORECASTS: Final = "forecasts"
 
 
 class ForecastRange(NamedTuple):
@@ -34,8 +39,11 @@ class Learning:
     def __init__(
         self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
     ) -> None:
-        self.forecaster = Forecaster(session, cumulated, card)
-        self.forecasts: dict[str, ForecastRange] = {}
+        self._learner: dict[str, Forecaster] = {"": Forecaster(session, cumulated, card)}
+        self._forecasts: dict[str, dict[str, ForecastRange]] = {"": {}}
+        self._part: Callable[[str], Any] | None = None
+        """Gives what an earlier run kept of the forecaster and its forecasts, which are made of it when asked for."""
+        self._card = card
         self._session = session
         self._cumulated = cumulated
         self._waiting: dict[str, str] = {}
@@ -43,6 +51,66 @@ class Learning:
         self._given = 0
         self._weights: dict[str, Weights] = {}
         self._carrying: dict[str, bool] = {}
+
+    @property
+    def forecaster(self) -> Forecaster:
+        """What makes forecasts, and learns from reports."""
+        found = self._learner.get("")
+        if found is None and self._part is not None:
+            made = Forecaster(self._session, self._cumulated, self._card)
+            made.take_over(self._part(LEARNER))
+            # Two threads may ask at once: both get the same, whose it may be.
+            found = self._learner.setdefault("", made)
+        assert found is not None
+        return found
+
+    @property
+    def forecasts(self) -> dict[str, ForecastRange]:
+        """What was foretold of each call that was learnt from, by call id."""
+        found = self._forecasts.get("")
+        if found is None and self._part is not None:
+            made = {id_: ForecastRange(middle, low, high) for id_, middle, low, high in self._part(FORECASTS)}
+            found = self._forecasts.setdefault("", made)
+        assert found is not None
+        return found
+
+    def kept(self) -> Iterator[tuple[str, Any]]:
+        """What was learnt, in plain values, in three parts; with the weights of all of it, whichever were given out."""
+        learner = self.forecaster
+        known = learner.weights() if learner.learnt >= 1 or learner.carrying else {}
+        weights = {model: [w.factors, w.spread, w.half_width, w.exact, w.calibrated] for model, w in known.items()}
+        yield LEARNING, [self._read, learner.learnt, self._waiting, learner.carrying, weights]
+        yield LEARNER, learner.kept()
+        yield FORECASTS, [[id_, *one] for id_, one in self.forecasts.items()]
+
+    def take_over(self, part: Callable[[str], Any], *, grown: bool) -> None:
+        """Go on from what `kept` gave; where the session has `grown` since, weights are given out anew at its end."""
+        self._read, given, self._waiting, carrying, weights = part(LEARNING)
+        self._part = part
+        self._learner.clear()
+        self._forecasts.clear()
+        if not grown:
+            self._given, self._carrying = given, carrying
+            self._weights = {
+                model: Weights(Features(*factors), Features(*spread), half_width, exact, calibrated)
+                for model, (factors, spread, half_width, exact, calibrated) in weights.items()
+            }
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all calls were gone through, and none was replaced since it was learnt from."""
+        return self._read == len(self._session.calls) and self.forecaster.is_settled
+
+    @property
+    def is_as_anew(self) -> bool:
+        """Whether going through all calls as they are now would teach the same: none has a report by now that was not
+        there, and none was learnt from as soon as it was there."""
+        taught, waiting = self.forecaster.taught, set(self._waiting.values())
+        return all(
+            call.fidelity != Fidelity.WIRE
+            and (call.usage is None or not call.usage.input or id_ in taught or id_ in waiting)
+            for id_, call in list(self._session.calls.items())
+        )
 
     def advance(self) -> None:
         """Learn from the calls that are new and counted."""
@@ -68,6 +136,9 @@ class Learning:
 
     def give(self) -> bool:
         """Give out the weights as they are now, if enough was learnt since the last time; whether they are new."""
+        if "" not in self._learner and self._given:
+            # Nothing was learnt beyond what an earlier run kept.
+            return False
         learnt = self.forecaster.learnt
         carrying = self.forecaster.carrying
         if learnt < max(1.0, self._given * _STEP) and carrying == self._carrying:
@@ -78,7 +149,7 @@ class Learning:
 
     def weights(self, model: str) -> Weights:
         """The weights of `model` as they were given out last."""
-        return self._weights.get(model) or self.forecaster.calibration(model).prior
+        return self._weights.get(model) or prior(self._card(model))
 
     def _counted(self, id_: str) -> bool:
         call = self._session.calls[id_]

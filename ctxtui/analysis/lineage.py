@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
@@ -100,6 +100,28 @@ class Lineage:
             plus(step.earlier, NOTHING if known else step.thinking), step.earlier_tokens + known
         )
 
+    def kept(self) -> list[Any]:
+        """What is remembered, in plain values."""
+        thoughts = [[id_, one.features, one.tokens] for id_, one in self._thoughts.items() if one != _Thoughts()]
+        heads = [[node, call.id] for node, call in self._heads.items()]
+        return [self._last.id if self._last is not None else "", heads, thoughts]
+
+    def take_over(self, kept: Sequence[Any], calls: Mapping[str, Call]) -> None:
+        """Go on from what `kept` gave; `calls` are the session's."""
+        last, heads, thoughts = kept
+        self._last = calls[last] if last else None
+        self._heads = {node: calls[id_] for node, id_ in heads}
+        self._thoughts = {id_: _Thoughts(Features(*features), tokens) for id_, features, tokens in thoughts}
+
+    def is_of(self, calls: Mapping[str, Call]) -> bool:
+        """Whether everything that is remembered is of `calls` as they are: none was replaced since."""
+        return all(calls.get(call.id) is call for call in self._heads.values())
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of the calls that stand where a context or an answer ends."""
+        return {call.id for call in self._heads.values()}
+
     def _along(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """The features of the blocks `nodes`, which follow `start`."""
         if len(nodes) < _LONG:
@@ -111,7 +133,7 @@ class Lineage:
         begun = self._tree[head].turn_start
         if begun == ROOT or self._tree[begun].depth <= self._tree[start].depth:
             return NOTHING
-        return minus(counts.at(self._tree[begun].parent)[_THINKING], counts.at(start)[_THINKING])
+        return minus(counts.of(self._tree[begun].parent, _THINKING), counts.of(start, _THINKING))
 
     def _on_path(self, head: int) -> Call | None:
         while head != ROOT:

@@ -76,7 +76,7 @@ def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
         seen = plus(seen, features)
     start = tree[head].turn_start
     if book.card(model).strips_thinking and start != ROOT:
-        seen = minus(seen, counts.at(tree[start].parent)[INDEX["thinking"]])
+        seen = minus(seen, counts.of(tree[start].parent, INDEX["thinking"]))
     counted, told = tokens(seen, weights), found.prompt.total
     gone = book.contexts.at(head)
     if gone:

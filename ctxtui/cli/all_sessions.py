@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
 
 
-CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
 

@@ -77,6 +77,15 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerGrew:
+    """An answer is coming in in `thread`: its blocks so far, each by kind and text; none where nothing comes in. For
+    whoever watches: the session keeps nothing of it."""
+
+    thread: str
+    blocks: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a recording says of its result: reward, resolved, score ..., verbatim."""
 
@@ -84,7 +93,7 @@ class Outcome:
     value: str
 
 
-Event = Described | ThreadSeen | CallSeen | TipMoved | Skipped | Happened | Outcome
+Event = Described | ThreadSeen | CallSeen | TipMoved | Skipped | Happened | Outcome | AnswerGrew
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +140,8 @@ class Session:
                 self.happenings.append(event)
             case Outcome():
                 self.outcomes.append(event)
+            case AnswerGrew():
+                pass
 
     def fold(self, events: Iterable[Event]) -> Session:
         """Take in many events; returns itself."""

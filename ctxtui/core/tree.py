@@ -86,6 +86,12 @@ class Tree:
         """Every block in the tree, by digest, in order of first appearance."""
         return self._blocks
 
+    @property
+    def keys(self) -> Iterable[tuple[int, str, Place]]:
+        """What makes each node what it is, in order of creation, without the root: the context before it, the digest of
+        its block and its place."""
+        return self._children
+
     def child(self, parent: int, block: Block, place: Place) -> int:
         """The node for `block` at `place` after the context `parent`, made if it is new."""
         key = (parent, block.digest, place)

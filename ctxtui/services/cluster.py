@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.services.child_process import ChildGone, ChildProcess
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -19,17 +21,19 @@ LOCAL: Final = "local"
 """In place of an address: processes of this machine, ended with the work."""
 _WAITING: Final = 4
 """Requests under way for each process: what is wanted next is asked for as one is free."""
-_made: dict[str, Callable[[Any], Any]] = {}
+_children: dict[str, ChildProcess] = {}
+Gone = Callable[[Any, ChildGone], Any]
+"""The answer to a request whose process ended."""
 
 
-def answers(maker: str, requests: Iterable[Any], address: str) -> Iterator[Any]:
+def answers(maker: str, requests: Iterable[Any], address: str, gone: Gone) -> Iterator[Any]:
     """The answer to each of `requests`, as they come, from the processes of the cluster at `address`: a scheduler's
-    (``tcp://host:8786``), or `LOCAL`. Raises `NotFound` where dask is not installed, `CtxtuiError` where the cluster
-    cannot be reached or fails."""
+    (``tcp://host:8786``), or `LOCAL`. `gone` answers where a process died at its work. Raises `NotFound` where dask is
+    not installed, `CtxtuiError` where the cluster cannot be reached or fails."""
     distributed = _distributed()
     try:
         with _client(distributed, address) as client:
-            yield from _answered(distributed, client, maker, iter(requests))
+            yield from _answered(distributed, client, maker, iter(requests), gone)
     except (OSError, distributed.comm.core.CommClosedError, distributed.scheduler.KilledWorker) as error:
         raise CtxtuiError(
             f"the cluster does not do its work: {error}",
@@ -38,35 +42,43 @@ def answers(maker: str, requests: Iterable[Any], address: str) -> Iterator[Any]:
         ) from error
 
 
-def _answered(distributed: ModuleType, client: Any, maker: str, requests: Iterator[Any]) -> Iterator[Any]:
+def _answered(distributed: ModuleType, client: Any, maker: str, requests: Iterator[Any], gone: Gone) -> Iterator[Any]:
     most = _WAITING * max(1, sum(client.ncores().values()))
+    asked: dict[str, Any] = {}
     # The requests first: a client that closes leaves nothing under way.
     under_way = distributed.as_completed(loop=client.loop)
-    for request in _some(requests, most):
-        under_way.add(client.submit(work, maker, request, pure=False))
+
+    def send(count: int) -> None:
+        for request in islice(requests, count):
+            future = client.submit(work, maker, request, pure=False)
+            asked[future.key] = request
+            under_way.add(future)
+
+    send(most)
     for future in under_way:
-        yield future.result()
-        for request in _some(requests, 1):
-            under_way.add(client.submit(work, maker, request, pure=False))
-
-
-def _some(requests: Iterator[Any], count: int) -> Iterator[Any]:
-    for _, request in zip(range(count), requests, strict=False):
-        yield request
+        request = asked.pop(future.key)
+        try:
+            found = future.result()
+        except ChildGone as error:
+            found = gone(request, error)
+        yield found
+        send(1)
 
 
 def work(maker: str, request: Any) -> Any:
-    """The answer to `request` of what `maker` makes, once in a process: runs in a process of the cluster."""
-    if maker not in _made:
-        module, _, function = maker.partition(":")
-        _made[maker] = getattr(import_module(module), function)()
-    return _made[maker](request)
+    """The answer to `request` of what `maker` makes, once in a process: runs in a process of the cluster.
+
+    That one runs it in a thread; what stops a search in time takes a main thread, and a crash ends the process it is
+    in: so the work is done in a child there, as it is here. Raises `ChildGone`."""
+    if maker not in _children:
+        _children[maker] = ChildProcess(maker)
+    return _children[maker].ask(request)
 
 
 def _client(distributed: ModuleType, address: str) -> Any:
     if address != LOCAL:
         return distributed.Client(address, timeout="10s", set_as_default=False)
-    # One thread in each: what is made there is not for several.
+    # One thread in each: a child answers one request at a time.
     return distributed.Client(
         processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1", set_as_default=False
     )

@@ -30,7 +30,7 @@ class Helpers:
         self.bench = CountingWorker()
         """Where blocks are counted."""
         labels = Labels(settings.labels, self.bench, self._memory.numbers)
-        self.counter = Counter(self.bench, self._memory.counts, labels)
+        self.counter = Counter(self.bench, self._memory.counts, labels, self._memory.figures(labels))
         """Counts, and remembers."""
         self.prices = PricingWorker(prices_for(settings))
         """Prices calls."""

@@ -18,7 +18,17 @@ from ctxtui.store.cache import Counts
 from ctxtui.store.errors import explained, told
 from ctxtui.store.fulltext import Texts
 from ctxtui.store.notes import Notes
-from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoredSpending, StoreTotals
+from ctxtui.store.rows import (
+    Glance,
+    Info,
+    KeptRow,
+    Price,
+    Progress,
+    SessionRow,
+    SourceInfo,
+    StoredSpending,
+    StoreTotals,
+)
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions import changes, edits, listing, read, write
 from ctxtui.store.sessions.edits import ArtifactRow
@@ -248,6 +258,16 @@ class Store:
         """Remember summaries (JSON values), each with the path, size and mtime of its file; one of the version `more`
         of the same file stays."""
         cache.remember_less(self._conn, new, version, more, time.time())
+
+    @told
+    def kept_figures(self, name: bytes) -> KeptRow | None:
+        """What is kept of the recording `name`, as it was worked out from the whole of it."""
+        return cache.kept_figures(self._conn, name)
+
+    @told
+    def keep_figures(self, row: KeptRow, now: float | None = None) -> None:
+        """Keep what was worked out from the whole of a recording."""
+        cache.keep_figures(self._conn, row, time.time() if now is None else now)
 
     @told
     def glances(self) -> dict[str | bytes, Glance]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node, Tree
+from ctxtui.tokens.feature_rows import Composition, FeatureRows
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-
-Composition = tuple[Features, ...]
-"""Raw features of a context, one entry per category in the order of `CATEGORIES`."""
 
 Parts = Callable[[Node], Sequence[tuple[int, Features]]]
 """Gives the features of a node's block by category index where rules split it, the first part of its text first;
 nothing where the whole block belongs to the node's category."""
 
-EMPTY: Final[Composition] = (NOTHING,) * len(CATEGORIES)
 _THINKING: Final = INDEX["thinking"]
 
 
@@ -44,46 +42,75 @@ class Cumulated:
         self._parts = parts
         self._reported = reported if reported is not None else {}
         self._split: dict[int, tuple[int, ...]] = {}
-        self._at: list[Composition] = [EMPTY]
+        self._rows = FeatureRows()
         self._owed: dict[int, Features] = {}
+        self._headers: dict[Features, Features] = {}
+        """The features of headers, of which a session has few, each once."""
 
     @property
     def done(self) -> int:
         """Nodes with an id below this are counted."""
-        return len(self._at)
+        return len(self._rows)
 
     def counted(self, node: int) -> bool:
         """Whether the figures of `node` are known yet."""
-        return node < len(self._at)
+        return node < len(self._rows)
 
     def advance(self, limit: int | None = None) -> int:
         """Count up to `limit` further nodes (all that are there by default); returns `done`."""
-        first = len(self._at)
+        first = len(self._rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
-        for node in range(first, last):
-            self._at.append(self._next(node))
-        return len(self._at)
+        for id_ in range(first, last):
+            node = self._tree[id_]
+            more = self._more(node)
+            if more is None:
+                self._rows.same(node.parent)
+            else:
+                self._rows.add(node.parent, more)
+        return len(self._rows)
 
-    def _next(self, id_: int) -> Composition:
-        node = self._tree[id_]
-        before = self._at[node.parent]
-        owed = self.owed(id_)
+    def _more(self, node: Node) -> list[tuple[int, Features]] | None:
+        """What the block of `node` adds, with category indexes; None for a header, which counts with what follows."""
+        owed = self.owed(node.id)
         if node.block.kind == HEADER:
-            self._owed[id_] = plus(self.measure(node.block), owed)
-            return before
-        mixed = list(before)
+            features = plus(self.measure(node.block), owed)
+            self._owed[node.id] = self._headers.setdefault(features, features)
+            return None
         parts = self._parts(node) if self._parts else ()
-        if parts:
-            self._split[id_] = tuple(category for category, _ in parts)
-        for category, own in parts or ((node.category, self._features(node)),):
-            mixed[category] = plus(mixed[category], plus(own, owed))
-            owed = NOTHING
-        return tuple(mixed)
+        if not parts:
+            return [(node.category, plus(self._features(node), owed))]
+        self._split[node.id] = tuple(category for category, _ in parts)
+        (category, first), *others = parts
+        return [(category, plus(first, owed)), *others]
+
+    def kept(self) -> list[Any]:
+        """All that is counted, in plain values."""
+        several = list(self._headers)
+        numbers = {features: number for number, features in enumerate(several)}
+        owed = array("q", [numbers[features] for features in self._owed.values()])
+        split = [[node, *categories] for node, categories in self._split.items()]
+        return [self._rows.packed(), several, array("q", self._owed).tobytes(), owed.tobytes(), split]
+
+    def take_over(self, kept: Sequence[Any]) -> None:
+        """Go on from what `kept` gave. Raises `ValueError` where another machine wrote it."""
+        rows, several, nodes, numbers, split = kept
+        self._rows = FeatureRows.unpacked(rows)
+        headers = [Features(*one) for one in several]
+        self._headers = {one: one for one in headers}
+        self._owed = {
+            node: headers[number] for node, number in zip(array("q", nodes), array("q", numbers), strict=True)
+        }
+        self._split = {node: tuple(categories) for node, *categories in split}
 
     def revise(self, first: int) -> None:
         """Count the nodes from `first` on again: a report came that tells more of one of them."""
-        for node in range(first, len(self._at)):
-            self._at[node] = self._next(node)
+        for id_ in range(first, len(self._rows)):
+            node = self._tree[id_]
+            more = self._more(node)
+            if more is None:
+                self._rows.put_same(id_, node.parent)
+            else:
+                self._rows.put(id_, node.parent, more)
 
     def _features(self, node: Node) -> Features:
         told = self._reported.get(node.id)
@@ -109,15 +136,19 @@ class Cumulated:
     def own(self, node: int) -> Features:
         """The features of the block of `node`, with its message's header where it is the first part. Raises
         `IndexError` while it is not counted."""
-        at, before = self._at[node], self._at[self._tree[node].parent]
+        parent = self._tree[node].parent
         total = NOTHING
         for category in self.categories(node):
-            total = plus(total, minus(at[category], before[category]))
+            total = plus(total, minus(self._rows.of(node, category), self._rows.of(parent, category)))
         return total
 
     def at(self, node: int) -> Composition:
         """The composition of the whole context `node`. Raises `IndexError` while it is not counted."""
-        return self._at[node]
+        return self._rows.at(node)
+
+    def of(self, node: int, category: int) -> Features:
+        """As `at`, for one category alone."""
+        return self._rows.of(node, category)
 
 
 def is_read(tree: Tree, head: int, node: int, *, strips_thinking: bool) -> bool:

@@ -37,13 +37,15 @@ class Features(NamedTuple):
 
 
 NOTHING: Final = Features()
+_made: Final = tuple.__new__
+"""Half as long as `Features._make`, which does the same and looks at the length."""
 
 
 def plus(a: Features, b: Features) -> Features:
     """The sum of two feature vectors."""
-    return Features._make(map(add, a, b))
+    return _made(Features, map(add, a, b))
 
 
 def minus(a: Features, b: Features) -> Features:
     """The difference of two feature vectors."""
-    return Features._make(map(sub, a, b))
+    return _made(Features, map(sub, a, b))

@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
 
 MakeScreen = Callable[[], Screen[Any]]
+_THREADS = 128
+"""Threads at most; they are made when they are needed."""
 
 
 class Background(Protocol):
@@ -167,6 +170,9 @@ class CtxtuiApp(App[None]):
     def on_load(self) -> None:
         """Before the terminal is taken over: who ends the program from outside gets it back in order."""
         loop = asyncio.get_running_loop()
+        # Each screen on the stack has threads that stay as long as it does. Python's own number (six on two processors)
+        # is reached by a chat over a session over Home, which would then wait for them for ever.
+        loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="ctxtui"))
         for sign in _ENDS:
             # Elsewhere than in the main thread of a Unix process nobody hears signals.
             with suppress(NotImplementedError, ValueError, RuntimeError):
@@ -204,6 +210,9 @@ class CtxtuiApp(App[None]):
         if self._background is not None:
             self._background.close()
         loop = asyncio.get_running_loop()
+        # Each screen on the stack has threads that stay as long as it does. Python's own number (six on two processors)
+        # is reached by a chat over a session over Home, which would then wait for them for ever.
+        loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="ctxtui"))
         for sign in _ENDS:
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 loop.remove_signal_handler(sign)

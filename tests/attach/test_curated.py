@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import aiohttp
@@ -22,8 +23,11 @@ from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.call import EDITS
-from ctxtui.core.edit import Edit, Target
+from ctxtui.core.edit import APPLY, REVERT, Edit, Target, make, payload
+from ctxtui.core.edit_log import standing
 from ctxtui.core.session import MAIN
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.context import Context, lifetimes
 from ctxtui.offline import Provider, Server
 from ctxtui.offline.http.hosting import serving
 from ctxtui.services.attach.curated import curated
@@ -31,7 +35,9 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
+from ctxtui.wire.registry import DIALECTS
 from tests.attach.raw import raw_provider, relayed, talk
+from tests.curation.shaped import SHAPES, edits
 
 URL = "https://api.anthropic.com/v1/messages"
 TOOL = {"name": "read", "description": "Reads.", "input_schema": {"type": "object", "properties": {}}}
@@ -57,7 +63,6 @@ LATER = (
 
 
 def edit_of(kind: str, **payload: Any) -> Edit:
-    from ctxtui.core.edit import make
     from ctxtui.wire.registry import DIALECTS
 
     items = DIALECTS["anthropic"].decode_request(request(*LATER), None).items
@@ -91,7 +96,6 @@ def test_tools_that_a_client_brings_as_an_item_keep_the_choice_among_them() -> N
         "store": False,
     }
     raw = json.dumps(asked, separators=(",", ":")).encode()
-    from ctxtui.core.edit import make
     from ctxtui.wire.registry import DIALECTS
 
     decoded = DIALECTS["openai_responses"].decode_request(raw, None).items
@@ -138,6 +142,28 @@ def test_a_marker_on_a_dropped_block_goes_to_the_one_before_it(lifetime: dict[st
     said["messages"][0]["content"][1]["cache_control"] = {"type": "ephemeral", "ttl": "1h"}
     made = curated(URL, json.dumps(said).encode(), [edit_of("drop")])
     assert made.body is not None and made.body.count(b"cache_control") == 1
+
+
+@pytest.mark.parametrize("dialect", sorted(SHAPES))
+def test_law_what_is_taken_back_leaves_the_programs_own_bytes(dialect: str) -> None:
+    """Whatever edits were applied, in whatever spelling the program writes: once all are taken back nothing is written
+    in place of its request."""
+    paths = {"anthropic": "messages", "openai_chat": "chat/completions", "openai_responses": "responses"}
+    url, altered = f"https://api.example.com/v1/{paths[dialect]}", 0
+    for number in range(40):
+        rng = Random(f"taken back {dialect} {number}")
+        said = SHAPES[dialect](rng)
+        body = json.dumps(said, indent=rng.choice([None, 1]), ensure_ascii=rng.random() < 0.5).encode()
+        request = DIALECTS[dialect].decode_request(body, None)
+        tree = Tree()
+        log = edits(rng, Context(tree, tree.extend(ROOT, request.items), dialect, request.params, lifetimes(request)))
+        log = [one for one in log if one.kind != REVERT]
+        applied = [*log, Edit("applied", APPLY, payload=payload({"ids": [one.id for one in log]}))]
+        altered += curated(url, body, standing(applied).applied).body not in (None, body)
+        back = [*applied, *(Edit(f"back {one.id}", REVERT, reverts=one.id) for one in log)]
+        assert standing(applied).applied and standing(back).applied == ()
+        assert curated(url, body, standing(back).applied).body is None
+    assert altered > 10
 
 
 def stored(folder: Path, session: str) -> SessionEdits:

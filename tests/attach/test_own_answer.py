@@ -86,6 +86,21 @@ async def test_a_refusal_is_an_error_of_the_api_and_is_not_tried_again(tmp_path:
         assert REFUSED in call.error and call.extra["status"] == 403
 
 
+@pytest.mark.parametrize("made", [anthropic.AsyncAnthropic, openai.AsyncOpenAI], ids=["anthropic", "openai"])
+async def test_nobody_decides_and_it_leaves_before_the_sdk_gives_up(tmp_path: Path, made: Any) -> None:
+    async with holding(tmp_path, HoldRules(each=True)) as run:
+        url = run.url if made is anthropic.AsyncAnthropic else f"{run.url}/v1"
+        async with made(api_key="k", base_url=url, max_retries=0, timeout=16.0) as client:
+            asked: Any = {"messages": SAID, "max_tokens": 99}
+            if made is anthropic.AsyncAnthropic:
+                assert (await client.messages.create(**asked, model="claude-sonnet-4-5")).content
+            else:
+                assert (await client.chat.completions.create(**asked, model="gpt-4o")).choices
+        await run.written()
+        (call,) = load(run.path).session.thread_calls()
+        assert call.extra["edits"]["released"] == "time is up" and call.raw_head == call.sent_head
+
+
 def test_ollama_is_refused_in_its_own_words_and_answered_by_nobody() -> None:
     assert json.loads(own_refusal("ollama", "no").partition(b"\r\n\r\n")[2]) == {"error": "no"}
 

@@ -17,7 +17,7 @@ import pytest
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.hold_rules import HoldRules
-from ctxtui.services.attach.holding import RELEASE
+from ctxtui.services.attach.holding import ANSWER, RELEASE
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter
@@ -37,12 +37,15 @@ class SocketClient:
         self.earlier = ""
         self.instructions = "You look at files. " * 100
         self.usage: dict[str, Any] = {}
+        self.said: list[str] = []
+        """Its messages as they left it."""
 
     async def ask(self, *items: dict[str, Any], warm: bool = False) -> None:
         asked: dict[str, Any] = {"type": "response.create", "model": MODEL, "store": self._store, "stream": True}
         asked |= {"instructions": self.instructions, "input": list(items)}
         asked |= {"previous_response_id": self.earlier} if self.earlier else {}
-        await self._socket.send_str(json.dumps(asked | ({"generate": False} if warm else {})))
+        self.said.append(json.dumps(asked | ({"generate": False} if warm else {})))
+        await self._socket.send_str(self.said[-1])
         while True:
             told = json.loads((await asyncio.wait_for(self._socket.receive(), 60)).data)
             assert told["type"] != "error", told
@@ -55,8 +58,11 @@ class SocketClient:
 
 
 @asynccontextmanager
-async def talking(run: HoldingRun, earlier: str = "", *, store: bool = False) -> AsyncIterator[SocketClient]:
+async def talking(
+    run: HoldingRun, earlier: str = "", *, store: bool = False, patience: str = ""
+) -> AsyncIterator[SocketClient]:
     headers = {"authorization": "Bearer k", "openai-beta": "responses_websockets=2026-02-06"}
+    headers |= {"X-Stainless-Timeout": patience} if patience else {}
     async with aiohttp.ClientSession() as http, http.ws_connect(f"{run.url}/v1/responses", headers=headers) as socket:
         client = SocketClient(socket, store=store)
         client.earlier = earlier
@@ -136,3 +142,34 @@ async def test_by_http_what_the_provider_stores_is_priced_too(tmp_path: Path) ->
         found = await told
         assert found.usage is not None and found.usage.input_tokens == pytest.approx(one["tokens"], rel=0.02)
         await sdk.close()
+
+
+async def test_the_user_answers_and_the_client_goes_on_from_that(tmp_path: Path) -> None:
+    async with holding(tmp_path, HoldRules()) as run, talking(run) as client:
+        await client.say("hoi")
+        run.gate.answer({"do": "on"})
+        told = asyncio.ensure_future(client.say("which harbour?"))
+        await run.held()
+        run.gate.release("", ANSWER, "Rotterdam it is.")
+        await told
+        asked = len(run.provider.server.seen)
+        assert client.earlier.startswith("resp_ctxtui_")
+        run.gate.answer({"do": "off"})
+        await client.say("thanks")
+        # Its provider has never heard of that answer: it is told the whole conversation.
+        (body,) = [json.loads(one.body) for one in run.provider.server.seen[asked:]]
+        assert "previous_response_id" not in body
+        assert [word in json.dumps(body["input"]) for word in ("hoi", "which", "Rotterdam it is.", "thanks")] == [
+            True
+        ] * 4
+        # And goes on from that itself.
+        await client.say("bye")
+        assert run.provider.server.seen[-1].body == client.said[-1].encode()
+
+
+async def test_nobody_decides_and_it_leaves_before_the_client_gives_up(tmp_path: Path) -> None:
+    async with holding(tmp_path, HoldRules(each=True)) as run, talking(run, patience="16") as client:
+        await client.say("hoi")
+        assert client.usage["output_tokens"] and run.provider.server.seen[-1].body == client.said[-1].encode()
+        await run.written()
+    assert '"released":"time is up"' in run.path.read_text()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import pickle
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxtui.services import cluster
+from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import Run, ctxtui, home
 
@@ -51,6 +55,78 @@ def test_stats_check_and_tables_are_the_same_from_a_cluster(
         assert one.json["rows"]
     assert far.json["total"] == here.json["total"] and far.json["rows"] == here.json["rows"]
     assert checked.json == ctxtui("check", "logs", "--max-context", "100k", "--json").json
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a cluster of two processes, which have a home of their own."""
+    dask = pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    place = str(tmp_path_factory.mktemp("far"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", place)
+        patch.setenv("CTXTUI_HOME", place)
+        with dask.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        ) as running:
+            yield running.scheduler_address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["lab", "logs", "--policy", "keep_rounds", "--cache", "recorded", "--cache", "1h", "--json"],
+        ["lab", "logs", "--solve", "--json"],
+        ["lab", "logs"],
+        ["audit", "logs", "--json"],
+        ["audit", "logs", "logs/0.jsonl", "nowhere.jsonl", "--estimator", "chars/4"],
+    ],
+    ids=lambda command: " ".join(command[:3]),
+)
+def test_lab_and_audit_are_the_same_from_a_cluster(ctxtui: Run, scheduler: str, command: list[str]) -> None:
+    sessions(4)
+    (Path("logs") / "odd name.jsonl").write_bytes(generate(n_messages=30, seed=5))
+    Path("logs/broken.jsonl").write_bytes(parallel().dump()[:3000] + b"\x00\xff")
+    here, far = ctxtui(*command), ctxtui(*command, "--cluster", scheduler)
+    assert far.code == here.code and far.out == here.out and here.out
+    assert sorted(far.err.splitlines()) == sorted(here.err.splitlines())
+
+
+@pytest.mark.slow
+def test_standard_input_is_not_for_a_cluster(ctxtui: Run, scheduler: str) -> None:
+    sessions(1)
+    ran = ctxtui("audit", "-", "--cluster", scheduler)
+    assert ran.code and "a cluster cannot read standard input" in ran.err
+
+
+class Sent:
+    """A cluster that answers in this process, the last request first, through pickles."""
+
+    def __init__(self) -> None:
+        self.addresses: list[str] = []
+
+    def answers(self, maker: str, requests: Iterable[Any], address: str, gone: cluster.Gone) -> Iterator[Any]:
+        """As `cluster.answers`."""
+        self.addresses.append(address)
+        module, _, function = maker.partition(":")
+        answer = getattr(import_module(module), function)()
+        for request in reversed(list(requests)):
+            yield pickle.loads(pickle.dumps(answer(pickle.loads(pickle.dumps(request)))))
+
+
+@pytest.mark.parametrize("command", [["lab", "logs", "--policy", "dedupe_reads"], ["audit", "logs"]])
+def test_what_comes_from_elsewhere_is_in_the_order_of_the_names(
+    ctxtui: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    sessions(2)
+    (Path("logs") / "odd.jsonl").write_bytes(generate(n_messages=12, seed=5))
+    Path("logs/broken.jsonl").write_bytes(parallel().dump()[:3000] + b"\x00\xff")
+    here, sent = ctxtui(*command, "--json"), Sent()
+    monkeypatch.setattr("ctxtui.services.session_work.answers", sent.answers)
+    far = ctxtui(*command, "--json", "--cluster", "tcp://elsewhere:8786")
+    assert (far.code, far.out, far.err) == (here.code, here.out, here.err) and sent.addresses == [
+        "tcp://elsewhere:8786"
+    ]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -102,3 +103,15 @@ async def test_a_click_on_the_key_line_does_what_the_key_does() -> None:
         await pilot.click(KeyLine, offset=(77, 0))
         await pilot.pause()
         assert Line.done == ["back", "on", "on"] and len(app.screen_stack) == 2, "the last one opened the help"
+
+
+async def test_threads_of_screens_below_keep_none_above_waiting() -> None:
+    """As a chat over a session over Home, on a machine with two processors."""
+    app, over = CtxtuiApp(Line, lambda _: Line()), threading.Event()
+    async with app.run_test():
+        try:
+            staying = [app.run_worker(over.wait, thread=True, group=str(n)) for n in range(40)]
+            assert await asyncio.wait_for(asyncio.to_thread(lambda: "there"), 60) == "there"
+            assert len(staying) == 40
+        finally:
+            over.set()

@@ -38,14 +38,16 @@ class Tried:
 class Placing:
     """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
 
-    `calls` are those with a report and a time of their own. `own` is what their recorded usage costs, `tried` the
-    strategies, the cheapest first, `plan` the least with all pauses known. `markers` says what each entry that the
+    `calls` are those with a report and a time of their own. `paid` is what their recorded usage costs; what follows is
+    simulated, so that it can be compared: `own` with the client's own markers, `tried` with those of each strategy, the
+    cheapest first, `plan` the least with all pauses known. `markers` says what each entry that the
     client's markers wrote was good for (`inferred`: they are not recorded). `relative`: costs are multiples of the
     price of one fresh token, because no price is known. `static`: system prompt or tools are recorded.
     """
 
     thread: str
     calls: tuple[Call, ...]
+    paid: float
     own: float
     tried: tuple[Tried, ...]
     plan: MarkerPlan
@@ -77,7 +79,7 @@ def placing(
     tree = book.session.tree
     static = static_end(tree, calls[-1].sent_head) != ROOT
     timed = [
-        Timed(prompts.prompt(call, _input(call), ""), sent_at(call) or 0.0, price)
+        Timed(prompts.prompt(call, _input(call), _life(call)), sent_at(call) or 0.0, price)
         for call, price in zip(calls, prices, strict=True)
     ]
     tried = [
@@ -86,14 +88,15 @@ def placing(
         if static or strategy.name not in BEHIND_SYSTEM
     ]
     plan = solve(timed, lambda node: markable_at(tree, node) == node)
-    marks = [call.prompt.marks for call in timed]
+    own, outcomes = spent(timed, [call.prompt.marks for call in timed])
     return Placing(
         thread=thread,
         calls=tuple(calls),
-        own=sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
+        paid=sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
+        own=own,
         tried=tuple(sorted(tried, key=lambda one: one.cost)),
         plan=plan,
-        markers=tuple(worth(spent(timed, marks)[1], prices)),
+        markers=tuple(worth(outcomes, prices)),
         inferred=not any(prompts.recorded(call) for call in calls),
         relative=not priced,
         static=static,
@@ -137,6 +140,11 @@ def strategic(
 def _tried(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> Tried:
     total = sum(outcome.total for outcome in outcomes)
     return Tried(strategy.name, strategy.told, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
+
+
+def _life(call: Call) -> str:
+    """The lifetime that its client is taken to have asked for where its markers are not recorded ("": the default)."""
+    return "1h" if call.usage is not None and call.usage.write_1h > call.usage.write_5m else ""
 
 
 def _input(call: Call) -> int:

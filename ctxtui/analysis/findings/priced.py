@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.lab.proof import Proof
+from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import Risk
@@ -25,7 +26,8 @@ class PricedFinding:
     """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would have
     saved in the recorded calls that followed (`rest`; None: none did). `marks` are the breakpoints that cure it in the
     next request. The lab tried it on the recording: `proved` had it stood from the first call on, up to the one shown,
-    `followed` from there on (None: not tried)."""
+    `followed` from there on (None: not tried). Its edits are about so many `blocks`, of which `longer` are no longer
+    than what stands for them then, and `along` more must go with them."""
 
     finding: Finding
     horizon: int
@@ -35,6 +37,9 @@ class PricedFinding:
     marks: tuple[Edit, ...] = ()
     proved: Proof | None = None
     followed: Proof | None = None
+    blocks: int = 0
+    longer: int = 0
+    along: int = 0
 
     @property
     def stages(self) -> tuple[Edit, ...]:
@@ -70,6 +75,30 @@ class PricedFinding:
     def quoted(self) -> int:
         """Later blocks that quote what goes."""
         return len({at for quote in self.tag.quotes for at in quote.by}) if self.tag is not None else 0
+
+
+class StagedBlocks(NamedTuple):
+    """What edits change: how many `blocks` they are about, how many of these are no smaller then (`longer`), and how
+    many more must go `along`."""
+
+    blocks: int
+    longer: int
+    along: int
+
+
+def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
+    """What `edits` change of the context `here`; `after` is that under them."""
+    context = here.context
+    every = dict.fromkeys(target for edit in edits for target in edit.targets)
+    there = [at for target in every if (at := context.find(target)) is not None]
+    blocks = [at for at in there if context.items[at].block.kind != HEADER]
+    longer = 0
+    for at in blocks:
+        change = after.changes.get(at)
+        # Of what goes into one new block each is smaller by itself.
+        if change is not None and change.after is not None and here.count(change.after) >= here.size(at):
+            longer += 1
+    return StagedBlocks(len(blocks), longer, after.taken_along - here.applied.taken_along)
 
 
 def ranked(found: Iterable[PricedFinding]) -> list[PricedFinding]:

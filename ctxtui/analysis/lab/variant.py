@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
+from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.policy import Step
 
 AS_RECORDED: Final = "as_recorded"
@@ -52,8 +53,9 @@ class Variant:
 class VariantCall:
     """One call under a variant, in tokens. `id` is the recorded call's, `number` counts the calls of the session from
     1, `head` is the node of its context. `read`, `write` and `fresh` add up to `context`; None where no cache can be
-    simulated. `output` is as recorded (None: not reported), `usd` None where no price is known. `rewrites`: it does
-    not go on from the call before it in its thread. `over`: more than the usable window."""
+    simulated, and `usage` has them by the lifetime of what is written. `output` is as recorded (None: not reported),
+    `usd` None where no price is known. `rewrites`: it does not go on from the call before it in its thread. `over`:
+    more than the usable window."""
 
     id: str
     number: int
@@ -64,6 +66,7 @@ class VariantCall:
     write: int | None
     fresh: int | None
     output: int | None
+    usage: Usage | None
     usd: float | None
     rewrites: bool
     over: bool

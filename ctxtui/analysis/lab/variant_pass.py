@@ -227,6 +227,7 @@ class VariantPass:
                 write=outcome.written if outcome is not None else None,
                 fresh=outcome.fresh if outcome is not None else None,
                 output=output,
+                usage=outcome.usage(output or 0) if outcome is not None else None,
                 usd=self._usd(call, outcome, output),
                 rewrites=before != ROOT and not self._tree.holds(here.head, before),
                 over=0 < usable < total,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ctxtui.analysis.lab.variant import VariantRun
+from ctxtui.analysis.lab.variant import VariantCall, VariantRun
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
@@ -31,7 +31,7 @@ def variant_session(session: Session, run: VariantRun, title: str) -> Session:
         head = _copied(session.tree, found.tree, known, one.head)
         answer = session.tree.items(call.response_head, call.sent_head)
         reply = found.tree.extend(head, answer)
-        found.apply(CallSeen(_call(call, run, head, reply, one.read, one.write, one.context)))
+        found.apply(CallSeen(_call(call, run, head, reply, one)))
         found.apply(TipMoved(one.thread, reply))
     return found
 
@@ -50,16 +50,10 @@ def _copied(tree: Tree, other: Tree, known: dict[int, int], head: int) -> int:
     return made
 
 
-def _call(
-    call: Call, run: VariantRun, head: int, reply: int, read: int | None, write: int | None, context: int
-) -> Call:
+def _call(call: Call, run: VariantRun, head: int, reply: int, one: VariantCall) -> Call:
     model = run.variant.model or call.model
     output = call.usage.output if call.usage is not None else 0
-    told = read is not None and write is not None
-    fresh = context - (read or 0) - (write or 0)
-    usage = Usage(fresh=fresh, cache_read=read or 0, output=output, has_cache=told)
-    hour = call.usage is not None and call.usage.write_1h > call.usage.write_5m
-    usage = replace(usage, write_1h=write or 0) if hour else replace(usage, write_5m=write or 0)
+    usage = one.usage if one.usage is not None else Usage(fresh=one.context, has_cache=False)
     return replace(
         call,
         raw_head=head,
@@ -67,7 +61,7 @@ def _call(
         response_head=reply,
         model=model,
         provider=call.provider if model == call.model else "",
-        usage=usage,
+        usage=replace(usage, output=output),
         skeleton=None,
         extra={**{k: v for k, v in call.extra.items() if k not in ("usage", "iterations")}, SIMULATED: True},
     )

@@ -100,6 +100,18 @@ class Metric(NamedTuple):
         )
 
 
+class SeenChange(NamedTuple):
+    """A change that sessions tell of: the `words` it is asked for by, when it was `first` seen (Unix seconds), sessions
+    and calls before and after it."""
+
+    words: str
+    first: float
+    before: int
+    calls_before: int
+    after: int
+    calls_after: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """`what` was changed, the usage on either side, and the figures held against each other."""
@@ -113,7 +125,8 @@ class Comparison:
 @dataclass(slots=True, kw_only=True)
 class Stats:
     """The `total`, `rows` by what was asked for (dearest first, days and such newest first), windows of five hours
-    with the `week` until now, the `worst` misses, `tools` dearest first; a `comparison` where one was asked for."""
+    with the `week` until now, the `worst` misses, `tools` dearest first; a `comparison` where one was asked for,
+    and the `changes` that there are to compare by, newest first."""
 
     total: UsageSums
     rows: list[UsageSums] = field(default_factory=list)
@@ -122,3 +135,4 @@ class Stats:
     worst: list[WorstMiss] = field(default_factory=list)
     tools: list[HeavyTool] = field(default_factory=list)
     comparison: Comparison | None = None
+    changes: list[SeenChange] = field(default_factory=list)

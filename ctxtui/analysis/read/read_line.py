@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final, overload
 
-from ctxtui.analysis.read.absence import NONE_GONE, Absences
+from ctxtui.analysis.read.absence import NONE_GONE, Absence, Absences
 from ctxtui.core.call import Call
 
 
@@ -39,7 +42,7 @@ class ReadLine:
     """The calls of a thread that are gone through, how each was read, and which of them stands at a node."""
 
     calls: list[Call]
-    read: list[ReadContext]
+    read: Sequence[ReadContext]
     at: dict[int, int]
     index: dict[str, int]
     linked: set[str]
@@ -68,6 +71,70 @@ class ReadStep:
     base: int | None
     was: ReadContext | None
     level: int
+
+
+_NAMES: Final = "number front attached brought residual since step events lowered reported blank".split()
+_FACTS: Final = attrgetter(*_NAMES)
+
+
+def kept_line(line: ReadLine) -> list[Any]:
+    """A line in plain values: absences, ids of calls, how each was read and which absences it has, linked calls."""
+    numbers: dict[int, int] = {id(NONE_GONE): -1}
+    several: list[Absences] = []
+    rows = []
+    for read in line.read:
+        number = numbers.get(id(read.gone))
+        if number is None:
+            number = numbers[id(read.gone)] = len(several)
+            several.append(read.gone)
+        rows.append([number, *_FACTS(read)])
+    gone = [[[a.node, a.left, a.since, a.why] for a in one.of.values()] for one in several]
+    return [gone, [call.id for call in line.calls], rows, sorted(line.linked)]
+
+
+def line_of(kept: Any, calls: Iterable[Call]) -> ReadLine:
+    """The line that `kept_line` gave, of a session with `calls`."""
+    gone, ids, rows, linked = kept
+    several = [Absences({node: Absence(node, *facts) for node, *facts in one}) for one in gone]
+    known = {call.id: call for call in calls}
+    if any(len(row) != 1 + len(_NAMES) or row[0] >= len(several) for row in rows):
+        raise ValueError("readings of another shape")
+    line = ReadLine([], _KeptReads(rows, several), {}, {}, set(linked))
+    line.calls.extend([known[id_] for id_ in ids])
+    for index, call in enumerate(line.calls):
+        line.index[call.id] = line.at[call.sent_head] = line.at[call.response_head] = index
+    return line
+
+
+class _KeptReads(Sequence[ReadContext]):
+    """How contexts were read, each made of its row when it is asked for. A row begins with the number of its absences,
+    -1 for none."""
+
+    def __init__(self, rows: Sequence[Sequence[Any]], absences: Sequence[Absences]) -> None:
+        self._rows = rows
+        self._absences = [*absences, NONE_GONE]
+        self._made: dict[int, ReadContext] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> ReadContext: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[ReadContext]: ...
+
+    def __getitem__(self, at: int | slice) -> ReadContext | list[ReadContext]:
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        found = self._made.get(at)
+        if found is None:
+            number, *facts = self._rows[at]
+            told = dict(zip(_NAMES, facts, strict=True))
+            # Two threads may ask at once: both get the same.
+            found = self._made.setdefault(at, ReadContext(gone=self._absences[number], **told))
+        return found
 
 
 def has_report(call: Call) -> bool:

@@ -7,7 +7,8 @@ input of later calls as what it was, unless the provider withholds it, which the
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
@@ -49,6 +50,16 @@ class ReportedThinking:
                 told += self._take(call, call.usage.reasoning)
         return min(told, default=None)
 
+    def kept(self) -> list[Any]:
+        """What was taken in, in plain values."""
+        return [list(self.tokens.items()), self._read, list(self._waiting)]
+
+    def take_over(self, kept: Sequence[Any]) -> None:
+        """Go on from what `kept` gave."""
+        tokens, self._read, waiting = kept
+        self.tokens.update(dict(tokens))
+        self._waiting.extend(waiting)
+
     def _take(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
         if not tree.holds(call.response_head, call.sent_head):
@@ -77,3 +88,11 @@ class Carried:
         """A call whose input was foretold with `reasoning` tokens counted in, and its report `error` tokens away."""
         if reasoning >= _TELLING:
             self._votes.append(abs(error) <= abs(error + reasoning))
+
+    def kept(self) -> list[bool]:
+        """What was learnt, in plain values."""
+        return list(self._votes)
+
+    def take_over(self, kept: Sequence[bool]) -> None:
+        """Go on from what `kept` gave."""
+        self._votes = deque(kept, maxlen=_VOTES)

@@ -10,9 +10,10 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.agent.otlp_option import otlp_options
-from ctxtui.cli.all_sessions import CLUSTER_HELP, known_sessions
+from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
+from ctxtui.cli.session_work import CLUSTER_HELP
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.edited_context import OWN, RESUMED

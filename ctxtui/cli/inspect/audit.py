@@ -12,14 +12,14 @@ import click
 from ctxtui.analysis.audit import Audited, summary
 from ctxtui.analysis.cache.audit import CacheAudited, cache_bands, cache_summary
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
-from ctxtui.cli.context import config_of, opened
+from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
-from ctxtui.cli.progress import counting
+from ctxtui.cli.session_work import CLUSTER_HELP, worked
 from ctxtui.core.errors import CtxtuiError, NoContext
-from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import Audit, audit
+from ctxtui.services.counting.books import Audit
 from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.workers.session_studies import AUDIT, AuditAsked
 from ctxtui.tokens.estimators import ESTIMATORS
 
 Rows = dict[str, Audit]
@@ -44,12 +44,16 @@ _NAME: Final = 38
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
+@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:
+def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, cluster: str, as_json: bool) -> int:
     """Hold forecasts against reports."""
     settings = config_of(context).settings
-    rows, failed = _all(expanded(paths, settings.clients), settings, estimator or "")
+    asked = AuditAsked(settings, estimator or "")
+    done = worked(AUDIT, expanded(paths, settings.clients), asked, settings, "foretelling", cluster)
+    rows: Rows = {one.name: one.found for one in done if one.error is None}
+    failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:
         name, error = failed[0]
         return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
@@ -62,18 +66,6 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
     # A folder may well hold files without any call; those are only noted.
     worse = [error for _, error in failed if not isinstance(error, NoContext)]
     return code_for(worse[0]).number if worse else 0
-
-
-def _all(names: list[str], settings: Settings, estimator: str) -> tuple[Rows, list[tuple[str, CtxtuiError]]]:
-    rows: Rows = {}
-    failed = []
-    with counting(settings, "foretelling") as counter:
-        for name in names:
-            try:
-                rows[name] = audit(opened(name, settings).session, counter, settings, estimator)
-            except CtxtuiError as error:
-                failed.append((name, error))
-    return rows, failed
 
 
 def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:

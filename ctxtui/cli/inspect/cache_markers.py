@@ -24,6 +24,7 @@ def markers_fields(found: Sequence[Placing]) -> list[dict[str, Any]]:
             "thread": one.thread,
             "calls": len(one.calls),
             "unit": "fresh tokens" if one.relative else "USD",
+            "paid": one.paid,
             "own": one.own,
             "inferred": one.inferred,
             "least": {"cost": one.plan.cost, "exact": one.plan.exact, "bound": one.plan.bound},
@@ -85,7 +86,7 @@ def _table(one: Placing, several: bool) -> Iterator[str]:
     for tried in one.tried:
         name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
         yield _line(name, one, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.told}")
-    yield _line("as recorded", one, one.own, least, "by the reported usage")
+    yield _line("as recorded", one, one.own, least, f"simulated like the others; {_cost(one, one.paid)} was paid")
     yield f"  * {DEFAULT.name}: {DEFAULT.told}"
     if not one.static:
         yield "  system prompt and tools are not recorded: markers behind them cannot be tried"

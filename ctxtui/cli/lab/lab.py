@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.lab.lab_json import lab_fields
 from ctxtui.cli.lab.solved import solved_fields, solved_lines
 from ctxtui.cli.output import note, report_error, write_json
-from ctxtui.cli.progress import Working
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.cli.session_work import CLUSTER_HELP, worked
 
 if TYPE_CHECKING:
     from ctxtui.analysis.lab.report import SessionLab
-    from ctxtui.analysis.lab.variant import Variant
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.lab.solve import Solved, SolvedSession
 
@@ -62,6 +60,7 @@ _LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what 
 @click.option(
     "--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="With --agree: without each of K blocks."
 )
+@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def lab(
@@ -77,32 +76,27 @@ def lab(
     agree: int | None,
     budget_usd: float | None,
     leave_out: int,
+    cluster: str,
     as_json: bool,
 ) -> int:
     """Try variants on recordings."""
-    _refuse_what_does_not_go_together(agree, budget_usd, leave_out, others=solve or html is not None or bool(caches))
+    others = solve or html is not None or bool(caches) or bool(cluster)
+    _refuse_what_does_not_go_together(agree, budget_usd, leave_out, others=others)
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
     from ctxtui.services.lab.solve import solved
     from ctxtui.services.lab.variants import variants
     from ctxtui.services.recordings.folder_scan import expanded
+    from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
 
     if solve and (policies or caches or models):
         raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
-    tried = variants(policies, caches, models)
-    best: list[SolvedSession] = []
-    found: list[SessionLab] = []
-    failed: list[tuple[str, CtxtuiError]] = []
-    for name in expanded(names, settings.clients):
-        try:
-            if solve:
-                best.append(_solved(name, settings))
-                found.append(best[-1].lab)
-            else:
-                found.append(_tried(name, tried, settings))
-        except CtxtuiError as error:
-            failed.append((name, error))
+    asked = settings if solve else LabAsked(settings, variants(policies, caches, models))
+    done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab", cluster)
+    failed = [(one.name, one.error) for one in done if one.error is not None]
+    best: list[SolvedSession] = [one.found for one in done if solve and one.error is None]
+    found: list[SessionLab] = [one.lab for one in best] or [one.found for one in done if one.error is None]
     if failed and not found:
         worst = failed[0][1]
         return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
@@ -125,7 +119,7 @@ def _refuse_what_does_not_go_together(
     """Raises `WrongUse` where an option would be passed over in silence."""
     if agree is not None and others:
         raise WrongUse(
-            "--agree prints what a model answered: it takes no --solve, --html or --cache",
+            "--agree prints what a model answered: it takes no --solve, --html, --cache or --cluster",
             way_out="ctxtui lab PATH --agree N --budget-usd X [--policy NAME] [--model M] [--leave-out K] [--json]",
         )
     if agree is None and (leave_out or budget_usd is not None):
@@ -161,39 +155,6 @@ def _agree(
         as_json=as_json,
     )
     return 0
-
-
-def _tried(name: str, tried: list[Variant], settings: Settings) -> SessionLab:
-    from ctxtui.services.counting.count_cache import counter_with_memory
-    from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
-
-    loaded = opened(name, settings)
-    with Working("counting tokens") as work, counter_with_memory(settings) as counter:
-        bench = bench_of(loaded.session, counter, settings)
-        keep_loaded()
-
-        def told(done: int, of: int) -> bool:
-            work.say(f"call {done:,} of {of:,} under {len(tried)} variants")
-            return True
-
-        return session_in_lab(bench, tried, loaded.name, told)
-
-
-def _solved(name: str, settings: Settings) -> SolvedSession:
-    from ctxtui.services.counting.count_cache import counter_with_memory
-    from ctxtui.services.lab.experiment import bench_of, keep_loaded
-    from ctxtui.services.lab.solve import tried
-
-    loaded = opened(name, settings)
-    with Working("counting tokens") as work, counter_with_memory(settings) as counter:
-        bench = bench_of(loaded.session, counter, settings)
-        keep_loaded()
-
-        def told(done: int, of: int) -> bool:
-            work.say(f"call {done:,} of {of:,} under everything that is sought among")
-            return True
-
-        return tried(bench, loaded.name, settings, told)
 
 
 def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:

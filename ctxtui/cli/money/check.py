@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import click
 
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, as_fields
-from ctxtui.cli.all_sessions import CLUSTER_HELP
 from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.exit_codes import FAILED, WrongUse
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.cli.progress import Working, counting
+from ctxtui.cli.session_work import CLUSTER_HELP
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.cluster import answers
 from ctxtui.services.config.settings import Settings
@@ -91,6 +91,10 @@ def _limits(given: dict[str, Any]) -> Limits:
     )
 
 
+def _gone(asked: CheckRequest, error: Exception) -> CtxtuiError:
+    return CtxtuiError("the process that read it ended", place=asked.name, way_out="is there memory enough for it?")
+
+
 def _checked(
     names: list[str],
     settings: Settings,
@@ -106,7 +110,7 @@ def _checked(
         asked = [CheckRequest(str(Path(name).absolute()), settings, limits, before(name), tolerance) for name in names]
         shown_as = dict(zip((one.name for one in asked), names, strict=True))
         with Working("checking"):
-            found = list(answers("ctxtui.services.library.limit_checks:make", asked, cluster))
+            found = list(answers("ctxtui.services.library.limit_checks:make", asked, cluster, _gone))
         for one in found:
             if isinstance(one, CtxtuiError):
                 raise one

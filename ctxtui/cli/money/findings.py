@@ -103,6 +103,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
         "lab": {"so_far": _proof(one.proved), "followed": _proof(one.followed)},
         "edits": [to_json(edit) for edit in one.stages],
+        "staged": {"blocks": one.blocks, "no_shorter": one.longer, "with_them": one.along} if about.edits else None,
         "not_staged": one.why_not or None,
         "command": views.command(one, name, found) or None,
     }

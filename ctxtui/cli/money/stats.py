@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ctxtui.cli.all_sessions import CLUSTER_HELP, Age, AllSessions
+from ctxtui.cli.all_sessions import Age, AllSessions
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.redrawn import Redrawn, redrawn
+from ctxtui.cli.session_work import CLUSTER_HELP
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals.spending import TOOL
-from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, TAG, VERSION, WAYS, Change, stats_of
+from ctxtui.services.library.totals.stat_changes import Change, change_of
+from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.text import numbers, safe_text
@@ -42,19 +45,10 @@ class ChangeName(click.ParamType[Change]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Change:
         """The change that a text names."""
-        if isinstance(value, Change):
-            return value
-        words = str(value).strip()
-        kind, equals, named = words.partition("=")
-        if equals and kind in (VERSION, TAG) and named:
-            return Change(words, kind, named)
         try:
-            when = datetime.fromisoformat(words)
-        except ValueError:
-            self.fail(
-                f"{words!r} is no change: a date such as 2026-11-20, {VERSION}=2.1.300, or {TAG}=NAME", param, ctx
-            )
-        return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
+            return value if isinstance(value, Change) else change_of(str(value))
+        except CtxtuiError as error:
+            self.fail(f"{error.message}: {error.way_out}", param, ctx)
 
 
 _NONE: Final = (
@@ -105,7 +99,7 @@ def stats(
     sessions = AllSessions(settings, folder, cluster, beginning)
 
     def made() -> Stats:
-        return stats_of(sessions.known, at, by=by or "", since=beginning, changed=changed)
+        return stats_of(sessions.known, at, by=by or "", since=beginning, changed=changed, seen_changes=as_json)
 
     if usage:
         sessions.read_usage()
@@ -172,8 +166,7 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
 
 
 def _print_change(painter: Painter, found: Comparison, room: int) -> None:
-    sides = " → ".join(f"{one.sessions:,} sessions, {one.calls:,} calls" for one in (found.before, found.after))
-    painter.lines(rule(f"before and after {safe_text.one_line(found.what, 60)}", sides))
+    painter.lines(rule(f"before and after {safe_text.one_line(found.what, 60)}", view.sides_of(found)))
     table = view.metrics_table()
     painter.line(table.heads(room))
     for metric in view.shown_metrics(found.metrics):
@@ -199,6 +192,7 @@ def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
         "week": _window(found.week),
         "worst_misses": [miss._asdict() for miss in found.worst[:_DEAREST]],
         "tools": [tool._asdict() for tool in found.tools[:_DEAREST]],
+        "changes": [one._asdict() for one in found.changes],
         "comparison": _comparison(found.comparison) if found.comparison is not None else None,
     }
 

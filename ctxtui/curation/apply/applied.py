@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from ctxtui.core.block import Block, Item
+from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.edit import REPAIR, Edit
 from ctxtui.curation.apply.closure import Gone
 from ctxtui.curation.awaited_targets import AwaitedTargets
@@ -125,6 +125,11 @@ class Applied:
     def touched(self) -> bool:
         """Whether anything leaves otherwise than it came, markers apart."""
         return bool(self.changes or self.inserts)
+
+    @property
+    def taken_along(self) -> int:
+        """Blocks that go with those that edits are about, so that the provider takes the rest."""
+        return sum(change.repaired and change.before.kind != HEADER for change in self.changes.values())
 
     @property
     def breaks_at(self) -> int | None:

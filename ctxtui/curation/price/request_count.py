@@ -149,7 +149,7 @@ def _earlier(applied: Applied, counts: Cumulated, thoughts: list[tuple[int, Feat
     asked = _asked(applied)
     if not asked:
         return NOTHING
-    found = counts.at(context.nodes[asked - 1])[_THINKING]
+    found = counts.of(context.nodes[asked - 1], _THINKING)
     for position, features in thoughts:
         found = plus(found, features) if position < asked else found
     return found
@@ -216,9 +216,9 @@ def _out(counts: Cumulated, context: Context, start: int, stop: int) -> Iterator
     before = counts.at(context.nodes[start - 1] if start else ROOT)
     after = counts.at(context.nodes[stop - 1] if stop else ROOT)
     for category, (one, other) in enumerate(zip(before, after, strict=True)):
-        if one is not other and category != _THINKING:
+        if one != other and category != _THINKING:
             yield category, start, minus(one, other)
-    if before[_THINKING] is after[_THINKING]:
+    if before[_THINKING] == after[_THINKING]:
         return
     for position in range(start, stop):
         node = context.nodes[position]
@@ -250,9 +250,8 @@ def _own(counts: Cumulated, context: Context, node: int) -> Iterator[tuple[int, 
     """What each category grows by with a raw block."""
     if context.tree[node].block.kind == HEADER:
         return
-    at, before = counts.at(node), counts.at(context.tree[node].parent)
     for category in counts.categories(node):
-        yield category, minus(at[category], before[category])
+        yield category, minus(counts.of(node, category), counts.of(context.tree[node].parent, category))
 
 
 def _parts(counts: Cumulated, context: Context, measure: Measure, one: _Standing) -> Iterator[tuple[int, Features]]:

@@ -17,6 +17,7 @@ from ctxtui.tokens.models import ModelCard
 
 if TYPE_CHECKING:
     from ctxtui.analysis.labels.labelling import Labelling
+    from ctxtui.core.session import Session
     from ctxtui.services.counting.labels import Labels
 
 STEP: Final = 512
@@ -28,6 +29,19 @@ class Bench(Protocol):
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         """The features of each of `blocks` as the model of `card` is counted."""
+
+
+class Kept(Protocol):
+    """What earlier runs worked out of whole recordings (`services.counting.kept_figures`)."""
+
+    def restore(self, book: Book) -> bool:
+        """Take over what is kept of the recording of `book`; whether all of it is known then."""
+
+    def knows(self, session: Session) -> bool:
+        """Whether anything is kept of the recording, whatever its length."""
+
+    def keep(self, book: Book, *, at_once: bool = True) -> None:
+        """Keep what `book` has worked out: counted `at_once`, or while the recording was read."""
 
 
 class LocalCounts:
@@ -85,10 +99,13 @@ class Counter:
         bench: Bench | None = None,
         recall: Callable[[str, list[str]], Mapping[str, Features]] | None = None,
         labels: Labels | None = None,
+        kept: Kept | None = None,
     ):
         self._bench: Bench = bench or LocalCounts()
         self._recall = recall
         self.labels = labels
+        self.kept = kept
+        """What earlier runs worked out, where that is wanted."""
         self._known: dict[str, dict[str, Features]] = {}
         self._new: dict[str, dict[str, Features]] = {}
 
@@ -151,7 +168,11 @@ def count_on(book: Book, counter: Counter, limit: int = STEP) -> tuple[int, int]
 
 
 def count_all(book: Book, counter: Counter) -> None:
-    """Count everything that is in the session now."""
+    """Count everything that is in the session now, less what an earlier run has kept of it."""
+    kept = counter.kept if not book.is_begun else None
+    known = kept is not None and kept.restore(book)
     done, total = 0, 1
     while done < total:
         done, total = count_on(book, counter, STEP * 8)
+    if kept is not None and not known:
+        kept.keep(book)

@@ -62,6 +62,11 @@ class Labels:
             self._labelling = rules_in_force(self._tables)
         return self._labelling
 
+    @property
+    def name(self) -> str | None:
+        """What tells the rules in force from any others; None where one of them took too long and is left out."""
+        return None if self._bench.slow else self.labelling.digest
+
     def __call__(self, card: ModelCard) -> Callable[[Node], tuple[Segment, ...]]:
         """The function that gives the segments of a node's block, counted as the model of `card` is."""
         known = self._known.setdefault(card.encoding, {})

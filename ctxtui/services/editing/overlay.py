@@ -127,12 +127,22 @@ class ThreadEdits:
         made = make(kind, targets, given, author=author)
         return self.stage_all([made])[0]
 
+    def stands(self, edit: Edit) -> bool:
+        """Whether an edit like it is in force already, and none of its kind came after it: it would change nothing.
+        What puts something in may be put in twice."""
+        if edit.does.adds:
+            return False
+        same = (one for one in reversed(self.in_force) if (one.kind, one.targets) == (edit.kind, edit.targets))
+        last = next(same, None)
+        return last is not None and last.payload == edit.payload
+
     def stage_all(self, edits: Iterable[Edit]) -> list[Edit]:
-        """Stage several edits as one action, which one undo takes back. Each gets its time and batch, and an id of
-        its own unless it is a policy's (whose name says what it does, so that a reverted one stays reverted)."""
+        """Stage several edits as one action, which one undo takes back; what stands already is left out. Each gets its
+        time and batch, and an id of its own unless it is a policy's (whose name says what it does, so that a reverted
+        one stays reverted)."""
         stamp = self._stamp()
         made = []
-        for n, e in enumerate(edits):
+        for n, e in enumerate([edit for edit in edits if not self.stands(edit)]):
             id_ = f"{stamp.id}.{n}" if e.author == USER else e.id
             made.append(Edit(id_, e.kind, e.targets, author=e.author, at=stamp.at, payload=e.payload, batch=stamp.id))
         known = {entry.id for entry in self._log}

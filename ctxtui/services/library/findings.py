@@ -9,7 +9,7 @@ from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.cache.marker_trials import placing
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs
-from ctxtui.analysis.findings.priced import PricedFinding, freed_blocks, ranked
+from ctxtui.analysis.findings.priced import PricedFinding, freed_blocks, ranked, staged_blocks
 from ctxtui.analysis.findings.registry import findings
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.running_totals import RunningTotals
@@ -126,12 +126,16 @@ class _Pricing:
         if tag.refused or tag.freed <= 0:
             return None
         tag = self._base.quoted(after, tag)
+        staged = staged_blocks(self._given.situation, after, finding.edits)
         return PricedFinding(
             finding=finding,
             horizon=self._horizon,
             tag=tag,
             risk=risk_of(self._given.situation.context, finding.edits),
             rest=self._rest(after, tag),
+            blocks=staged.blocks,
+            longer=staged.longer,
+            along=staged.along,
         )
 
     def _rest(self, after: Applied, tag: PriceTag) -> RestOfSession | None:

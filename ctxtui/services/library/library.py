@@ -243,6 +243,16 @@ class SessionLibrary:
 
         return remembered(seen, self._settings, usage=usage)
 
+    def each_remembered(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
+        """Those of `seen` that are files whose figures the database remembers, in their order: nothing is read."""
+        # Imported here: the memory is not needed for the first frame.
+        from ctxtui.services.library.totals.summary_memory import each_remembered
+
+        heads = self._heads()
+        for one in each_remembered([one for one in seen if one.path and not one.known], self._settings):
+            heads.learn(one)
+            yield self._known(one)
+
     def close(self) -> None:
         """End the processes that read."""
         children, self._children = self._children, []

@@ -34,6 +34,8 @@ from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
+from ctxtui.services.lab.experiment import bench_for
+from ctxtui.services.lab.marker_costs import in_the_lab
 
 _STAYS = frozenset({"system", "tools", "not_recorded", "reattached"})
 """Categories that a client's compaction leaves: they are no part of the conversation."""
@@ -112,13 +114,14 @@ def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, .
 
 
 def placings(session: Session, counter: Counter, settings: Settings) -> list[Placing]:
-    """Every thread of `session` that other markers can be tried on, at list prices where they are known."""
+    """Every thread of `session` that other markers can be tried on, at list prices where they are known, by what the
+    lab finds of them."""
     book = book_for(session, counter, settings)
     count_all(book, counter)
     rules, rates = cached_by(book), marker_rates(prices_for(settings))
     prompts = taught(book, rules)
     found = (placing(book, rules, rates, thread, prompts) for thread in session.order)
-    return [one for one in found if one is not None]
+    return in_the_lab(bench_for(book, settings), [one for one in found if one is not None])
 
 
 def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:

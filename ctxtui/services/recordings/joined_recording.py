@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Session, Skipped
+from ctxtui.core.session import AnswerGrew, Session, Skipped
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.recordings.databases.address import parted
 from ctxtui.services.recordings.discover import find, id_of, own_transcripts
@@ -127,6 +127,7 @@ class JoinedRecording(Loaded):
     def fetch(self) -> RecordingNews:
         """What was new in either."""
         news = self._wire.fetch()
+        coming = [event for event in news.events if isinstance(event, AnswerGrew)]
         anew = news.session is not None
         if news:
             self._wire.take(news)
@@ -134,7 +135,10 @@ class JoinedRecording(Loaded):
         self.gone = self._wire.gone
         if anew:
             self._join, self._told = None, Session(self._wire.session.tree)
-        return self._news(anew=anew) if grew else RecordingNews()
+        if not grew:
+            return RecordingNews()
+        told = self._news(anew=anew)
+        return RecordingNews([*told.events, *coming], told.session)
 
     def _fetch_own(self, asked: bool) -> bool:
         """Whether the transcript is there, or has more than before; without one it is looked for where the program

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ctxtui.pricing.price import Cost
     from ctxtui.tokens.features import Features
 
+SHORT: Final = 1000
+"""Nodes up to which a session is counted at once: it is read before anything could wait."""
+_GROWN: Final = 1.2
 STEP: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
 LOOKED_AT: Final = 16
@@ -63,6 +66,14 @@ class Study:
         self.misses = SessionMisses(book, self.running)
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
+        self._read: bool | None = None
+        """Whether all of the recording is read; None where nobody says, and nothing is taken over or kept."""
+        self._held: bool | None = None
+        """Whether an earlier run kept figures of this recording, which wait for the end of its reading."""
+        self._taken = 0
+        """Nodes whose counts were taken over, where that was all of them."""
+        self._kept = 0
+        """Nodes that the session had when its figures were kept, or taken over."""
 
     def features_of(self, model: str, block: Block) -> Features | None:
         """The features of a block that stands in no context yet, as `model` counts it; None while it is counted."""
@@ -188,7 +199,39 @@ class Study:
             self._wanted.pop((model, digest), None)
         return bool(wanted)
 
+    def read_so_far(self, *, whole: bool) -> None:
+        """Whether all that the recording holds by now is read: what an earlier run kept of it waits for that."""
+        self._read = whole
+
+    def keep(self) -> None:
+        """Keep the figures of a session that was read whole, for later runs; again where it has grown a lot."""
+        kept, nodes = self._counter.kept if self._counter is not None else None, len(self.session.tree)
+        if kept is not None and self._read and nodes > _GROWN * self._kept and self.progress[0] == nodes:
+            self._kept = nodes
+            # How contexts were read was worked out at once where all the rest was taken over.
+            kept.keep(self.book, at_once=nodes == self._taken)
+
+    def _taken_over(self) -> bool:
+        """Whether what is to be counted waits for figures that an earlier run kept; takes them over once the recording
+        is read."""
+        kept = self._counter.kept if self._counter is not None else None
+        if kept is None or self._held is False or self._read is None:
+            return False
+        if self._held is None and len(self.session.tree) > SHORT:
+            self._held = kept.knows(self.session)
+        if self._read:
+            if self._held:
+                whole, nodes = kept.restore(self.book), len(self.session.tree)
+                self._taken = nodes if self.progress[0] == nodes else 0
+                self._kept = nodes if whole else 0
+                # All may be counted then, and not yet how contexts were read.
+                self.book.advance(0)
+            self._held = False
+        return bool(self._held)
+
     def _count(self) -> bool:
+        if self._taken_over():
+            return False
         done, total = self.progress
         if done < total:
             if self._counter is None:

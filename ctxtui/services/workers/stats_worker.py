@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.money.usage_stats import Stats
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import stats_of
 from ctxtui.services.library.totals.summary_memory import remembered
 from ctxtui.services.library.totals.usage_pass import usage_pass
@@ -37,11 +38,12 @@ class StatsWorker:
         self._asked = settings, str(cwd)
         self._child = ChildProcess("ctxtui.services.workers.stats_worker:make")
 
-    def ask(self, by: str) -> StatsSoFar | None:
-        """The stats as they are now, with rows by one of `stats.WAYS`; for a worker thread. None where it was closed
+    def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar | None:
+        """The stats as they are now, with rows by one of `stats.WAYS`, of the calls of the last `age` seconds (0: of
+        all), before and after a `change` in the user's words; for a worker thread. None where it was closed
         meanwhile."""
         try:
-            found: StatsSoFar = self._child.ask((*self._asked, by), closed=0)
+            found: StatsSoFar = self._child.ask((*self._asked, by, age, change), closed=0)
         except ChildGone:
             return None
         return found
@@ -51,19 +53,22 @@ class StatsWorker:
         self._child.close()
 
 
-def make() -> Callable[[tuple[Settings, str, str]], StatsSoFar]:
+def make() -> Callable[[tuple[Settings, str, str, float, str]], StatsSoFar]:
     """What the child answers with."""
     kept: dict[SessionSummary, SessionSummary] = {}
     used: dict[SessionSummary, SessionSummary] = {}
 
-    def answer(request: tuple[Settings, str, str]) -> StatsSoFar:
-        settings, cwd, by = request
+    def answer(request: tuple[Settings, str, str, float, str]) -> StatsSoFar:
+        settings, cwd, by, age, change = request
         known, left = known_so_far(settings, Path(cwd), kept)
         _read_usage(left, used, settings)
         known += [used[one] for one in left if one in used]
         known.sort(key=lambda one: one.mtime)
         unread = sum(one not in used for one in left)
-        return StatsSoFar(stats_of(known, time.time(), by=by), len(left), unread)
+        at, changed = time.time(), change_of(change) if change else None
+        since = at - age if age else 0.0
+        found = stats_of(known, at, by=by, since=since, changed=changed, seen_changes=True)
+        return StatsSoFar(found, len(left), unread)
 
     return answer
 

@@ -89,3 +89,9 @@ def m007_leases(db: Database) -> None:
 def m008_threads_in_flight(db: Database) -> None:
     """Of which line of context what is in flight is: sub-agents run beside the main one."""
     db.execute("ALTER TABLE events ADD COLUMN thread TEXT NOT NULL DEFAULT 'main'")
+
+
+@LADDER()
+def m009_kept_figures(db: Database) -> None:
+    """What was worked out of a whole recording."""
+    db.executescript(tables.KEPT)

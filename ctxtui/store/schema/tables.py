@@ -233,3 +233,15 @@ CREATE TABLE leases (        -- processes that host a session; a row of one that
 ) WITHOUT ROWID;
 CREATE INDEX leases_session ON leases(session);
 """
+
+KEPT: Final = """
+CREATE TABLE kept_figures (  -- what the whole of a recording taught, and the running sums of its contexts
+  name BLOB PRIMARY KEY,     -- of the recording, whatever its length
+  session TEXT NOT NULL,     -- the recording's own id, "" where it has none
+  version BLOB NOT NULL,     -- of the code, models and rules that it was worked out by
+  nodes INTEGER NOT NULL, calls INTEGER NOT NULL, fingerprint BLOB NOT NULL,  -- of how much of which content
+  checksum BLOB NOT NULL, body BLOB NOT NULL,  -- numbers and ids, packed; no text of the recording
+  at REAL NOT NULL
+);
+CREATE INDEX kept_figures_at ON kept_figures(at);
+"""

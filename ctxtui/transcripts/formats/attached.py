@@ -10,10 +10,11 @@ from typing import Final
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.session import CallSeen, Described, Event, Happened, Skipped, TipMoved
+from ctxtui.core.session import AnswerGrew, CallSeen, Described, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
+from ctxtui.transcripts.kit.http_exchange.answer_so_far import AnswerSoFar
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, LinePlace
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
@@ -25,6 +26,7 @@ from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.wire.registry import DIALECTS
 
 NAME: Final = "attached"
+_REFUSED: Final = 400
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -49,7 +51,12 @@ class _Open:
     told: dict[str, Json] = field(default_factory=dict)
     """What was decided about it."""
     tip: TipMoved | None = None
-    """Where its thread ends while it waits."""
+    """Where its thread ends while it waits, or is answered."""
+    answer: AnswerSoFar | None = None
+    taken: int = 0
+    """Pieces, or events over a WebSocket, that are in `answer`."""
+    asked: Exchange | None = None
+    """The request over a WebSocket that `answer` is of."""
 
 
 class AttachedTaker:
@@ -60,6 +67,8 @@ class AttachedTaker:
         self._talks = Conversations(tree)
         self._open: dict[str, _Open] = {}
         self._bodies = BodiesByReference()
+        self._answered: set[str] = set()
+        """Threads in which answers came."""
 
     def record(self, line: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         """The events of one line."""
@@ -77,10 +86,40 @@ class AttachedTaker:
 
     def standing(self) -> Iterable[Event]:
         """How things stand."""
+        coming = self._coming()
         yield Described(title=self._talks.title)
         yield from self._talks.tips()
         # What waits has not left, and no answer stands behind it.
         yield from (one.tip for one in self._open.values() if one.tip is not None)
+        yield from (AnswerGrew(thread, coming.get(thread, ())) for thread in sorted(self._answered))
+
+    def _coming(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """The answers that are coming in, by thread: only the pieces since the last look are read."""
+        found: dict[str, tuple[tuple[str, str], ...]] = {}
+        for one in self._open.values():
+            exchange, count = one.exchange, len(one.pieces)
+            if one.talk is not None:
+                if one.talk.asked is None or not one.talk.events:
+                    continue
+                exchange, count = one.talk.asked, one.talk.events
+                if one.asked != exchange:
+                    one.asked, one.answer, one.taken, one.tip = exchange, None, 0, None
+            if not count or exchange.status >= _REFUSED:
+                continue
+            if one.answer is None:
+                one.answer = AnswerSoFar.to(exchange)
+            if one.tip is None:
+                moved = [
+                    e for e in self._talks.waiting(exchange, self._place(one, exchange)) if isinstance(e, TipMoved)
+                ]
+                one.tip = moved[0] if moved else None
+            new = one.talk.came(one.taken) if one.talk is not None else b"".join(one.pieces[one.taken :])
+            one.taken = count
+            one.answer.feed(new)
+            if one.tip is not None and one.answer.blocks:
+                self._answered.add(one.tip.thread)
+                found[one.tip.thread] = one.answer.blocks
+        return found
 
     def _begun(self, line: dict[str, Json], number: int) -> Iterator[Event]:
         if count(line[MARK]) != VERSION:

@@ -20,7 +20,6 @@ from ctxtui.tui.chat.approval import ApprovalPane
 from ctxtui.tui.chat.commands import CHAT_KEYS, EditMessage, EnterTalk, HoldNext, ReleaseHeld
 from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.held import HeldController
-from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.chat.model import ChatAsker, ModelController
 from ctxtui.tui.chat.prompt import HINT, TalkController
 from ctxtui.tui.chat.servers import ServersController, missing
@@ -36,6 +35,7 @@ from ctxtui.tui.inspector.controllers.fork import ForksController
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.screen import SessionScreen, session_controllers
+from ctxtui.tui.inspector.transcript import LiveTranscript
 from ctxtui.tui.widgets.alarm_line import AlarmLine
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.signals import Signal
 from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.inspector.transcript import LiveTranscript
 from ctxtui.views.transcript.live_rows import LiveRows
 
 if TYPE_CHECKING:

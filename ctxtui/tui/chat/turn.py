@@ -9,11 +9,11 @@ from textual.timer import Timer
 
 from ctxtui.core.errors import ProviderError
 from ctxtui.core.session import MAIN
-from ctxtui.tui.chat.live_transcript import LiveTranscript
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import RESTING, RUNNING
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.transcript import LiveTranscript
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span

@@ -18,6 +18,8 @@ from ctxtui.views.model.session_summary import SessionSummary
 
 BATCH: Final = 0.15
 """Seconds between two batches."""
+MANY: Final = 8
+"""Sessions from which the database is asked for all of them."""
 
 
 class Sessions(Protocol):
@@ -40,6 +42,9 @@ class Sessions(Protocol):
 
     def folders_changed(self) -> bool:
         """Whether files came or went since the last `glimpses`."""
+
+    def each_remembered(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
+        """Those of `seen` whose figures are remembered, in their order."""
 
     def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
         """Each of `seen` with its figures, as they come."""
@@ -91,6 +96,19 @@ class ReadingQueue:
             self._pending |= {one.key: replace(one, known=False) for one in sessions if one.path}
             return bool(self._pending)
 
+    def waiting(self) -> list[SessionSummary]:
+        """All of them, those at the front first."""
+        with self._lock:
+            front = dict.fromkeys(key for key in self.front if key in self._pending)
+            return [self._pending[key] for key in {**front, **dict.fromkeys(self._pending)}]
+
+    def done(self, one: SessionSummary) -> None:
+        """Its figures are known; what was added meanwhile, since its file has changed, stays."""
+        with self._lock:
+            there = self._pending.get(one.key)
+            if there is not None and (there.size, there.mtime) == (one.size, one.mtime):
+                del self._pending[one.key]
+
     def __iter__(self) -> Iterator[SessionSummary]:
         while True:
             with self._lock:
@@ -102,16 +120,27 @@ class ReadingQueue:
 
 
 def fill(sessions: Sessions, feed: ReadingQueue, stop: Event, post: Callable[[Message], object]) -> None:
-    """Read what `feed` holds and post it in batches; for a worker thread."""
+    """Post the figures of what `feed` holds in batches; for a worker thread. What is remembered is not read."""
     batch: list[SessionSummary] = []
     posted = 0.0
-    for one in sessions.figures(feed, stop):
+    for one in _figured(sessions, feed, stop):
         batch.append(one)
         if time.monotonic() - posted > BATCH:
             post(Figured(batch))
             batch, posted = [], time.monotonic()
     if batch:
         post(Figured(batch))
+
+
+def _figured(sessions: Sessions, feed: ReadingQueue, stop: Event) -> Iterator[SessionSummary]:
+    waiting = feed.waiting()
+    # All that is remembered is asked for at once; for a few that were touched, reading asks for each.
+    for one in sessions.each_remembered(waiting) if len(waiting) > MANY else ():
+        if stop.is_set():
+            return
+        feed.done(one)
+        yield one
+    yield from sessions.figures(feed, stop)
 
 
 TICK = 2.0

@@ -269,7 +269,7 @@ class ContextEdits:
         before = self.now()
         made = overlay.stage_all(edits)
         if not made:
-            self.answers.quiet("these edits stand already, or were taken back: u and E have them")
+            self.answers.quiet(edit_answers.nothing_new(edits, overlay.standing))
             return ()
         ids = {edit.id for edit in made}
         held = [one for one in desk.staging(scene).applied.held if one.edit.id in ids]

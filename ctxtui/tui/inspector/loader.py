@@ -220,6 +220,8 @@ class SessionLoader:
                 finished = self._study
                 self._post(Worked(done=True))
                 self._source.keep()
+                if finished is not None:
+                    finished.keep()
             # Else an edit asked whether there is more to count: nothing is shown a second time.
             self._rest()
 

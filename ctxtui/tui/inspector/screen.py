@@ -40,6 +40,7 @@ from ctxtui.tui.inspector.controllers.diff import DiffController
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.export import ExportController
 from ctxtui.tui.inspector.controllers.fork import ForkController, ForksController
+from ctxtui.tui.inspector.controllers.live_answer import LiveAnswerController
 from ctxtui.tui.inspector.controllers.marking import MarkController
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
@@ -59,7 +60,7 @@ from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.inspector.transcript import Transcript
+from ctxtui.tui.inspector.transcript import LiveTranscript, Transcript
 from ctxtui.tui.messages import Aim, Opened
 from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -69,6 +70,7 @@ from ctxtui.tui.widgets.still import StillScreen
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript.live_rows import LiveRows
 
 RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *INSPECTOR)
 """The commands of a recorded or attached session, but those of every screen."""
@@ -348,7 +350,7 @@ class InspectorScreen(SessionScreen):
     first_keys = (DecideRequest,)
 
     def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
-        super().__init__(Panels(), LineEdit(id="prompt"), _HINT)
+        super().__init__(Panels(LiveTranscript(), LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
         self.note = ""
         """What is said of the session when it is there."""
@@ -363,6 +365,7 @@ class InspectorScreen(SessionScreen):
             ForkController(*every, self.edits),
             HeldRequestsController(*every, self.edits, log),
             AttachedProgramController(*every),
+            LiveAnswerController(*every),
         )
 
     def on_mount(self) -> None:

@@ -7,6 +7,7 @@ from typing import Generic, ParamSpec
 
 from textual.message import Message
 
+from ctxtui.core.session import AnswerGrew
 from ctxtui.views.text.span import Spans
 
 P = ParamSpec("P")
@@ -34,15 +35,16 @@ class Signal(Generic[P]):
 
 class Signals:
     """What controllers may subscribe to: the `loader` posted something; another session is read (`reopened`), all of it
-    is (`complete`); figures were `worked` out, with whether that is all; the rows are others (`changed`); all panes are
-    `shown` anew, or `fitted` to another size; the cursor `moved`; what is open is `closed`, which tells whether
-    anything was; something is to be `told` on the prompt's line, or was `said` there; a list wishes
-    that an `edit` of this kind is staged."""
+    is (`complete`); answers `grew` while they come in; figures were `worked` out, with whether that is all; the rows
+    are others (`changed`); all panes are `shown` anew, or `fitted` to another size; the cursor `moved`; what is open is
+    `closed`, which tells whether anything was; something is to be `told` on the prompt's line, or was `said` there; a
+    list wishes that an `edit` of this kind is staged."""
 
     def __init__(self) -> None:
         self.loader: Signal[[Message]] = Signal()
         self.reopened: Signal[[]] = Signal()
         self.complete: Signal[[]] = Signal()
+        self.grew: Signal[[tuple[AnswerGrew, ...]]] = Signal()
         self.worked: Signal[[bool]] = Signal()
         self.changed: Signal[[]] = Signal()
         self.shown: Signal[[]] = Signal()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual.message import Message
 
-from ctxtui.core.session import MAIN, Session
+from ctxtui.core.session import MAIN, AnswerGrew, Session
 from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
 from ctxtui.tui.inspector.signals import Signals
@@ -318,6 +318,7 @@ class InspectorState:
         self.loaded = loaded
         self._placed = False
         self.study = self.source.study(loaded.session)
+        self.study.read_so_far(whole=self.complete)
         if self.glimpse is None:
             self.panels.open(self.study, self.feed.want)
         self.feed.work_on(self.study)
@@ -333,6 +334,8 @@ class InspectorState:
             self.on.reopened.emit()
         self.live = self.live or self.complete
         self.grow(at_end=at_end)
+        if answers := tuple(event for event in news.events if isinstance(event, AnswerGrew)):
+            self.on.grew.emit(answers)
 
     def grow(self, *, at_end: bool) -> None:
         """The session has more than before; with `at_end` the view goes along while it follows."""
@@ -357,6 +360,8 @@ class InspectorState:
     def end_reading(self) -> None:
         """All that is there now is read."""
         self.complete = True
+        if self.study is not None:
+            self.study.read_so_far(whole=True)
         self.on.reopened.emit()
         if self.glimpse is not None and self.study is not None:
             self.glimpse = None

@@ -202,8 +202,13 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
 
 
 def _staged(one: PricedFinding) -> Iterator[Spans]:
-    """What `enter` stages where that is no edit of the context, or why nothing."""
-    if one.marks:
+    """What `enter` stages, or why nothing."""
+    if one.blocks:
+        told = f"staged: {one.blocks:,} block{'' if one.blocks == 1 else 's'}"
+        told += f", {one.longer:,} of them no longer than what stands for it" if one.longer else ""
+        told += f"; {one.along:,} more must go with {'it' if one.blocks == 1 else 'them'}" if one.along else ""
+        yield [Span(f" {told}", "dim")]
+    elif one.marks:
         many = f"{len(one.marks)} breakpoint{'' if len(one.marks) == 1 else 's'}"
         yield [Span(f" staged as {many} of the next request; they save over many calls", "dim")]
     elif one.why_not:

@@ -317,7 +317,7 @@ class Staging:
     @property
     def repairs(self) -> int:
         """Blocks that go so that the provider takes the rest."""
-        return sum(change.repaired and change.before.kind != HEADER for change in self.applied.changes.values())
+        return self.applied.taken_along
 
 
 def is_unsent(scene: Scene) -> bool:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, kind_of
-from ctxtui.core.edit_log import DISCARD, REDO
+from ctxtui.core.edit_log import DISCARD, REDO, EditsInForce
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
@@ -67,6 +67,21 @@ def staged(what: StagedEdits, blocks: Blocks) -> list[Span]:
     if what.left:
         told.append(Span(f"; {what.left:,} left: {what.why}", "dim"))
     return told
+
+
+def nothing_new(edits: Sequence[Edit], standing: EditsInForce) -> str:
+    """Why staging `edits` made none: ``already staged: a applies it, u takes it back``."""
+
+    def among(those: Sequence[Edit]) -> bool:
+        known = {(edit.kind, edit.targets, edit.payload) for edit in those}
+        return all((edit.kind, edit.targets, edit.payload) in known for edit in edits)
+
+    it = "it" if len(edits) == 1 else "them"
+    if among(standing.staged):
+        return f"already staged: a applies {it}, u takes {it} back"
+    if among((*standing.applied, *standing.staged)):
+        return f"already applied: u takes {it} back"
+    return "these edits stand already, or were taken back: u and E have them"
 
 
 def _gain(what: StagedEdits) -> str:

@@ -130,6 +130,8 @@ class LiveRows(ContextRows):
         if self.unseen and isinstance(found, TranscriptRow) and self.entry(index) in self.unseen:
             words = tuple(Span(span.text, "faint strike") for span in found.words)
             return replace(found, gutter=Span("✗", "crit"), words=words)
+        if self.answer is not None and isinstance(found, RuleRow) and found.kind == "since":
+            return found._replace(text="being answered")
         return found
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:

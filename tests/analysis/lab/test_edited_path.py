@@ -3,6 +3,7 @@ by itself, also where what they are about comes later; and which recorded block 
 
 from __future__ import annotations
 
+import os
 from random import Random
 
 from hypothesis import given, settings
@@ -30,7 +31,7 @@ def same(found: Applied, again: Applied) -> bool:
     return found.changes == again.changes and found.inserts == again.inserts and found.asleep == again.asleep
 
 
-@settings(max_examples=120)
+@settings(max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40)
 @given(st.sampled_from(sorted(SHAPES)), st.integers(0, 1_000_000))
 def test_what_comes_later_is_changed_when_it_comes(dialect: str, seed: int) -> None:
     """The edits are about blocks of the whole session; the context grows message by message."""

@@ -47,12 +47,12 @@ def test_a_change_is_told_with_both_sides(ctxtui: Run) -> None:
     assert comparison["before"]["calls"] == ran.json["total"]["calls"] and comparison["after"]["calls"] == 0
     assert not any(one["difference_shown"] for one in comparison["metrics"])
     told = ctxtui("stats", "logs", "--change", "2001-01-01").out
-    assert "before and after 2001-01-01" in told and "too few sessions to tell" in told
+    assert "before and after 2001-01-01" in told and "too few sessions" in told
 
 
 def test_what_cannot_be_asked_is_told(ctxtui: Run) -> None:
     ran = ctxtui("stats", "--change", "yesterday")
-    assert ran.code == 2 and "a date such as" in ran.err
+    assert ran.code == 2 and "a day such as" in ran.err
     assert "is no folder" in ctxtui("stats", "nowhere").err
     assert ctxtui("stats", "--since", "soon").code == 2
 

@@ -3,6 +3,7 @@ the one before it is what it would work out by itself."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from random import Random
 
@@ -54,7 +55,7 @@ def answers_dropped(rng: Random, context: Context) -> list[Edit]:
     return [make("drop", context.targets(range(p, p + 1)), {}, id=f"e{number}") for number, p in enumerate(firsts)]
 
 
-@settings(max_examples=200)
+@settings(max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 60)
 @given(**CASES)
 def test_further_edits_come_to_what_all_of_them_come_to(dialect: str, seed: int) -> None:
     rng = Random(f"{dialect} {seed}")
@@ -112,7 +113,7 @@ def size(block: object) -> int:
     return len(getattr(block, "body", b""))
 
 
-@settings(max_examples=120)
+@settings(max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40)
 @given(**CASES)
 def test_a_situation_that_goes_on_finds_what_a_new_one_finds(dialect: str, seed: int) -> None:
     """The context grows message by message, and edits are added in between."""

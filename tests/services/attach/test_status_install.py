@@ -27,6 +27,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+# Each example writes files and takes them away again.
+FILES = settings(
+    max_examples=300 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
 @given(
     members=st.dictionaries(st.text().filter(lambda name: name != MEMBER), values),
     indent=st.sampled_from([None, 0, 1, 2, 4, "\t"]),
@@ -34,7 +41,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     around=st.sampled_from(["", "\n", "\r\n", "  \n\n"]),
     line=st.sampled_from([None, OTHER]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@FILES
 def test_what_was_put_in_is_taken_out_to_the_byte(
     members: dict[str, Any], indent: int | str | None, ascii_: bool, around: str, line: Any, place: Path
 ) -> None:
@@ -59,7 +66,7 @@ def test_what_was_put_in_is_taken_out_to_the_byte(
 @given(
     members=st.dictionaries(st.text(max_size=5).filter(lambda name: name != MEMBER), values, max_size=4), data=st.data()
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@FILES
 def test_what_somebody_else_wrote_since_stays(members: dict[str, Any], data: st.DataObject, place: Path) -> None:
     file = place / "settings.json"
     file.write_text(json.dumps(members))

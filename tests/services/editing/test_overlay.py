@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.core.edit import Target
+from ctxtui.core.edit import Target, make
 from ctxtui.services.editing.overlay import ThreadEdits
 
 
@@ -42,3 +42,21 @@ def test_what_another_program_applied_or_took_back_counts() -> None:
     theirs.revert([mine.applied[0].id])
     mine.take(theirs.log)
     assert not mine.in_force
+
+
+def test_an_edit_that_stands_is_not_staged_again() -> None:
+    """But one that came before another of its kind is: it changes something then; and a note may be put in twice."""
+    edits = ThreadEdits()
+    one, other = Target("a" * 32), Target("b" * 32)
+    marks = [make("breakpoint", [one], {"ttl": "1h"}), make("breakpoint", [other])]
+    assert len(edits.stage_all(marks)) == 2
+    assert edits.stage_all(marks) == []
+    assert len(edits.staged) == 2
+    edits.apply()
+    assert edits.stage_all(marks) == [], "applied, it stands as well"
+    assert [edit.payload for edit in edits.stage_all([make("breakpoint", [one])])] == ["{}"]
+    assert len(edits.stage_all(marks[:1])) == 1, "an hour again"
+    note = make("note", [one], {"text": "mind this"})
+    assert len([*edits.stage_all([note]), *edits.stage_all([note])]) == 2
+    edits.undo()
+    assert len(edits.stage_all([note])) == 1

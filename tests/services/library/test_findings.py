@@ -9,20 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.findings.priced import staged_blocks
 from ctxtui.analysis.findings.registry import KINDS
 from ctxtui.analysis.request_counts import request_count
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
+from ctxtui.core.edit import make
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.curate import next_head
 from ctxtui.services.library.findings import Findings, findings_of
-from ctxtui.views.lists.findings import sentence
+from ctxtui.views.lists.findings import price_lines, sentence
 from tests.cases.sessions import Story, use
 from tests.corpus import corpus_params
 
@@ -194,3 +198,42 @@ def test_recordings_carry_it_too(path) -> None:  # type: ignore[no-untyped-def]
     for number in {calls // 3, calls // 2, calls - 2}:
         if 0 < number < calls:
             assert unlike_promise(session, number) == []
+
+
+def test_as_many_blocks_are_staged_as_are_foretold() -> None:
+    """Those that the edits are about, and those that must go with them."""
+    told, made, _ = found(planted())
+    tried = [one for one in told.found if one.finding.edits]
+    assert tried
+    chosen = choose(made.session, "", told.number)
+    context = Context.of_call(made.session.tree, chosen.call, next_head(made.session, chosen))
+    for one in tried:
+        applied = apply(context, one.finding.edits, rules_for(context.dialect, made.book.card(chosen.call.model)))
+        targets = {target for edit in one.finding.edits for target in edit.targets}
+        at = [p for target in targets if (p := context.find(target)) is not None]
+        assert one.blocks == sum(context.items[p].block.kind != "header" for p in at)
+        changed = [c for c in applied.changes.values() if c.before.kind != "header"]
+        assert one.along == sum(c.repaired for c in changed)
+        assert one.blocks + one.along >= len(changed)
+        assert any(f"staged: {one.blocks:,} block" in "".join(s.text for s in line) for line in price_lines(one, told))
+
+
+def test_blocks_that_must_go_along_are_foretold() -> None:
+    """A call goes with its result: what a result's drop takes along is said beforehand."""
+    session = planted()
+    call = session.thread_calls()[-1]
+    context = Context.of_call(session.tree, call)
+    result = next(p for p, item in enumerate(context.items) if item.block.kind == "tool_result")
+    edit = make("drop", [context.target(result)], id="one")
+    told = staged_blocks(situation(context), apply(context, [edit]), [edit])
+    assert told == (1, 0, 1)
+    short = next(p for p, item in enumerate(context.items) if item.block.kind == "text")
+    longer = make("replace", [context.target(short)], {"text": "x" * 9_000}, id="two")
+    assert staged_blocks(situation(context), apply(context, [longer]), [longer]) == (1, 1, 0)
+
+
+def situation(context: Context) -> PolicyContext:
+    def size(block: blocks.Block) -> int:
+        return len(block.body)
+
+    return PolicyContext(context=context, log=(), tokens=lambda at: size(context.items[at].block), count=size)

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.money.usage_stats import UsageSums
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals.spending import TOOL, totals_by
-from ctxtui.services.library.totals.stats import TAG, VERSION, WAYS, Change, stats_of
+from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, change_of
+from ctxtui.services.library.totals.stats import WAYS, stats_of
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 from tests.views.glossary.arithmetic_law import broken
@@ -93,6 +95,34 @@ def test_a_change_is_shown_with_its_interval(changed: Change) -> None:
     assert cost.difference is not None and cost.difference.value == pytest.approx(-0.5)
     assert cost.shown and cost.difference.high is not None and cost.difference.high < 0
     assert not read.shown, "it is the same on either side"
+
+
+def test_another_clients_versions_are_on_no_side() -> None:
+    codex = [replace(session(f"c{n}", 9.0, version="0.169.0"), source="codex") for n in range(4)]
+    claude = [replace(one, source="claude code") for one in [*OLD, *NEW]]
+    unversioned = [session(f"u{n}", 3.0, version="") for n in range(3)]
+    every = [*codex, *claude, *unversioned]
+    for words in ("client-version=2.1.10", "client-version=claude code 2.1.10"):
+        found = stats_of(every, AT, changed=change_of(words)).comparison
+        assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5), words
+
+
+@given(SESSIONS.map(lambda every: [replace(one, tags=("a",) if n % 2 else ()) for n, one in enumerate(every)]))
+def test_the_changes_that_are_listed_are_those_that_can_be_compared(sessions: list[SessionSummary]) -> None:
+    for one in stats_of(sessions, AT, seen_changes=True).changes:
+        found = stats_of(sessions, AT, changed=change_of(one.words)).comparison
+        assert found is not None
+        sides = found.before.sessions, found.before.calls, found.after.sessions, found.after.calls
+        assert sides == (one.before, one.calls_before, one.after, one.calls_after), one
+        assert one.before and one.after
+    told = stats_of([*OLD, *NEW], AT, seen_changes=True).changes
+    assert [one.words for one in told] == ["client-version=2.1.10", "tag=small"]
+
+
+@pytest.mark.parametrize("words", ["", "yesterday", "tag=", "client-version=", "client-version=latest", "policy=x"])
+def test_what_is_no_change_says_what_is(words: str) -> None:
+    with pytest.raises(CtxtuiError, match="is no change; a day such as 2026-11-20"):
+        change_of(words)
 
 
 def test_no_difference_is_claimed_where_chance_explains_it() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
+from textual.message import Message
 
 from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.config import load
@@ -17,6 +19,7 @@ from ctxtui.services.library.totals.stats import SKILL, WAYS, stats_of
 from ctxtui.services.library.totals.summary_memory import as_remembered, remembered, to_json
 from ctxtui.services.library.totals.usage_pass import usage_pass
 from ctxtui.services.workers.summary_worker import make
+from ctxtui.tui.home.loader import MANY, Figured, ReadingQueue, fill
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
@@ -65,6 +68,48 @@ def test_what_is_not_as_it_was_is_not_remembered(home: Path) -> None:
     assert {one.id for one in remembered(listed(), settings).values()} == {one.id for one in own[1:]}
     assert remembered(listed(), replace(settings, usable_share=0.31)) == {}
     assert as_remembered(first, {"calls": "many"}) is None
+
+
+def test_home_asks_no_process_about_what_is_remembered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = folder(home)
+    for number in range(MANY):
+        data = generate(n_messages=4, seed=9 + number)
+        (place / f"0a1b2c3d-0000-4000-8000-0000000001{number:02}.jsonl").write_bytes(data)
+    settings = load(()).settings
+    answer = make()
+    (changed, *_) = own = [one for one in listed() if one.group != SAMPLES]
+    figured = {one.key: answer((one, settings)) for one in own}
+    with Path(changed.path).open("ab") as file:
+        file.write(b"\n")
+    asked: list[str] = []
+
+    def ask(child: ChildProcess, request: Any, **how: Any) -> SessionSummary:
+        asked.append(request[0].key)
+        return answer(request)
+
+    monkeypatch.setattr(ChildProcess, "ask", ask)
+    shelf = SessionLibrary(settings, Path.cwd())
+    feed, posted = ReadingQueue(), list[Message]()
+    feed.add(one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES)
+    feed.front = (own[3].key,)
+    fill(shelf, feed, Event(), posted.append)
+    found = [one for message in posted if isinstance(message, Figured) for one in message.sessions]
+    assert asked == [changed.key] and not feed.waiting()
+    assert found[0].key == own[3].key, "what is on the screen comes first"
+    assert {one.key: one for one in found if one.key != changed.key} == {
+        key: one for key, one in figured.items() if key != changed.key
+    }
+
+
+def test_what_has_changed_meanwhile_is_still_to_be_read() -> None:
+    feed = ReadingQueue()
+    before = SessionSummary(key="/a", path="/a", size=1, mtime=1.0)
+    feed.add([before, SessionSummary(key="/b", path="/b", size=1, mtime=1.0)])
+    feed.add([replace(before, size=2)])
+    feed.done(before)
+    assert [one.key for one in feed.waiting()] == ["/a", "/b"]
+    feed.done(replace(before, size=2))
+    assert [one.key for one in feed.waiting()] == ["/b"]
 
 
 def test_stats_over_remembered_sessions_start_no_process(

@@ -76,6 +76,10 @@ class Shelf:
         changed, self.changed = self.changed, []
         return changed
 
+    def each_remembered(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
+        """Nothing is remembered."""
+        return iter(())
+
     def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
         """One after the other."""
         for one in seen:

@@ -13,6 +13,7 @@ from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.count_cache import Memory
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import WAYS, stats_of
 from ctxtui.services.workers.stats_worker import StatsSoFar, StatsWorker
 from ctxtui.services.workers.summary_worker import make
@@ -22,7 +23,7 @@ from ctxtui.tui.theme.theme import dress
 from ctxtui.views.lists.costs.stats import NONE_YET
 from ctxtui.views.model.session_summary import MISSED, CallSpent, SessionSummary
 from tests.cases.claude_code_requests import parallel
-from tests.services.library.test_stats import NEW, OLD
+from tests.services.library.test_stats import DAY, NEW, OLD
 from tests.services.library.test_tool_ledger import session
 from tests.tui.home.test_home import text
 from tests.tui.home.test_tool_ledger import until
@@ -35,11 +36,15 @@ class Made:
         self.asked: list[str] = []
         self.closed = False
 
-    def ask(self, by: str) -> StatsSoFar:
+    def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """The second time they are whole."""
         self.asked.append(by)
         known = OLD if len(self.asked) == 1 else [*OLD, *NEW, session("tools", "yz")]
-        return StatsSoFar(stats_of(known, 0.0, by=by), int(len(self.asked) == 1))
+        # Day 10 is today; NEW has calls of day 9, OLD of day 1.
+        since = 10 * DAY - age if age else 0.0
+        changed = change_of(change) if change else None
+        found = stats_of(known, 10.0 * DAY, by=by, since=since, changed=changed, seen_changes=True)
+        return StatsSoFar(found, int(len(self.asked) == 1))
 
     def close(self) -> None:
         """They are not asked any more."""
@@ -63,18 +68,66 @@ async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
         await pilot.press("tab")
         await until(pilot, lambda: "No miss that lost money" in text(app))
         await pilot.press("tab")
+        await until(pilot, lambda: "client-version=2.1.10" in text(app))
+        await pilot.press("tab")
         await until(pilot, lambda: "project" in text(app))
-        await pilot.press("shift+tab", "shift+tab", "s")
+        await pilot.press("shift+tab", "shift+tab", "shift+tab", "s")
         await until(pilot, lambda: "5 hours" in text(app) and "↓" in text(app))
         await pilot.press("escape")
         await until(pilot, lambda: source.closed)
     assert {*WAYS, ""} == set(source.asked)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_change_is_chosen_or_typed_and_held_against_what_was_before(size: tuple[int, int]) -> None:
+    app, source = App[None](), Made()
+    dress(app, {}, "dark", "unicode")
+    source.asked.append("")  # all is read
+    async with app.run_test(size=size) as pilot:
+        await app.push_screen(StatsScreen(source))
+        await until(pilot, lambda: "11 sessions" in text(app))
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: "5 → 5" in text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "cost of a call" in text(app))
+        shown = text(app)
+        assert "before and after  client-version=2.1.10" in shown and (
+            "5 → 5 sessions" in shown or "5 sessions, 10 calls → 5" in shown
+        )
+        assert "−$0.500" in shown and ("no difference shown" in shown or "chance" in shown)
+        await pilot.press("escape")
+        await until(pilot, lambda: "5 → 5" in text(app))
+        await pilot.press("c")
+        for key in "lately":
+            await pilot.press(key)
+        await pilot.press("enter")
+        await until(pilot, lambda: "'lately' is no change" in text(app))
+        await pilot.press("c")
+        for key in "tag=small":
+            await pilot.press({"=": "equals_sign"}.get(key, key))
+        await pilot.press("enter")
+        await until(pilot, lambda: "before and after  tag=small" in text(app) and "−$0.483" in text(app))
+
+
+async def test_only_the_calls_of_the_last_days() -> None:
+    app, source = App[None](), Made()
+    dress(app, {}, "dark", "unicode")
+    source.asked.append("")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.push_screen(StatsScreen(source))
+        await until(pilot, lambda: "11 sessions" in text(app))
+        await pilot.press("d")
+        await until(pilot, lambda: "last 1 d · 5 sessions" in text(app))
+        await pilot.press("d", "d")
+        await until(pilot, lambda: "last 30 d · 1" in text(app))
+        await pilot.press("d", "d")
+        await until(pilot, lambda: "last" not in text(app).splitlines()[0] and "11 sessions" in text(app))
+
+
 class Missed:
     """Stats with a miss, of a session that is not counted."""
 
-    def ask(self, by: str) -> StatsSoFar:
+    def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """With a session of which only the usage is known."""
         spent = (CallSpent("a", 110, 100, 90, 1.0, started=1, marks=MISSED, lost=0.75),)
         known = SessionSummary(key="/w/known.jsonl", title="the dear one", known=True, spent=spent, cwd="/known")
@@ -93,7 +146,7 @@ async def test_what_is_not_counted_yet_is_no_figure_and_a_miss_is_opened() -> No
         await until(pilot, lambda: "1 not counted yet" in text(app))
         used, known = (next(line for line in text(app).splitlines() if name in line) for name in ("/used", "/known"))
         assert "…" in used and "…" not in known and "$0.750" in known
-        await pilot.press("shift+tab")
+        await pilot.press("shift+tab", "shift+tab")
         await until(pilot, lambda: "the dear one" in text(app) and "$0.750" in text(app))
         await pilot.press("enter")
         await until(pilot, lambda: bool(chosen))
@@ -132,7 +185,7 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_without_a_session_it_says_what_is_missing_and_what_to_do(size: tuple[int, int]) -> None:
     class Nothing(Made):
-        def ask(self, by: str) -> StatsSoFar:
+        def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
             return StatsSoFar(stats_of([], 0.0, by=by), 0)
 
     app = App[None]()

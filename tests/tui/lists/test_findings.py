@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from random import Random
 from typing import TypeVar
 
 import pytest
@@ -15,7 +16,9 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import Report
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.findings import FindingsScreen
+from tests.analysis.lab.recordings import grown
 from tests.cases.inspect import HandMade, app_of
+from tests.cases.long_runs import long_run
 from tests.services.library.test_findings import found, planted
 from tests.tui.inspector.test_inspector import settled, until
 
@@ -95,3 +98,45 @@ async def test_its_command_line_is_copied() -> None:
         await pilot.pause()
         await pilot.press("y")
         assert pilot.app.clipboard.startswith("ctxtui curate ")
+
+
+class Again(WithFindings):
+    """One whose findings are asked for again, over what is staged: its breakpoints are found again."""
+
+    def report(self, kind: Report[T], loaded: Loaded) -> T:
+        return found(self.session, int(kind.about.split("\n", 2)[1]))[0]  # type: ignore[return-value]
+
+
+async def test_breakpoints_that_are_staged_are_not_staged_again() -> None:
+    session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
+    made = Again(session)
+    made.settings = Settings(data_dir=made.settings.data_dir)
+    async with app_of(made).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+
+        async def staged_once_more() -> None:
+            shown = await listed(screen, pilot)
+            at = next(n for n, one in enumerate(shown.rows) if one.marks)
+            shown.pane.move_to(at + 1)
+            await pilot.pause()
+            await pilot.press("enter")
+            await until(pilot, lambda: pilot.app.screen is screen)
+
+        def said() -> str:
+            return "".join(span.text for span in screen.prompt.hint)
+
+        await staged_once_more()
+        overlay = screen.edits.overlay
+        assert overlay is not None
+        await until(pilot, lambda: bool(overlay.staged))
+        before = list(overlay.staged)
+        await staged_once_more()
+        await until(pilot, lambda: "already staged" in said())
+        assert list(overlay.staged) == before
+        await until(pilot, lambda: screen.state.panels.staging is not None and screen.state.panels.staging.counted)
+        await pilot.press("a")
+        await until(pilot, lambda: "applied" in said())
+        assert f"{len(before)} applied · " in said(), "no bare 0 behind it: they free nothing"
+        await staged_once_more()
+        await until(pilot, lambda: "already applied" in said())

@@ -50,12 +50,16 @@ def figured(
 def figured_by(cluster: str, wanted: Iterator[SessionSummary], settings: Settings) -> Iterator[SessionSummary]:
     """As `figured`, by the processes of the cluster at that address. They read the same paths as this machine, and
     remember counts and figures where they run."""
-    yield from answers(_MAKER, ((one, settings) for one in wanted), cluster)
+    yield from answers(_MAKER, ((one, settings) for one in wanted), cluster, lambda asked, _: _ended(asked[0]))
 
 
 def _figures(child: ChildProcess, seen: SessionSummary, settings: Settings) -> SessionSummary:
     try:
         answer: SessionSummary = child.ask((seen, settings))
     except ChildGone:
-        return replace(seen, known=True, error="reading it ended the process that did")
+        return _ended(seen)
     return answer
+
+
+def _ended(seen: SessionSummary) -> SessionSummary:
+    return replace(seen, known=True, error="reading it ended the process that did")

@@ -3,23 +3,22 @@ counted once."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
-from ctxtui.analysis.jackknife import change, ratio
 from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
-from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, Stats, UsageSums, WorstMiss
+from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, WorstMiss
 from ctxtui.services.library.tool_ledger import tools_ledger
+from ctxtui.services.library.totals.call_sums import add_call, summed, used_by
 from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
-from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
+from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, changes_in, compared
+from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
-SOURCE, VERSION, SKILL, WEEK, FIVE_HOURS = "source", "client-version", "skill", "week", "5-hours"
+SOURCE, SKILL, WEEK, FIVE_HOURS = "source", "skill", "week", "5-hours"
 WAYS: Final = (PROJECT, MODEL, TOOL, SOURCE, VERSION, SKILL, DAY, WEEK, FIVE_HOURS)
-TAG: Final = "tag"
 _IN_TIME: Final = frozenset({DAY, WEEK, FIVE_HOURS})
 _OF_A_CALL: Final = _IN_TIME | {MODEL, SKILL}
 """Ways by which the calls of one session may stand in several rows."""
@@ -29,29 +28,6 @@ UNCOUNTED: Final = "not counted yet"
 _WORST: Final = 50
 
 
-class Change(NamedTuple):
-    """A change of `kind` `VERSION` or `TAG`, `named` there; any other kind is a time, `at` in Unix seconds. `words` are
-    the user's for it."""
-
-    words: str
-    kind: str
-    named: str
-    at: float = 0.0
-
-
-def after(change_: Change, one: SessionSummary, call: CallSpent) -> bool:
-    """Whether a call of a session came after the change. Which of two versions is newer their numbers tell."""
-    if change_.kind == VERSION:
-        return _numbers(one.client_version) >= _numbers(change_.named)
-    if change_.kind == TAG:
-        return change_.named in one.tags
-    return (call.started or one.mtime) >= change_.at
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version)]
-
-
 def stats_of(
     sessions: Iterable[SessionSummary],
     at: float,
@@ -59,16 +35,18 @@ def stats_of(
     by: str = "",
     since: float = 0.0,
     changed: Change | None = None,
+    seen_changes: bool = False,
 ) -> Stats:
     """The stats at the Unix time `at` of sessions whose figures are known, of their calls from `since` (Unix seconds)
-    on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows)."""
+    on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows); with
+    `seen_changes` also which changes there are to compare by."""
     known = list(sessions)
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in once(known)]
     own = [(one, calls) for one, calls in own if calls]
     used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
     windows = five_hours(used)
     parts = [_by_name(one, calls, by, windows) for one, calls in own]
-    total = _sum("", [usage for part in parts for usage in part.values()], len(own))
+    total = summed("", [usage for part in parts for usage in part.values()], len(own))
     total.uncounted = sum(one.usage_only for one, _ in own)
     return Stats(
         total=total,
@@ -77,11 +55,9 @@ def stats_of(
         week=last_week(used, at),
         worst=_worst(own),
         tools=_tools(known, since),
-        comparison=_compared(own, changed) if changed is not None else None,
+        comparison=compared(own, changed) if changed is not None else None,
+        changes=changes_in(own) if seen_changes else [],
     )
-
-
-_Own = list[tuple[SessionSummary, list[CallSpent]]]
 
 
 def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list[QuotaWindow]) -> dict[str, UsageSums]:
@@ -94,37 +70,12 @@ def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list
             usage = found.get(name)
             if usage is None:
                 usage = found[name] = UsageSums(name=name)
-            _add(usage, call)
+            add_call(usage, call)
         for usage in found.values():
             usage.uncounted = int(one.usage_only)
         return found
     name = _name(one, calls[0], by) if by else ""
-    return {name: _used(one, calls)}
-
-
-def _add(to: UsageSums, call: CallSpent) -> None:
-    to.calls += 1
-    to.input += call.input
-    to.read += call.read
-    to.output += call.tokens - call.input
-    if call.cost is not None:
-        to.usd = (to.usd or 0.0) + call.cost
-    elif call.tokens > 0:
-        to.unpriced += 1
-    to.partial += call.partial
-    if call.marks:
-        to.misses += MISSED in call.marks
-        to.compactions += COMPACTED in call.marks
-        to.overflows += OVER in call.marks
-    if call.lost is not None:
-        to.lost = (to.lost or 0.0) + call.lost
-
-
-def _sum(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
-    found = UsageSums(name=name, sessions=sessions)
-    for part in parts:
-        found.add(part)
-    return found
+    return {name: used_by(one, calls)}
 
 
 def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
@@ -132,7 +83,7 @@ def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
     for part in parts:
         for name, usage in part.items():
             named.setdefault(name, []).append(usage)
-    found = [_sum(name, usages, len(usages)) for name, usages in named.items()]
+    found = [summed(name, usages, len(usages)) for name, usages in named.items()]
     if by in _IN_TIME:
         return sorted(found, key=lambda row: (row.name != UNKNOWN, row.name), reverse=True)
     return sorted(found, key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
@@ -175,7 +126,7 @@ def _week_of(quarter: int) -> str:
     return f"{year}-W{week:02}"
 
 
-def _worst(own: _Own) -> list[WorstMiss]:
+def _worst(own: OwnCalls) -> list[WorstMiss]:
     found = [
         WorstMiss(one.key, one.title, number, call.lost)
         for one, calls in own
@@ -203,47 +154,3 @@ def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
         for tool in server.tools
     ]
     return sorted(found, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
-
-
-_METRICS: Final[tuple[tuple[str, str, Callable[[UsageSums], float], Callable[[UsageSums], float]], ...]] = (
-    ("cost of a session", "usd", lambda own: own.usd or 0.0, lambda own: 1.0),
-    ("cost of a call", "usd", lambda own: own.usd or 0.0, lambda own: own.calls - own.unpriced),
-    ("input of a call", "tokens", lambda own: own.input, lambda own: own.calls),
-    ("output of a call", "tokens", lambda own: own.output, lambda own: own.calls),
-    ("cache read", "share", lambda own: own.read, lambda own: own.input),
-    ("misses in 100 calls", "calls", lambda own: 100.0 * own.misses, lambda own: own.calls),
-    ("lost by misses", "share", lambda own: own.lost or 0.0, lambda own: own.usd or 0.0),
-    ("compactions in 100 calls", "calls", lambda own: 100.0 * own.compactions, lambda own: own.calls),
-    ("over usable in 100 calls", "calls", lambda own: 100.0 * own.overflows, lambda own: own.calls),
-)
-"""Each figure that is compared, as a sum over sessions of what stands above the line over what stands below."""
-_COUNTED: Final = 5
-"""From which of them on sessions must have been read whole."""
-
-
-def _compared(own: _Own, changed: Change) -> Comparison:
-    sides: tuple[_Own, _Own] = ([], [])
-    for one, calls in own:
-        for side, mine in enumerate(sides):
-            if of_side := [call for call in calls if after(changed, one, call) == bool(side)]:
-                mine.append((one, of_side))
-    metrics = []
-    each = [[_used(one, calls) for one, calls in side] for side in sides]
-    uncounted = any(one.usage_only for one, _ in own)
-    for name, unit, above, below in _METRICS[:_COUNTED] if uncounted else _METRICS:
-        first, second = (ratio([(above(one), below(one)) for one in side]) for side in each)
-        difference = change(first, second) if first is not None and second is not None else None
-        metrics.append(Metric(name, unit, first, second, difference))
-    return Comparison(
-        what=changed.words,
-        before=_sum("before", each[0], len(each[0])),
-        after=_sum("after", each[1], len(each[1])),
-        metrics=tuple(metrics),
-    )
-
-
-def _used(one: SessionSummary, calls: list[CallSpent]) -> UsageSums:
-    found = UsageSums(uncounted=int(one.usage_only))
-    for call in calls:
-        _add(found, call)
-    return found

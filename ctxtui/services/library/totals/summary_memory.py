@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from functools import cache
@@ -81,25 +81,32 @@ def _kept() -> type[msgspec.Struct]:
 def remembered(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> dict[str, SessionSummary]:
     """Those of `seen` whose figures are remembered as they are now, by their keys; with `usage` also those of which
     only the usage is."""
-    wanted = {(sql_text(name), size): one for one in seen for name, size in (place_of(one),)}
-    path = database(settings.data_dir)
+    return {one.key: one for one in each_remembered(seen, settings, usage=usage)}
+
+
+def each_remembered(
+    seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
+) -> Iterator[SessionSummary]:
+    """As `remembered`, one after the other in the order of `seen`."""
+    wanted, path = list(seen), database(settings.data_dir)
     if not wanted or not path.exists():
-        return {}
+        return
     try:
         with Store.open(path) as store:
-            rows = store.summaries(version_for(settings))
-            rows += store.summaries(usage_version_for(settings)) if usage else []
+            # What is known in full comes last, and takes the place of the usage alone.
+            rows = store.summaries(usage_version_for(settings)) if usage else []
+            rows += store.summaries(version_for(settings))
     except CtxtuiError:
-        return {}  # whoever listed the sessions has told what is wrong with the database
-    found: dict[str, SessionSummary] = {}
+        return  # whoever listed the sessions has told what is wrong with the database
+    kept = {(name, size, mtime): told for name, size, mtime, told in rows}
     decoder = msgspec.json.Decoder(_kept())
-    for name, size, mtime, kept in rows:
-        one = wanted.get((name, size))
-        if one is not None and one.mtime == mtime:
+    for one in wanted:
+        name, size = place_of(one)
+        told = kept.get((sql_text(name), size, one.mtime))
+        if told is not None:
             # What is no such text is made anew, as if it had never been there.
             with suppress(msgspec.MsgspecError, UnicodeEncodeError):
-                found[one.key] = _told(one, decoder.decode(kept))
-    return found
+                yield _told(one, decoder.decode(told))
 
 
 def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:

@@ -43,6 +43,15 @@ class SocketTalk:
             return None
         return Exchange(self._asked.encode("utf-8", "surrogatepass"), url=self._url, started=self._started)
 
+    def came(self, after: int) -> bytes:
+        """What came back to the request that is open, from event number `after` on, as a stream."""
+        return "".join(f"data: {event}\n\n" for event in self._events[after:]).encode("utf-8", "surrogatepass")
+
+    @property
+    def events(self) -> int:
+        """How many events came back to it."""
+        return len(self._events) if self._asked else 0
+
     def close(self, time: float | None = None) -> Exchange | None:
         """What is open, ended at `time`; None where nothing is."""
         if not self._asked:

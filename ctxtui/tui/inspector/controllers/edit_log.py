@@ -62,7 +62,8 @@ class EditLogController(EditController):
         if self._unread(ready):
             return
         if overlay.apply(edit.id for edit in ready):
-            freed = f" {numbers.signed(-staging.freed)}" if staging.counted else ""
+            # Breakpoints free nothing: a bare 0 would be read as a count.
+            freed = f" {numbers.signed(-staging.freed)}" if staging.counted and staging.freed else ""
             told = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}", "ink"), Span(" · ", "dim")]
             on = ("f", "goes on with it") if self.state.waits is None else ("^o", "decides about what is held")
             self.say([*told, *_key("u", "takes it back · "), *_key(*on)])

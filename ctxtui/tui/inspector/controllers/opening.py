@@ -74,5 +74,8 @@ class OpeningController(Controller):
     def _failed(self, message: Failed) -> None:
         """Opening or reading ended in an error: it is said, what is shown stays."""
         self.prompt.refuse(str(message.error))
+        if self.state.study is not None:
+            # No more of it comes: nothing waits for that any longer.
+            self.state.study.read_so_far(whole=True)
         if not self.panels.transcript.row_count:
             self.access.post(Refused(message.error))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
-from ctxtui.analysis.money.usage_stats import WorstMiss
+from textual import on
+from textual.widget import Widget
+
+from ctxtui.analysis.money.usage_stats import Metric, SeenChange, WorstMiss
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
+from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.prompt_line import PromptLine, Question
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.lists.costs.stats import StatRow
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
@@ -21,16 +28,29 @@ WAYS: Final = ("project", "model", "tool", "source", "client-version", "skill", 
 """What rows can be made by."""
 
 
-MISSES: Final = "misses"
-VIEWS: Final = (*WAYS, MISSES)
+MISSES, CHANGES = "misses", "changes"
+VIEWS: Final = (*WAYS, MISSES, CHANGES)
 """What is shown, in the order of the key that goes through it."""
+NONE: Final = {
+    MISSES: "No miss that lost money is known.",
+    CHANGES: "No session tells of a new version or has a tag; c compares by any day.",
+}
+_DAY: Final = 86_400
+AGES: Final = (0, _DAY, 7 * _DAY, 30 * _DAY, 90 * _DAY)
+"""Seconds back from now of which calls count, in the order of the key that goes through it; 0: all."""
+_WIDE: Final = 120
+"""Cells from which calls are told beside sessions."""
+_AROUND: Final = 9
+"""Cells of the rule beside what it says."""
+_CHANGES: Final = "2026-11-20, client-version=2.1.300, tag=NAME"
 
 
 class StatsSource(Protocol):
     """What makes the stats (`services.workers.stats_worker.StatsWorker`)."""
 
-    def ask(self, by: str) -> StatsSoFar | None:
-        """The stats as they are now, with rows by one of `WAYS`; for a worker thread."""
+    def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar | None:
+        """The stats as they are now, with rows by one of `WAYS`, of the calls of the last `age` seconds (0: of all),
+        before and after a `change` in the user's words; for a worker thread."""
 
     def close(self) -> None:
         """No more."""
@@ -45,7 +65,7 @@ class NextStatsOrder(Command):
 
 class NextWay(Command):
     """Rows by something else: project, model, tool, source, client version, skill, day, week, windows of 5 hours; then
-    the worst misses."""
+    the worst misses, and the changes that sessions tell of: Enter holds before against after."""
 
     name, keys, label, group = "rows by something else", ("tab", "b"), "by another", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.turn(1))
@@ -58,29 +78,97 @@ class WayBefore(Command):
     run = Act(lambda: StatsScreen, lambda screen: screen.turn(-1))
 
 
+class NextAge(Command):
+    """Only calls of the last day, 7 days, 30 days, 90 days; or all again."""
+
+    name, keys, label, group = "calls since", ("d",), "since", "lists"
+    run = Act(lambda: StatsScreen, lambda screen: screen.next_age())
+
+
+class CompareByChange(Command):
+    """Hold the calls before a change against those after it, each figure with its 95 % interval: a day such as
+    2026-11-20, client-version=2.1.300 (from that version on), or tag=NAME (the sessions that you tagged so)."""
+
+    name, keys, label, group = "before and after a change", ("c",), "before/after", "lists"
+    sought = ("compare", "version", "tag", "difference")
+    run = Act(lambda: StatsScreen, lambda screen: screen.ask_change())
+
+
+class ComparisonScreen(ListScreen[Metric, None]):
+    """The calls of the last `age` seconds before a `change` against those after it."""
+
+    heading, none, again = "before and after", "No call on either side.", 2.0
+    leave: ClassVar[str] = "back"
+    working: ClassVar[Spans] = (Span("comparing …", "dim"),)
+
+    def __init__(self, source: StatsSource, change: str, age: float) -> None:
+        self._source, self._change, self._age = source, change, age
+        self._last: StatsSoFar | None = None
+        super().__init__()
+
+    def load(self) -> Sequence[Metric]:
+        """The figures that either side has."""
+        self._last = self._source.ask("", self._age, self._change) or self._last
+        found = self._last.found.comparison if self._last is not None else None
+        return view.shown_metrics(found.metrics) if found is not None else ()
+
+    def settled(self, rows: Sequence[Metric]) -> bool:
+        """Once every session is read."""
+        return self._last is None or not self._last.left
+
+    def table(self, rows: Sequence[Metric]) -> Table[Metric]:
+        """Each figure before and after, and the difference."""
+        return view.metrics_table(mark=1)
+
+    def told(self, rows: Sequence[Metric]) -> Spans:
+        """What changed."""
+        of_age = [Span(f"last {round(self._age / _DAY)} d · ", "accent")] if self._age else []
+        return [*of_age, Span(safe_text.one_line(self._change, 60), "ink")]
+
+    def noted(self, rows: Sequence[Metric]) -> Spans:
+        """How much there is on either side."""
+        found = self._last.found.comparison if self._last is not None else None
+        if found is None:
+            return ()
+        wide = self.size.width >= _WIDE
+        return [Span(view.sides_of(found) if wide else view.sides_noted(found), "dim")]
+
+
 class StatsScreen(ListScreen[StatRow, WorstMiss]):
     """The stats that `source` makes. Sessions that are not read yet are taken in as they are."""
 
-    commands = (NextWay, WayBefore, NextStatsOrder)
+    commands = (NextWay, WayBefore, NextAge, CompareByChange, NextStatsOrder)
+    DEFAULT_CSS = "StatsScreen #prompt { display: none; }"
     heading, none, again = "stats", view.NONE_YET, 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 
     def __init__(self, source: StatsSource) -> None:
         self._source = source
         self._last: StatsSoFar | None = None
-        self._way = 0
+        self._way = self._age = 0
+        self._edit = LineEdit(id="prompt")
+        self._prompt = PromptLine(self._edit, self._asking, self._asked)
         super().__init__()
+
+    def below(self) -> Iterable[Widget]:
+        """The line on which a change is asked for."""
+        yield self._edit
 
     @property
     def by(self) -> str:
-        """What rows are made by; `MISSES` for the worst of them."""
+        """What rows are made by; `MISSES` for the worst of them, `CHANGES` for what can be compared."""
         return VIEWS[self._way]
+
+    @property
+    def age(self) -> int:
+        """Calls of the last so many seconds count; 0: all."""
+        return AGES[self._age]
 
     def load(self) -> Sequence[StatRow]:
         """What is remembered of every session."""
-        by = self.by
-        found = self._source.ask("" if by == MISSES else by)
-        if found is not None and by == self.by:
+        by, age = self.by, self.age
+        found = self._source.ask("" if by in (MISSES, CHANGES) else by, age)
+        if found is not None and (by, age) == (self.by, self.age):
             self._last = found
         if self._last is None:
             return ()
@@ -88,12 +176,14 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         if not known.total.calls and not self._last.left:
             # A row of nothing but dots says neither what is missing nor what to do.
             return ()
-        if by == MISSES:
-            return known.worst
+        if by in (MISSES, CHANGES):
+            return known.worst if by == MISSES else known.changes
         return known.tools if by == "tool" else [*known.rows, known.total]
 
     def choose(self, row: StatRow) -> WorstMiss | None:
-        """A miss is looked at where it happened."""
+        """A miss is looked at where it happened, a change by what it did."""
+        if isinstance(row, SeenChange):
+            self.compare(row.words)
         return row if isinstance(row, WorstMiss) else None
 
     def pause(self) -> float:
@@ -110,7 +200,15 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def told(self, rows: Sequence[StatRow]) -> Spans:
         """The whole, the window of five hours that is open, the week."""
-        return view.told(self._last.found, time.time()) if self._last is not None else ()
+        if self._last is None:
+            return ()
+        of_age = [Span(f"last {self.age // _DAY} d · ", "accent")] if self.age else []
+        room = self.size.width - width([*of_age, *self.noted(rows)]) - len(self.heading) - _AROUND
+        return [*of_age, *view.told(self._last.found, time.time(), room)]
+
+    def on_resize(self) -> None:
+        """The rule says as much as there is room for."""
+        self.tell()
 
     def noted(self, rows: Sequence[StatRow]) -> Spans:
         """How many are not read, or not counted yet."""
@@ -124,9 +222,60 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         self._way = (self._way + steps) % len(VIEWS)
         # Rows that happen to be the same have another head all the same.
         self.order, self.rows = "", ()
-        some = self._last is not None and self._last.found.total.calls
-        self.pane.none = "No miss that lost money is known." if self.by == MISSES and some else self.none
+        self.pane.none = self._nothing()
         self.begin()
+
+    def _nothing(self) -> str:
+        """What to say where there are no rows: nothing of this kind, nothing of this time, nothing at all."""
+        if self._last is not None and self._last.found.total.calls:
+            return NONE.get(self.by, self.none)
+        return "No session has a call of this time." if self._age else self.none
+
+    def next_age(self) -> None:
+        """Calls of another time."""
+        self._age = (self._age + 1) % len(AGES)
+        self.rows = ()
+        self.pane.none = self._nothing()
+        self.begin()
+
+    def compare(self, change: str) -> None:
+        """What a change did."""
+        self.app.push_screen(ComparisonScreen(self._source, change, self.age))
+
+    def ask_change(self) -> None:
+        """Ask for a change in the user's words."""
+        self._prompt.ask(
+            Question([Span("before and after: ", "accent")], self._compare_by, right=[Span(_CHANGES, "faint")])
+        )
+
+    def _compare_by(self, text: str) -> None:
+        # Imported here: what compares is not needed to list.
+        from ctxtui.services.library.totals.stat_changes import change_of
+
+        if not text.strip():
+            return
+        try:
+            change_of(text)
+        except CtxtuiError as error:
+            self.said.say([Span(f"{error.message}: {_CHANGES}", "warn")])
+        else:
+            self.compare(text.strip())
+
+    def _asking(self) -> None:
+        self._edit.display = True
+        self._edit.focus()
+
+    def _asked(self) -> None:
+        self._edit.display = False
+        self.pane.focus()
+
+    @on(LineEdit.Submitted, "#prompt")
+    def _answered(self) -> None:
+        self._prompt.submit(self._edit.text)
+
+    @on(LineEdit.Left, "#prompt")
+    def _unanswered(self) -> None:
+        self._prompt.cancel()
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """The sums behind the figures of the whole."""

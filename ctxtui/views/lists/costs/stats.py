@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Final, cast
 
 from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import QuotaWindow
-from ctxtui.analysis.money.usage_stats import HeavyTool, Metric, Stats, UsageSums, WorstMiss
+from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, SeenChange, Stats, UsageSums, WorstMiss
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-StatRow = UsageSums | HeavyTool | WorstMiss
+StatRow = UsageSums | HeavyTool | WorstMiss | SeenChange
 
 PENDING: Final = Span("…", "faint")
 """In place of a figure that takes sessions which are not counted yet."""
@@ -31,8 +32,8 @@ def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
             Column("output", 7, _output, gap=1, from_width=90, sort=lambda row: row.output),
             Column("misses", 6, _count("misses", "warn"), gap=1, from_width=66, sort=lambda row: row.misses),
             Column("lost", 7, _lost, gap=1, sum=sum_of_lost, sort=lambda row: row.lost or 0.0),
-            Column("over", 5, _count("overflows", "warn"), gap=1, from_width=100, sort=lambda row: row.overflows),
-            Column("comp.", 5, _count("compactions"), gap=1, from_width=110, sort=lambda row: row.compactions),
+            Column("over", 5, _count("overflows", "warn"), gap=1, from_width=74, sort=lambda row: row.overflows),
+            Column("comp.", 5, _count("compactions"), gap=1, from_width=74, sort=lambda row: row.compactions),
             Column("cost", 9, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.usd or 0.0),
         ),
         mark=mark,
@@ -64,6 +65,31 @@ def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
     )
 
 
+def changes_table(*, mark: int = 1) -> Table[SeenChange]:
+    """The table of changes to compare by."""
+    return Table(
+        (
+            Column("change", 0, _words, "left", least=20, sort=lambda row: row.words),
+            Column("since", 10, _since, "left", gap=1, sort=lambda row: row.first),
+            Column("sessions", 15, lambda row, _: _sides(row.before, row.after), gap=1, sort=lambda row: row.after),
+            Column("calls", 15, lambda row, _: _sides(row.calls_before, row.calls_after), gap=1, from_width=66),
+        ),
+        mark=mark,
+    )
+
+
+def _words(row: SeenChange, room: int) -> Span:
+    return Span(cells.ends(safe_text.one_line(row.words, 400), room), "ink")
+
+
+def _since(row: SeenChange, room: int) -> Span:
+    return Span(f"{datetime.fromtimestamp(row.first).astimezone():%Y-%m-%d}" if row.first else numbers.NONE, "dim")
+
+
+def _sides(before: int, after: int) -> list[Span]:
+    return [Span(f"{before:,}", "dim"), Span(" → ", "faint"), Span(f"{after:,}", "ink")]
+
+
 def _session(row: WorstMiss, room: int) -> Span:
     return Span(cells.ends(safe_text.one_line(row.title or row.key, 400), room), "ink")
 
@@ -72,6 +98,8 @@ def table_of(rows: Sequence[StatRow], head: str) -> Table[StatRow]:
     """The table of such rows, all of one kind; `head` names what they are made by."""
     if any(isinstance(row, WorstMiss) for row in rows):
         return cast(Table[StatRow], misses_table())
+    if any(isinstance(row, SeenChange) for row in rows):
+        return cast(Table[StatRow], changes_table())
     found = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
     return cast(Table[StatRow], found)
 
@@ -162,19 +190,28 @@ NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or 
 """Where there is nothing to sum up: what is missing, and what to do about it."""
 
 
-def told(found: Stats, at: float) -> list[Span]:
-    """The whole in a line, at the Unix time `at`: sessions, tokens, money, the window that is open and the week."""
+def told(found: Stats, at: float, room: int | None = None) -> list[Span]:
+    """The whole in a line, at the Unix time `at`: sessions, tokens, money, the window that is open and the week. Where
+    there is less `room` (cells), what the table's last row says too goes first."""
     total = found.total
     parts = [
         _many(total.sessions, "session"),
         _many(total.calls, "call"),
         f"{numbers.least_tokens(total.tokens, total.partial > 0)} tokens",
-        *([f"{numbers.least(total.usd, total.at_least)} list price"] if total.calls else []),
+        f"{numbers.least(total.usd, total.at_least)} list price" if total.calls else "",
+        *(f"5 hours {of_window(window)}" for window in found.windows if window.holds(at)),
+        f"7 days {of_window(found.week)}" if found.week.calls else "",
     ]
-    open_ = [window for window in found.windows if window.holds(at)]
-    parts += [f"5 hours {of_window(window)}" for window in open_]
-    parts += [f"7 days {of_window(found.week)}"] if found.week.calls else []
-    return [Span(" · ".join(parts), "dim")]
+    for less in _LEFT_OUT:
+        if room is None or len(_BETWEEN.join(filter(None, parts))) <= room:
+            break
+        parts[less] = ""
+    return [Span(_BETWEEN.join(filter(None, parts)), "dim")]
+
+
+_BETWEEN: Final = " · "
+_LEFT_OUT: Final = (1, 2, 3, 0)
+"""The parts of `told` that are left out first: calls, tokens, money, sessions."""
 
 
 def of_window(window: QuotaWindow) -> str:
@@ -194,17 +231,28 @@ _UNITS: Final[dict[str, Callable[[float], str]]] = {
 }
 
 
-def metrics_table() -> Table[Metric]:
+def sides_of(found: Comparison) -> str:
+    """``9 sessions, 120 calls → 4 sessions, 31 calls``."""
+    each = (found.before, found.after)
+    return " → ".join(f"{_many(one.sessions, 'session')}, {_many(one.calls, 'call')}" for one in each)
+
+
+def sides_noted(found: Comparison) -> str:
+    """``9 → 4 sessions``."""
+    return f"{found.before.sessions:,} → {found.after.sessions:,} sessions"
+
+
+def metrics_table(*, mark: int = 0) -> Table[Metric]:
     """What changed: each figure before and after, and the difference with its 95 % interval."""
     return Table(
         (
-            Column("figure", 26, lambda row, _: Span(row.name, "ink"), "left"),
-            Column("before", 10, lambda row, _: Span(_value(row, row.before), "ink"), gap=1),
-            Column("after", 10, lambda row, _: Span(_value(row, row.after), "ink"), gap=1),
-            Column("difference", 11, lambda row, _: Span(_signed(row), _tone(row)), gap=1),
+            Column("figure", 25, lambda row, _: Span(row.name, "ink"), "left"),
+            Column("before", 8, lambda row, _: Span(_value(row, row.before), "ink"), gap=1),
+            Column("after", 8, lambda row, _: Span(_value(row, row.after), "ink"), gap=1),
+            Column("difference", 10, lambda row, _: Span(_signed(row), _tone(row)), gap=1),
             Column("95 % of it lies in", 0, _range, "left", gap=2, least=16),
         ),
-        mark=0,
+        mark=mark,
     )
 
 
@@ -227,12 +275,19 @@ def _tone(row: Metric) -> str:
     return "accent bold" if row.shown else "dim"
 
 
+_CHANCE: Final = ("  no difference shown", "  chance")
+"""What stands behind an interval that holds 0, as much as fits."""
+
+
 def _range(row: Metric, room: int) -> Span:
     found = row.difference
     if found is None or found.low is None or found.high is None:
-        return Span("too few sessions to tell", "faint")
+        return Span("too few sessions", "faint")
     words = f"{_in_unit(row.unit, found.low)} … {_in_unit(row.unit, found.high)}"
-    return Span(words if row.shown else f"{words}  no difference shown", "ink" if row.shown else "dim")
+    if row.shown:
+        return Span(words, "ink")
+    told = next((one for one in _CHANCE if len(words) + len(one) <= room), "")
+    return Span(words + told, "dim")
 
 
 def shown_metrics(metrics: Iterable[Metric]) -> list[Metric]:

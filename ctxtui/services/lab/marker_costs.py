@@ -1,0 +1,59 @@
+"""Other cache markers as the lab has them: what each strategy saves is the same figure here and in the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ctxtui.analysis.cache.marker_trials import Placing
+from ctxtui.analysis.lab.placed_marks import spelled
+from ctxtui.analysis.lab.variant import Variant, VariantRun
+from ctxtui.analysis.lab.variant_pass import Bench
+from ctxtui.core.usage import Usage
+from ctxtui.services.lab.experiment import run
+
+
+def in_the_lab(bench: Bench, found: Sequence[Placing]) -> list[Placing]:
+    """`found`, what its markers cost and what others would, by going through the recording with each of them in one
+    simulated cache. The least of all keeps its distance from the best strategy. Where no price is known, as it was."""
+    names = dict.fromkeys(tried.name for one in found if not one.relative for tried in one.tried)
+    if not names:
+        return list(found)
+    own, *others = run(bench, [Variant(), *(Variant(cache=spelled(name)) for name in names)])
+    by_name = dict(zip(names, others, strict=True))
+    return [_tried(bench, one, own, by_name) for one in found]
+
+
+def _tried(bench: Bench, one: Placing, own: VariantRun, others: dict[str, VariantRun]) -> Placing:
+    base = _input_cost(bench, own, one.thread)
+    costs = {tried.name: _input_cost(bench, others[tried.name], one.thread) for tried in one.tried if not one.relative}
+    known = {name: cost for name, cost in costs.items() if cost is not None}
+    if base is None or not known or len(known) < len(one.tried):
+        return one
+    made = [
+        replace(tried, cost=known[tried.name], read=_read_share(others[tried.name], one.thread)) for tried in one.tried
+    ]
+    made.sort(key=lambda tried: tried.cost)
+    least = min(one.own, *(tried.cost for tried in one.tried))
+    share = min(base, made[0].cost) / least if least > 0 else 1.0
+    plan = one.plan._replace(cost=one.plan.cost * share, bound=one.plan.bound * share)
+    return replace(one, own=base, tried=tuple(made), plan=plan)
+
+
+def _input_cost(bench: Bench, ran: VariantRun, thread: str) -> float | None:
+    """USD of the input of a thread's calls; None where one's price is not known."""
+    total = 0.0
+    for call in ran.calls:
+        if call.thread != thread:
+            continue
+        recorded = bench.book.session.calls[call.id]
+        answer = bench.charge(replace(recorded, usage=Usage(output=call.output or 0), extra={}))
+        if call.usd is None or answer is None:
+            return None
+        total += call.usd - answer
+    return total
+
+
+def _read_share(ran: VariantRun, thread: str) -> float:
+    calls = [call for call in ran.calls if call.thread == thread]
+    return sum(call.read or 0 for call in calls) / max(1, sum(call.context for call in calls))

@@ -1,0 +1,166 @@
+"""Before and after a change: a new version of a client, a tag, a day; which there are, and what each did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.jackknife import change, ratio
+from ctxtui.analysis.money.usage_stats import Comparison, Metric, SeenChange, UsageSums
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.library.totals.call_sums import summed, used_by
+from ctxtui.views.model.session_summary import CallSpent, SessionSummary
+
+VERSION, TAG = "client-version", "tag"
+OwnCalls = list[tuple[SessionSummary, list[CallSpent]]]
+"""Sessions, each with those of its calls that count there."""
+_Side = tuple[OwnCalls, OwnCalls]
+
+
+class Change(NamedTuple):
+    """A change of `kind` `VERSION` or `TAG`, `named` there; any other kind is a time, `at` in Unix seconds. `words` are
+    the user's for it, `source` the client whose version it is ("": of each that has versions on either side)."""
+
+    words: str
+    kind: str
+    named: str
+    at: float = 0.0
+    source: str = ""
+
+
+def change_of(text: str) -> Change:
+    """The change that a user's words name: a date, ``client-version=2.1.300`` (also with the client before it,
+    ``client-version=claude code 2.1.300``), ``tag=NAME``. Raises `CtxtuiError`."""
+    words = text.strip()
+    kind, equals, named = (part.strip() for part in words.partition("="))
+    if equals and kind == TAG and named:
+        return Change(words, TAG, named)
+    if equals and kind == VERSION and _numbers(named):
+        source, _, version = named.rpartition(" ")
+        return Change(words, VERSION, version, source=source.strip())
+    try:
+        when = datetime.fromisoformat(words)
+    except ValueError:
+        raise CtxtuiError(
+            f"{words!r} is no change", way_out=f"a day such as 2026-11-20, {VERSION}=2.1.300, or {TAG}=NAME"
+        ) from None
+    return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
+
+
+def compared(own: OwnCalls, changed: Change) -> Comparison:
+    """The calls before the change held against those after it."""
+    sides = _sides(own, changed)
+    each = [[used_by(one, calls) for one, calls in side] for side in sides]
+    uncounted = any(one.usage_only for side in sides for one, _ in side)
+    return Comparison(
+        what=changed.words,
+        before=summed("before", each[0], len(each[0])),
+        after=summed("after", each[1], len(each[1])),
+        metrics=tuple(_metrics(each, _METRICS[:_COUNTED] if uncounted else _METRICS)),
+    )
+
+
+def changes_in(own: OwnCalls) -> list[SeenChange]:
+    """The changes that sessions tell of, newest first: versions of a client, tags. Each has calls on either side."""
+    versions: dict[str, list[_Dated]] = {}
+    tags: dict[str, list[_Dated]] = {}
+    for one, calls in own:
+        began = min(call.started or one.mtime for call in calls)
+        if numbers := _numbers(one.client_version):
+            versions.setdefault(one.source, []).append((numbers, one.client_version, began, len(calls)))
+        for tag in one.tags:
+            tags.setdefault(tag, []).append(([], tag, began, len(calls)))
+    found = [change for source, dated in versions.items() for change in _newer_versions(source, dated)]
+    many = len(own), sum(len(calls) for _, calls in own)
+    for tag, dated in tags.items():
+        after = len(dated), sum(calls for *_, calls in dated)
+        first = min(began for _, _, began, _ in dated)
+        found.append(SeenChange(f"{TAG}={tag}", first, many[0] - after[0], many[1] - after[1], *after))
+    return sorted((one for one in found if one.before and one.after), key=lambda one: (-one.first, one.words))
+
+
+_Dated = tuple[list[int], str, float, int]
+"""The numbers of a version, its name, when a session of it began, its calls."""
+
+
+def _newer_versions(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
+    """Each version of a client that sessions have, against all before it."""
+    dated.sort()
+    calls = [0, *accumulate(calls for *_, calls in dated)]
+    for at, (numbers, name, _, _) in enumerate(dated):
+        if at and dated[at - 1][0] == numbers:
+            continue
+        first = min(began for other, _, began, _ in dated if other == numbers)
+        words = f"{VERSION}={f'{source} {name}'.strip()}"
+        yield SeenChange(words, first, at, calls[at], len(dated) - at, calls[-1] - calls[at])
+
+
+def _sides(own: OwnCalls, changed: Change) -> _Side:
+    """The calls before and after it, of the sessions that it is about."""
+    about = _about(own, changed)
+    sides: _Side = ([], [])
+    for one, calls in own:
+        if about is not None and (one.source not in about or not one.client_version):
+            continue
+        for is_after, mine in enumerate(sides):
+            if of_side := [call for call in calls if _after(changed, one, call) == bool(is_after)]:
+                mine.append((one, of_side))
+    return sides
+
+
+def _about(own: OwnCalls, changed: Change) -> set[str] | None:
+    """The clients whose versions are compared; None: it is no version."""
+    if changed.kind != VERSION:
+        return None
+    if changed.source:
+        return {changed.source}
+    versions: dict[str, set[bool]] = {}
+    for one, _ in own:
+        if one.client_version:
+            versions.setdefault(one.source, set()).add(_newer(changed, one))
+    # The numbers of one client say nothing of another one's, whose versions are all on one side.
+    return {source for source, sides in versions.items() if len(sides) == 2} or set(versions)
+
+
+def _after(changed: Change, one: SessionSummary, call: CallSpent) -> bool:
+    """Whether a call of a session came after the change. Which of two versions is newer their numbers tell."""
+    if changed.kind == VERSION:
+        return _newer(changed, one)
+    if changed.kind == TAG:
+        return changed.named in one.tags
+    return (call.started or one.mtime) >= changed.at
+
+
+def _newer(changed: Change, one: SessionSummary) -> bool:
+    return _numbers(one.client_version) >= _numbers(changed.named)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+_Sum = Callable[[UsageSums], float]
+_METRICS: Final[tuple[tuple[str, str, _Sum, _Sum], ...]] = (
+    ("cost of a session", "usd", lambda own: own.usd or 0.0, lambda own: 1.0),
+    ("cost of a call", "usd", lambda own: own.usd or 0.0, lambda own: own.calls - own.unpriced),
+    ("input of a call", "tokens", lambda own: own.input, lambda own: own.calls),
+    ("output of a call", "tokens", lambda own: own.output, lambda own: own.calls),
+    ("cache read", "share", lambda own: own.read, lambda own: own.input),
+    ("misses in 100 calls", "calls", lambda own: 100.0 * own.misses, lambda own: own.calls),
+    ("lost by misses", "share", lambda own: own.lost or 0.0, lambda own: own.usd or 0.0),
+    ("compactions in 100 calls", "calls", lambda own: 100.0 * own.compactions, lambda own: own.calls),
+    ("over usable in 100 calls", "calls", lambda own: 100.0 * own.overflows, lambda own: own.calls),
+)
+"""Each figure that is compared, as a sum over sessions of what stands above the line over what stands below."""
+_COUNTED: Final = 5
+"""From which of them on sessions must have been read whole."""
+
+
+def _metrics(each: list[list[UsageSums]], figures: Iterable[tuple[str, str, _Sum, _Sum]]) -> Iterator[Metric]:
+    for name, unit, above, below in figures:
+        first, second = (ratio([(above(one), below(one)) for one in side]) for side in each)
+        difference = change(first, second) if first is not None and second is not None else None
+        yield Metric(name, unit, first, second, difference)

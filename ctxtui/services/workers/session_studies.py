@@ -1,0 +1,77 @@
+"""What commands find out about one session after the other, here or in the processes of a cluster
+(`services.session_work`): the lab, and forecasts held against reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.lab.report import SessionLab
+from ctxtui.analysis.lab.variant import Variant
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import Audit, audit
+from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
+from ctxtui.services.lab.solve import SolvedSession, tried
+from ctxtui.services.recordings.open_by_name import Named, open_named
+from ctxtui.services.session_work import Say
+
+LAB: Final = "ctxtui.services.workers.session_studies:lab"
+SOLVE: Final = "ctxtui.services.workers.session_studies:solve"
+AUDIT: Final = "ctxtui.services.workers.session_studies:audited"
+
+
+class LabAsked(NamedTuple):
+    """Which variants are tried."""
+
+    settings: Settings
+    variants: Sequence[Variant]
+
+
+class AuditAsked(NamedTuple):
+    """By which `estimator` tokens are counted ("": our own)."""
+
+    settings: Settings
+    estimator: str
+
+
+def lab(named: Named, asked: LabAsked, say: Say) -> SessionLab:
+    """The session under each variant. Raises what `open_named` raises."""
+    settings, variants = asked
+    loaded = open_named(named, settings, _read(say))
+    say("counting tokens")
+    with counter_with_memory(settings) as counter:
+        bench = bench_of(loaded.session, counter, settings)
+        keep_loaded()
+        return session_in_lab(bench, variants, loaded.name, _calls(say, f"{len(variants)} variants"))
+
+
+def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
+    """The session under everything among which the best is sought. Raises what `open_named` raises."""
+    loaded = open_named(named, settings, _read(say))
+    say("counting tokens")
+    with counter_with_memory(settings) as counter:
+        bench = bench_of(loaded.session, counter, settings)
+        keep_loaded()
+        return tried(bench, loaded.name, settings, _calls(say, "everything that is sought among"))
+
+
+def audited(named: Named, asked: AuditAsked, say: Say) -> Audit:
+    """Every call of the session, foretold by the calls before it. Raises what `open_named` raises."""
+    settings, estimator = asked
+    loaded = open_named(named, settings, _read(say))
+    say("foretelling")
+    with counter_with_memory(settings) as counter:
+        return audit(loaded.session, counter, settings, estimator)
+
+
+def _read(say: Say) -> Callable[[int], None]:
+    return lambda done: say(f"read {done / 1_000_000:,.0f} MB")
+
+
+def _calls(say: Say, under: str) -> Callable[[int, int], bool]:
+    def told(done: int, of: int) -> bool:
+        say(f"call {done:,} of {of:,} under {under}")
+        return True
+
+    return told

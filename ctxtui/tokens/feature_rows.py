@@ -1,0 +1,105 @@
+"""Compositions of many contexts, packed: a context shares with the one before it everything that its last block did not
+change, and numbers stand in arrays. A tuple of features for each node takes three times as much memory."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterable
+from struct import Struct
+from typing import Any, Final
+
+from ctxtui.core.category import CATEGORIES
+from ctxtui.tokens.features import NOTHING, Features, plus
+
+Composition = tuple[Features, ...]
+"""Raw features of a context, one entry per category in the order of `CATEGORIES`."""
+
+_KINDS: Final = len(CATEGORIES)
+_WIDTH: Final = len(NOTHING)
+_ROW: Final = Struct(f"{_WIDTH}d")
+_RECENT: Final = 4096
+"""Rows that are kept unpacked: a screen asks for those of one context many times."""
+
+
+class FeatureRows:
+    """The compositions of contexts by number, from 0 (the empty one) on. They are only appended, so that one thread may
+    add while others read; `put` names another composition for a context that is there."""
+
+    def __init__(self) -> None:
+        self._of = array("i", [0])
+        """The composition of each context."""
+        self._rows = array("i", bytes(4 * _KINDS))
+        """The row of each category in each composition."""
+        self._values = array("d", NOTHING)
+        self._recent: dict[int, Features] = {0: NOTHING}
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def same(self, as_: int) -> None:
+        """One context more, with the composition of the context `as_`."""
+        self._of.append(self._of[as_])
+
+    def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
+        """One context more: that of `before` and `more`, one after another, each with its category index."""
+        self._of.append(self._made(before, more))
+
+    def put(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
+        """As `add`, in place of the context `number`."""
+        self._of[number] = self._made(before, more)
+
+    def put_same(self, number: int, as_: int) -> None:
+        """As `same`, in place of the context `number`."""
+        self._of[number] = self._of[as_]
+
+    def _made(self, before: int, more: Iterable[tuple[int, Features]]) -> int:
+        start = self._of[before] * _KINDS
+        rows = self._rows[start : start + _KINDS]
+        for category, own in more:
+            grown = plus(self._row(rows[category]), own)
+            rows[category] = row = len(self._values) // _WIDTH
+            self._values.extend(grown)
+            # What comes next mostly goes on from here.
+            self._keep(row, grown)
+        self._rows.extend(rows)
+        return len(self._rows) // _KINDS - 1
+
+    def _row(self, row: int) -> Features:
+        found = self._recent.get(row)
+        if found is None:
+            found = tuple.__new__(Features, _ROW.unpack_from(self._values, row * _ROW.size))
+            self._keep(row, found)
+        return found
+
+    def _keep(self, row: int, features: Features) -> None:
+        if len(self._recent) >= _RECENT:
+            self._recent = {}
+        self._recent[row] = features
+
+    def at(self, number: int) -> Composition:
+        """The composition of a context. Raises `IndexError` for one that is not there."""
+        start = self._of[number] * _KINDS
+        return tuple([self._row(row) for row in self._rows[start : start + _KINDS]])
+
+    def of(self, number: int, category: int) -> Features:
+        """As `at`, of one category alone."""
+        return self._row(self._rows[self._of[number] * _KINDS + category])
+
+    def packed(self) -> tuple[str, bytes, bytes, bytes]:
+        """All of it as bytes, with the way in which this machine writes numbers."""
+        return _WAY, self._of.tobytes(), self._rows.tobytes(), self._values.tobytes()
+
+    @classmethod
+    def unpacked(cls, packed: Any) -> FeatureRows:
+        """What `packed` gave. Raises `ValueError` for anything else."""
+        way, *parts = packed
+        if way != _WAY:
+            raise ValueError("written on another machine")
+        found = cls()
+        of, rows, values = parts
+        found._of, found._rows, found._values = array("i", of), array("i", rows), array("d", values)
+        return found
+
+
+_WAY: Final = f"{sys.byteorder} {array('i').itemsize} {array('d').itemsize} {_KINDS} {_WIDTH}"

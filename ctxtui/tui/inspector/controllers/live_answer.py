@@ -1,0 +1,61 @@
+"""The answer to a request of an attached program, while it comes in: below the record, as in a chat."""
+
+from __future__ import annotations
+
+from ctxtui.core.session import AnswerGrew
+from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.inspector.transcript import LiveTranscript
+from ctxtui.views.transcript.live_rows import LiveAnswer, LiveRows
+
+
+class LiveAnswerController(Controller):
+    """Shows what comes in in the thread shown, at its last call."""
+
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
+        super().__init__(state, prompt, access)
+        self._coming: dict[str, tuple[tuple[str, str], ...]] = {}
+        """The answers that come in, by thread."""
+        self._shown: LiveAnswer | None = None
+        self._thread = ""
+        state.on.grew.subscribe(self._heard)
+        state.on.shown.subscribe(self._show)
+        state.on.reopened.subscribe(self._coming.clear)
+
+    def _heard(self, events: tuple[AnswerGrew, ...]) -> None:
+        for event in events:
+            self._coming[event.thread] = event.blocks
+        self._show()
+
+    def _show(self) -> None:
+        pane, scene = self.panels.transcript, self.panels.scene
+        rows = pane.data
+        if not isinstance(rows, LiveRows) or not isinstance(pane, LiveTranscript):
+            return
+        blocks = self._coming.get(self.state.thread, ()) if scene is not None and scene.last else ()
+        if not blocks:
+            self._shown = None
+            if rows.answer is not None:
+                rows.answer = None
+                pane.grew()
+            return
+        if self._shown is None or self._thread != self.state.thread or not self._goes_on(self._shown, blocks):
+            self._shown, self._thread = LiveAnswer(), self.state.thread
+        answer, room, grew = self._shown, pane.grid.body, rows.answer is not self._shown
+        for number, (kind, text) in enumerate(blocks):
+            known = answer.blocks.get(number)
+            before = len(known.body.text) if known is not None else 0
+            if known is None or len(text) > before:
+                answer.feed(number, kind, text[before:], room)
+                grew = True
+        rows.answer = answer
+        if grew:
+            pane.grew()
+
+    @staticmethod
+    def _goes_on(answer: LiveAnswer, blocks: tuple[tuple[str, str], ...]) -> bool:
+        """Whether `blocks` begin with what is shown: else it is another answer."""
+        if len(blocks) < len(answer.blocks):
+            return False
+        return all(blocks[number][1].startswith(block.body.text) for number, block in answer.blocks.items())
