@@ -38,8 +38,8 @@ from_pypi() {
 }
 
 while read -r name registry less wanted; do
-    case " ${CLIENTS:-} $name " in *" $name "*" $name "*) continue ;; esac
     case $name in '' | '#'*) continue ;; esac
+    case " ${CLIENTS:-} " in *" $name "*) continue ;; esac
     into=$home/$name
     [ -f "$into/installed" ] && [ "$(cat "$into/installed")" = "$wanted" ] && continue
     echo "ctxtui: installing $wanted into $into"

@@ -13,8 +13,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
-from ctxtui.attach.model_paths import asks_at
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
+from ctxtui.attach.route import asks_at
 
 _LIBRARIES: Final = ("httpx2", "httpx")
 LEFT: Final = "the program read no further"

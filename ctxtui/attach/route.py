@@ -1,15 +1,23 @@
-"""Where the requests of a relay lead, and who hears of them."""
+"""Where the requests of a relay lead, who hears of them, and at which paths a model is asked: what else a program says
+over the network is none of our business."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Final
 
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.model_paths import asks_at
 from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
+
+_ASKS: Final = re.compile(
+    r"/(?:messages|messages/count_tokens|chat/completions|completions|responses|responses/input_tokens|responses/compact"
+    r"|invoke|invoke-with-response-stream|converse|converse-stream)$|:(?:rawPredict|streamRawPredict|generateContent"
+    r"|streamGenerateContent)$|/api/(?:chat|generate)$"
+)
 
 Wants = Callable[[Head, str], bool]
 """Whether a gate is to be asked about a request with this head and URL, at once."""
@@ -52,3 +60,8 @@ class Route:
                 return found, f"/{rest}"
         names = ", ".join(f"/{one.name}/" for one in self.upstreams)
         raise Malformed(f"{target[:80]!r} leads to no provider; paths begin with {names if self.named else '/'}")
+
+
+def asks_at(path: str) -> bool:
+    """Whether a model is asked to read something at a path (without its query)."""
+    return bool(_ASKS.search(path))

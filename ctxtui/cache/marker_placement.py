@@ -41,11 +41,13 @@ _MEMORY: Final = (INDEX["memory"], INDEX["summary"])
 
 
 class Strategy(NamedTuple):
-    """A named way of placing markers; `told` says what it does in a few words."""
+    """A named way of placing markers; `told` says what it does in a few words. It `remembers`: it wants to know what is
+    cached (`PlacementRequest.held`)."""
 
     name: str
     told: str
     place: Place
+    remembers: bool = False
 
 
 def none(here: PlacementRequest) -> Marks:
@@ -122,7 +124,9 @@ STRATEGIES: Final = (
     Strategy("static + tail", "behind the system prompt and the last block", static_and_tail),
     Strategy("2 messages back", "two messages before the end", back(2)),
     Strategy("memory-aware", "behind system prompt and memory, and the last block", memory_aware),
-    Strategy("anchored", "five minutes for the last block, an hour for what is in front of it", anchored),
+    Strategy(
+        "anchored", "five minutes for the last block, an hour for what is in front of it", anchored, remembers=True
+    ),
 )
 """Every strategy, the default last."""
 DEFAULT: Final = STRATEGIES[-1]
@@ -146,7 +150,9 @@ def _markable(node: Node) -> bool:
 def static_end(tree: Tree, head: int) -> int:
     """The last block in front of the messages (`ROOT`: there is none)."""
     while head != ROOT and tree[head].place.section == "messages":
-        head = tree[head].parent
+        # From turn to turn: a long context has many blocks in each.
+        start = tree[head].turn_start
+        head = tree[start if start != ROOT else head].parent
     return head
 
 

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.attach.like import common_head, common_tail, likest
-from ctxtui.attach.lines import RecordedBodies
+from ctxtui.attach.lines import RecordedBodies, common_head, common_tail, likest
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun

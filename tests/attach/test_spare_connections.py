@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from benchmarks.proxy.raw_relay import passed_on
 from ctxtui.attach import provider_connection
+from ctxtui.attach.local_ca import LocalAuthority
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.upstream import Upstream
 from tests.attach.raw import RawProvider, raw_provider, relayed, talk
 
 ASKED = b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n%bContent-Length: 2\r\n\r\n{}"
@@ -114,6 +119,28 @@ async def test_one_in_the_middle_of_an_answer_is_not_used(tmp_path: Path) -> Non
         writer.close()
         assert await talk(relay.port, ASKED % b"", end=b"ok") == ANSWER % b""
         assert provider.connections == 2
+
+
+async def test_over_tls_it_is_shared_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = LocalAuthority()
+    trusted = ssl.create_default_context(cadata=authority.certificate.decode())
+    monkeypatch.setattr("ctxtui.attach.upstream._context", lambda: trusted)
+    async with raw_provider() as provider:
+        provider.replies = [[ANSWER % b""] for _ in range(3)]
+        tls = authority.context("localhost")
+        server = await asyncio.start_server(partial(passed_on, provider.port), "127.0.0.1", 0, ssl=tls)
+        upstream = Upstream("x", f"https://localhost:{server.sockets[0].getsockname()[1]}")
+        relay = Relay([upstream], lambda news: None, lambda: "x")
+        relay._spare.seconds = 600.0
+        await relay.start()
+        try:
+            for _ in range(3):
+                assert await talk(relay.port, ASKED % b"", end=b"ok") == ANSWER % b""
+                await kept(relay, 1)
+            assert provider.connections == 1 and len(provider.seen) == 3
+        finally:
+            await relay.close()
+            server.close()
 
 
 async def test_it_is_kept_for_a_moment_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

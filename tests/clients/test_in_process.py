@@ -51,8 +51,6 @@ with ctxtui.record(session="run") as run:
         told.get_output()
 assert not run.troubles, run.troubles
 """
-# It is no client of the list: `python -m venv .venv-clients/langchain` with langchain-anthropic and langchain-openai in
-# it lets it run here.
 _LANGCHAIN = """\
 import asyncio
 from langchain_anthropic import ChatAnthropic
@@ -94,8 +92,6 @@ def test_a_framework_is_recorded_in_its_own_process(client: Client, script: str,
         pytest.skip("real clients run in make test-clients only")
     if left_out(client.name):
         pytest.skip(f"left out by CLIENTS: {client.name}")
-    if client is LANGCHAIN and not Path(client.program("python")).exists():
-        pytest.skip("langchain is not installed in .venv-clients/langchain")
     begin = _BEGIN.format(root=str(ROOT), ours=sysconfig.get_path("purelib"))
     with lab(replace(client, files={"work/agent.py": begin + script}), tmp_path / "lab") as place:
         env = {**place.env, "CTXTUI_HOME": str(place.home / "ctxtui")}

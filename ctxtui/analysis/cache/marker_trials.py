@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.client_habit import sent_at
@@ -35,14 +36,12 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placing:
+class TriedMarkers:
     """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
 
     `calls` are those with a report and a time of their own. `paid` is what their recorded usage costs; what follows is
     simulated, so that it can be compared: `own` with the client's own markers, `tried` with those of each strategy, the
-    cheapest first, `plan` the least with all pauses known. `markers` says what each entry that the
-    client's markers wrote was good for (`inferred`: they are not recorded). `relative`: costs are multiples of the
-    price of one fresh token, because no price is known. `static`: system prompt or tools are recorded.
+    cheapest first. `relative`: costs are multiples of the price of one fresh token, because no price is known.
     """
 
     thread: str
@@ -50,11 +49,42 @@ class Placing:
     paid: float
     own: float
     tried: tuple[Tried, ...]
+    relative: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placing(TriedMarkers):
+    """The same with `plan`, the least with all pauses known. `markers` says what each entry that the client's markers
+    wrote was good for (`inferred`: they are not recorded). `static`: system prompt or tools are recorded."""
+
     plan: MarkerPlan
     markers: tuple[Worth, ...]
     inferred: bool
-    relative: bool
     static: bool
+
+
+class _Trial(NamedTuple):
+    """The calls of a thread as prompts with their prices, and what their own markers do."""
+
+    calls: list[Call]
+    prices: Sequence[MarkerRates]
+    timed: list[Timed]
+    outcomes: Sequence[CacheOutcome]
+    static: bool
+
+
+def tried_markers(
+    book: Book,
+    rules: Callable[[Call], CacheRules],
+    rates: Callable[[Call], MarkerRates | None],
+    thread: str,
+) -> TriedMarkers | None:
+    """The calls of `thread` under every strategy; None where its provider takes no markers or too little is known.
+
+    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted.
+    """
+    found = _under_strategies(book, rules, rates, thread, taught(book, rules))
+    return found[0] if found is not None else None
 
 
 def placing(
@@ -64,20 +94,42 @@ def placing(
     thread: str,
     prompts: CachePrompts | None = None,
 ) -> Placing | None:
-    """The calls of `thread` under every strategy; None where its provider takes no markers or too little is known.
-
-    `rates` prices a call's tokens (None: no price is known), `prompts` is what `taught` gave, where it was asked
-    before. Everything in `book` must be counted.
-    """
+    """As `tried_markers`, with the least that markers can cost, and what the client's own are worth. `prompts` is what
+    `taught` gave, where it was asked before."""
     prompts = prompts or taught(book, rules)
+    found = _under_strategies(book, rules, rates, thread, prompts)
+    if found is None:
+        return None
+    tried, of = found
+    tree = book.session.tree
+    return Placing(
+        thread=thread,
+        calls=tried.calls,
+        paid=tried.paid,
+        own=tried.own,
+        tried=tried.tried,
+        relative=tried.relative,
+        plan=solve(of.timed, lambda node: markable_at(tree, node) == node),
+        markers=tuple(worth(of.outcomes, of.prices)),
+        inferred=not any(prompts.recorded(call) for call in of.calls),
+        static=of.static,
+    )
+
+
+def _under_strategies(
+    book: Book,
+    rules: Callable[[Call], CacheRules],
+    rates: Callable[[Call], MarkerRates | None],
+    thread: str,
+    prompts: CachePrompts,
+) -> tuple[TriedMarkers, _Trial] | None:
     calls = comparable(book, rules, thread)
     if len(calls) < FEWEST:
         return None
     known = [price for call in calls if (price := rates(call)) is not None]
     priced = len(known) == len(calls)
     prices = known if priced else [relative(rules(call)) for call in calls]
-    tree = book.session.tree
-    static = static_end(tree, calls[-1].sent_head) != ROOT
+    static = static_end(book.session.tree, calls[-1].sent_head) != ROOT
     timed = [
         Timed(prompts.prompt(call, _input(call), _life(call)), sent_at(call) or 0.0, price)
         for call, price in zip(calls, prices, strict=True)
@@ -87,20 +139,16 @@ def placing(
         for strategy in STRATEGIES
         if static or strategy.name not in BEHIND_SYSTEM
     ]
-    plan = solve(timed, lambda node: markable_at(tree, node) == node)
     own, outcomes = spent(timed, [call.prompt.marks for call in timed])
-    return Placing(
+    made = TriedMarkers(
         thread=thread,
         calls=tuple(calls),
         paid=sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
         own=own,
         tried=tuple(sorted(tried, key=lambda one: one.cost)),
-        plan=plan,
-        markers=tuple(worth(outcomes, prices)),
-        inferred=not any(prompts.recorded(call) for call in calls),
         relative=not priced,
-        static=static,
     )
+    return made, _Trial(calls, prices, timed, outcomes, static)
 
 
 def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
@@ -129,7 +177,7 @@ def strategic(
     """The marks that `strategy` puts on each call, which knows what is cached by then."""
     simulator, found = Simulator(), []
     for call, one in zip(calls, timed, strict=True):
-        held = [(spot.node, life) for spot, life in simulator.held(one.prompt, one.at)]
+        held = [(spot.node, life) for spot, life in simulator.held(one.prompt, one.at)] if strategy.remembers else []
         here = PlacementRequest(book.session.tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens)
         made = prompts.prompt(call, one.prompt.total, "", marks=strategy.place(here))
         simulator.send(made, one.at)

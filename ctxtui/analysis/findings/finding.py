@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.marker_trials import Placing
+from ctxtui.analysis.cache.marker_trials import TriedMarkers
 from ctxtui.analysis.cache.missed import Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.savings import RatesOf
@@ -23,12 +23,12 @@ from ctxtui.curation.policies.situation import PolicyContext, Settings
 class Finding:
     """Something that is the case in a thread, and what cures it.
 
-    `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{calls}``, ``{count}``, ``{names}`` in
-    the places of the figures: `tokens` are in every call now, `so_far` USD were paid for it in `calls` calls (None: not
-    known), `count` of what `names` name. `edits` cure it from here on; where none does, `ahead` is what each later call
-    costs less (USD; None: not known) once `setting` is followed. `policy` with `given` makes the same edits on the
-    command line. `cache` is the strategy whose markers cure it, as the lab calls it; where neither is there, `by_hand`
-    says why nothing can be staged.
+    `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{calls}``, ``{count}``, ``{names}``
+    in the places of the figures: `tokens` are in every call now, `so_far` USD were paid for it in `calls` calls
+    (None: not known; by the lab, once that tried the cure), `count` of what `names` name. `edits` cure it from here
+    on; where none does, `ahead` is what each later call costs less (USD; None: not known) once `setting` is followed.
+    `policy` with `given` makes the same edits on the command line. `cache` is the strategy whose markers cure it, as
+    the lab calls it; where neither is there, `by_hand` says why nothing can be staged.
     """
 
     kind: str
@@ -64,7 +64,7 @@ class FindingInputs:
     costs: ThreadCosts
     missed: Sequence[Missed] = ()
     rates: RatesOf
-    placing: Placing | None = None
+    placing: TriedMarkers | None = None
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]

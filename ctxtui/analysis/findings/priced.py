@@ -23,11 +23,12 @@ LEAST: Final = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class PricedFinding:
-    """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would have
-    saved in the recorded calls that followed (`rest`; None: none did). `marks` are the breakpoints that cure it in the
-    next request. The lab tried it on the recording: `proved` had it stood from the first call on, up to the one shown,
-    `followed` from there on (None: not tried). Its edits are about so many `blocks`, of which `longer` are no longer
-    than what stands for them then, and `along` more must go with them."""
+    """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would
+    have saved in the recorded calls that followed (`rest`; None: none did). `marks` are the breakpoints that cure it
+    in the next request. The lab tried it on the recording: `proved` had it stood from the first call on, up to the
+    one shown, `followed` from there on (None: not tried); `paid` is what the bill charged for what its edits free
+    (USD; None: not known), and the finding says what the lab found, where it was tried. Its edits are about so many
+    `blocks`, of which `longer` are no longer than what stands for them then, and `along` more must go with them."""
 
     finding: Finding
     horizon: int
@@ -37,6 +38,7 @@ class PricedFinding:
     marks: tuple[Edit, ...] = ()
     proved: Proof | None = None
     followed: Proof | None = None
+    paid: float | None = None
     blocks: int = 0
     longer: int = 0
     along: int = 0
@@ -95,8 +97,8 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
     longer = 0
     for at in blocks:
         change = after.changes.get(at)
-        # Of what goes into one new block each is smaller by itself.
-        if change is not None and change.after is not None and here.count(change.after) >= here.size(at):
+        # Where nothing changes, what would stand for it stands there already.
+        if change is None or (change.after is not None and here.count(change.after) >= here.size(at)):
             longer += 1
     return StagedBlocks(len(blocks), longer, after.taken_along - here.applied.taken_along)
 

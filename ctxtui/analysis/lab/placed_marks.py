@@ -67,7 +67,7 @@ def marks_of(
     if strategy is not None:
         if not rules.mechanism.writes_at_markers:
             return [], False
-        asked = PlacementRequest(tree, here.head, rules, held([]), tokens)
+        asked = PlacementRequest(tree, here.head, rules, held([]) if strategy.remembers else [], tokens)
         return [(node, life, 0) for node, life in strategy.place(asked)], False
     own = prompts.markers(here.call)
     marks: list[Mark] = []

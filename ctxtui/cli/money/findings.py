@@ -88,6 +88,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         "setting": about.setting or None,
         "tokens": about.tokens,
         "so_far_usd": about.so_far,
+        "paid_usd": one.paid,
         "calls": about.calls,
         "count": about.count,
         "names": list(about.names),

@@ -65,7 +65,11 @@ def _with_proofs(
     later = next((proof for trial, proof in own if trial.since), None)
     tried = first if first is not None and first.calls and not first.refused else None
     if not about.cache:
-        return replace(one, proved=tried, followed=later if later is not None and not later.refused else None)
+        followed = later if later is not None and not later.refused else None
+        if tried is not None and tried.money is not None:
+            # Of a cure that costs more than it saves from the first call on nothing was paid too much.
+            about = replace(about, so_far=tried.money if tried.money > 0 else None, calls=tried.calls)
+        return replace(one, finding=about, paid=one.finding.so_far, proved=tried, followed=followed)
     usd = tried.money if tried is not None else None
     if tried is None or usd is None:
         return one

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
-from ctxtui.analysis.cache.marker_trials import placing
+from ctxtui.analysis.cache.marker_trials import tried_markers
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs
 from ctxtui.analysis.findings.priced import PricedFinding, freed_blocks, ranked, staged_blocks
@@ -79,7 +79,7 @@ def findings_of(
         costs=costs,
         missed=account.misses().found,
         rates=account.rates,
-        placing=placing(book, cached_by(book), marker_rates(table), chosen.thread) if priced else None,
+        placing=tried_markers(book, cached_by(book), marker_rates(table), chosen.thread) if priced else None,
         policies=every_policy(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,

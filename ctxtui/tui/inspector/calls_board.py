@@ -55,6 +55,12 @@ class CallsBoard(Board, can_focus=True):
         """Columns for calls."""
         return call_strip.room_for(self.size.width, self.strip_rows)
 
+    def place(self, rows: int, *, marked: bool) -> None:
+        """Draw the columns in so many lines from now on, with their marks below them or without."""
+        if (rows, marked) != (self.strip_rows, self.marked):
+            self.strip_rows, self.marked = rows, marked
+            self.redraw()
+
     def show(self, again: Callable[[int, int], Shown]) -> None:
         """Other calls, or another one of them shown. `again` makes what is shown with `room` for so many columns, in a
         pane of so many cells: now, and when the pane gets another size."""

@@ -59,6 +59,12 @@ class MapBoard(Board, can_focus=True):
         look = self.look
         return raster.pixel_count(self.raster_width, self.raster_rows, colour=look.coloured, letters=look.ascii)
 
+    def place(self, rows: int, *, scaled: bool) -> None:
+        """Draw the raster in so many lines from now on, with the scale below it or without."""
+        if (rows, scaled) != (self.raster_rows, self.scaled):
+            self.raster_rows, self.scaled = rows, scaled
+            self.redraw()
+
     def show(self, again: Callable[[int], context_map.ContextMap]) -> None:
         """Another map, which `again` makes in so many pixels: now, and when the pane gets another size."""
         self._again, what = again, again(self.pixels)

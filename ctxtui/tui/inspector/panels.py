@@ -154,8 +154,8 @@ class Panels:
             if rows != self._wants.context:
                 self._wants = replace(self._wants, context=rows)
                 self.layout = layout.arrange(width, height, self._wants)
-        self.map.raster_rows, self.map.scaled = self.layout.map_rows or 1, self.layout.map_scale
-        self.calls.strip_rows, self.calls.marked = self.layout.strip_rows or 1, self.layout.marks
+        self.map.place(self.layout.map_rows or 1, scaled=self.layout.map_scale)
+        self.calls.place(self.layout.strip_rows or 1, marked=self.layout.marks)
         boxes = self.layout.boxes
         if self.coming is not None and "this-call" in boxes:
             boxes["next-call"] = boxes.pop("this-call")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from textual._styles_cache import StylesCache
 from textual.filter import ANSIToTruecolor, LineFilter
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
@@ -18,22 +17,27 @@ from ctxtui.tui.theme.theme import look_of
 
 class _Lines(StylesCache):
     """The lines of a widget that has neither border nor padding nor tint: what it draws, and no more. Going through
-    all that they could have takes Textual as long as drawing them."""
+    all that they could have takes Textual as long as drawing them, and it asks all widgets of a frame for all lines."""
 
-    def render_line(
-        self,
-        styles: Any,
-        y: int,
-        size: Size,
-        content_size: Size,
-        padding: Any,
-        base_background: Any,
-        background: Any,
-        render_content_line: Callable[[int], Strip],
-        *more: Any,
-    ) -> Strip:
-        """Line `y`, `size.width` cells."""
-        return render_content_line(y).adjust_cell_length(size.width)
+    def render_widget(self, widget: Widget, crop: Region) -> list[Strip]:
+        """The lines of `crop`, each as wide as that; what was drawn before is not drawn again."""
+        width, filters = widget.size.width, widget.get_line_filters()
+        if width != self._width:
+            self.clear()
+            self._width = width
+        known, dirty, strips = self._cache, self._dirty_lines, list[Strip]()
+        for y in crop.line_range:
+            strip = None if y in dirty else known.get(y)
+            if strip is None:
+                strip = known[y] = widget.render_line(y).adjust_cell_length(width)
+            strips.append(strip)
+        dirty.difference_update(crop.line_range)
+        for one in filters:
+            ground = widget.background_colors[1]
+            strips = [strip.apply_filter(one, ground) for strip in strips]
+        if crop.column_span != (0, width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
 
 
 class Still(Widget):
@@ -67,8 +71,11 @@ class StillScreen(Screen[None]):
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def _gather(self) -> None:
-        """Let every widget that wants to be painted by now be in the next frame."""
-        self._dirty_widgets.update(one for one in self.children if one._repaint_regions and one.display)
+        """Let every widget that wants to be painted by now be in the next frame, and none that has no place: for such a
+        one Textual lays out the whole screen."""
+        there = self._compositor.visible_widgets
+        self._dirty_widgets.update(one for one in there if one._repaint_regions and one is not self)
+        self._dirty_widgets.difference_update(one for one in self.children if one not in there)
 
     def _on_timer_update(self) -> None:
         self._gather()
@@ -76,8 +83,12 @@ class StillScreen(Screen[None]):
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
         self._gather()
+        # Textual keeps the places of each size; here they depend on more, and what they are is told to the panes.
+        self._clear_arrangement_cache()
+        before = [(one, one.size) for one in self.children]
         super()._refresh_layout(size, scroll)
         if self.is_current and not self.app._batch_count:
             # Widgets of another size want to be painted, which the layout's frame has just done.
-            for one in self.children:
-                one._repaint_regions.clear()
+            for one, was in before:
+                if one.size != was:
+                    one._repaint_regions.clear()

@@ -199,6 +199,8 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
         markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
         since = markers if cache else "had it stood from call 1 on"
         yield [Span(f" the lab, {since}: {_proof(one.proved)}", "dim")]
+    if one.paid is not None and one.proved is not None:
+        yield [Span(f" the bill charged {numbers.money(one.paid)} for what would have gone", "dim")]
 
 
 def _staged(one: PricedFinding) -> Iterator[Spans]:

@@ -269,14 +269,16 @@ def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatc
     assert list(unlike(*reversed(promised(session, 9, usages)), usages)) != []
 
 
-def test_what_was_paid_so_far_is_what_the_lab_finds_without_it() -> None:
+def test_what_it_cost_so_far_is_what_the_lab_finds_and_near_to_what_was_paid() -> None:
     told, _, _ = found(planted())
-    tried = [one for one in told.found if one.finding.so_far is not None and one.proved is not None]
+    tried = [one for one in told.found if one.paid is not None and one.proved is not None]
     assert tried
     for one in tried:
         assert one.proved is not None
         assert one.proved.numbers == tuple(range(1, told.number + 1))
-        assert one.finding.so_far == pytest.approx(one.proved.money, rel=0.2)
+        assert one.finding.so_far == one.proved.money
+        assert one.finding.calls == one.proved.calls
+        assert one.paid == pytest.approx(one.proved.money, rel=0.2)
 
 
 def test_a_first_call_without_a_report_does_not_mix_up_what_was_tried() -> None:

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from ctxtui.tui.widgets.board import Board
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened
+from tests.tui.painting import Painted
 from tests.tui.waiting import until
 
 
@@ -62,3 +63,38 @@ async def test_what_says_the_same_is_not_painted_again(monkeypatch: pytest.Monke
         screen.state.fit()
         await pilot.pause(0.1)
         assert frames.count == 0, frames.lines
+
+
+async def test_the_map_has_its_scale_again_on_the_size_that_had_it() -> None:
+    async with opened(every_category(), (120, 40)) as (screen, pilot):
+        map_ = screen.panels.map
+
+        def drawn() -> list[str]:
+            return [map_.render_line(y).text for y in range(map_.size.height)]
+
+        first = drawn()
+        for width, height in ((80, 24), (100, 30), (120, 40)):
+            await pilot.resize_terminal(width, height)
+            await until(pilot, lambda width=width: screen.size.width == width)  # type: ignore[misc]
+            await pilot.pause(0.1)
+        assert drawn() == first
+
+
+async def test_a_cursor_key_paints_two_rows_and_lays_out_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(every_category(), (140, 40)) as (screen, pilot):
+        await pilot.press("up")
+        await pilot.pause(0.2)
+        # A pane that has no place at this size wants to be painted: nothing of it can be.
+        assert not screen.panels.shows("growth")
+        screen.panels.growth.refresh()
+        painted, arranged = Painted(screen.panels.transcript), []
+        arrange = Compositor._arrange_root
+
+        def counted(compositor: Compositor, *args: object, **more: object) -> object:
+            arranged.append(args)
+            return arrange(compositor, *args, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Compositor, "_arrange_root", counted)
+        await pilot.press("up")
+        await pilot.pause(0.2)
+        assert 0 < painted.count <= 3 and not arranged
