@@ -360,8 +360,6 @@ class InspectorState:
     def end_reading(self) -> None:
         """All that is there now is read."""
         self.complete = True
-        if self.study is not None:
-            self.study.read_so_far(whole=True)
         self.on.reopened.emit()
         if self.glimpse is not None and self.study is not None:
             self.glimpse = None

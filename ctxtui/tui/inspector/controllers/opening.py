@@ -59,6 +59,7 @@ class OpeningController(Controller):
             self.state.feed.taken()
 
     def _complete(self, message: Complete) -> None:
+        self._all_read()
         self.state.end_reading()
 
     def _worked(self, message: Worked) -> None:
@@ -74,8 +75,11 @@ class OpeningController(Controller):
     def _failed(self, message: Failed) -> None:
         """Opening or reading ended in an error: it is said, what is shown stays."""
         self.prompt.refuse(str(message.error))
-        if self.state.study is not None:
-            # No more of it comes: nothing waits for that any longer.
-            self.state.study.read_so_far(whole=True)
+        self._all_read()
         if not self.panels.transcript.row_count:
             self.access.post(Refused(message.error))
+
+    def _all_read(self) -> None:
+        """No more of the recording comes: what waited for that does so no longer."""
+        if self.state.study is not None:
+            self.state.study.read_so_far(whole=True)
