@@ -59,12 +59,12 @@ def prompt(
     chain = prefixes.chain(seed, head, rules.strips)
     last = chain.spot(head, head)
     placed: list[CacheMark] = []
-    for node, life, *ends in marks:
-        spot = last if node == head else chain.spot(node, head)
+    for mark in marks:
+        spot = last if mark[0] == head else chain.spot(mark[0], head)
         if placed and placed[-1].spot is spot:
             placed.pop()
         if spot.before is not None:
-            placed.append(CacheMark(spot, life, *ends))
+            placed.append(CacheMark(spot, mark[1]) if len(mark) == 2 else CacheMark(spot, *mark[1:]))
     end = None if answer is None else chain.spot(answer, answer)
     whole = tokens(head) if total is None else total
     return CachedPrompt(rules, last, tuple(placed), tokens, whole, explicit, end)

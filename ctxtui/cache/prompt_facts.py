@@ -61,8 +61,11 @@ class PromptFacts:
 
     def facts(self, head: int) -> StretchFacts:
         """What the context `head` holds."""
-        known, tree = self._facts, self._tree
+        known = self._facts
         found, node = known.get(head), head
+        if found is not None:
+            return found
+        tree = self._tree
         telling: list[Node] = []
         while found is None:
             here = tree[node]

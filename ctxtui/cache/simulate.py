@@ -86,7 +86,7 @@ class Simulator:
 
     def send(self, prompt: CachedPrompt, at: float, began: float | None = None) -> CacheOutcome:
         """`ask` and `take` in one."""
-        engine = self._engine(prompt)
+        engine = self._engines.get(prompt.rules.engine) or self._engine(prompt)
         outcome = engine.ask(prompt, at)
         engine.take(outcome, at if began is None else began)
         return outcome

@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.cli.output import wants_colour, write
-from ctxtui.views.text import cells
+from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span
 
 _ATTRIBUTES: Final = {"bold": "1", "dim": "90", "faint": "90", "italic": "3", "underline": "4", "strike": "9"}
 WIDEST: Final = 120
+_AROUND: Final = 3
+"""Cells round the title of a rule."""
 
 
 def width() -> int:
@@ -38,6 +40,11 @@ class Painter:
             parts[-1] = Span(parts[-1].text.rstrip(), parts[-1].style)
         write("".join(self._drawn(text, style) for text, style in parts))
 
+    def lines(self, every: Iterable[Iterable[Span]]) -> None:
+        """Print several."""
+        for one in every:
+            self.line(one)
+
     def _drawn(self, text: str, style: str) -> str:
         if self._ascii:
             from ctxtui.tui.theme.glyphs import translate
@@ -47,12 +54,16 @@ class Painter:
         return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() else text
 
 
-def rule(title: str, note: str = "") -> list[Span]:
-    """A rule across the line with its title, and a note at the right."""
+def rule(title: str, note: str = "") -> list[list[Span]]:
+    """A rule across the line with its title, and a note at the right; below it where both are too long for one line."""
     room = width()
-    tail = f" {note} ─" if note else ""
-    filled = "─" * max(0, room - cells.width(title) - cells.width(tail) - 3)
-    return [Span("─ ", "hair"), Span(title, "bold"), Span(" " + filled, "hair"), Span(tail, "dim")]
+    title, tail = cells.fit(title, room - _AROUND), f" {note} ─" if note else ""
+    left = room - cells.width(title) - _AROUND
+    if cells.width(tail) <= left:
+        filled = "─" * (left - cells.width(tail))
+        return [[Span("─ ", "hair"), Span(title, "bold"), Span(" " + filled, "hair"), Span(tail, "dim")]]
+    under = [[Span(f"  {words}", "dim")] for words in safe_text.wrap(note, room - 2)]
+    return [[Span("─ ", "hair"), Span(title, "bold"), Span(" " + "─" * left, "hair")], *under]
 
 
 def _codes(style: str) -> str:

@@ -190,6 +190,13 @@ class Context:
         known = self._ids.get(target.id, ()) if target.id else ()
         return known[0] if len(known) == 1 else None
 
+    def found(self, target: Target) -> tuple[int | None, bool]:
+        """What `find` and `has` say, looked up once."""
+        alike = self._places.get(target.digest, ())
+        if target.occurrence < len(alike):
+            return alike[target.occurrence], True
+        return self.find(target), False
+
     def has(self, target: Target) -> bool:
         """Whether the very block of `target` is here: then `find` finds the same however the context grows."""
         return target.occurrence < len(self._places.get(target.digest, ()))

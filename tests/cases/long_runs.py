@@ -8,16 +8,20 @@ from typing import Any
 _WORDS = "queue worker lease journal retry digest schedule quota cache index reader writer token prefix".split()
 
 
-def long_run(seed: int, turns: int = 8, rounds: int = 5) -> dict[str, Any]:
-    """A body of Anthropic's dialect, the same for the same arguments."""
+def long_run(seed: int, turns: int = 8, rounds: int = 5, longest: int = 500) -> dict[str, Any]:
+    """A body of Anthropic's dialect, the same for the same arguments. No file has more lines than `longest`, no
+    other result more than five times as many words."""
     rng = Random(f"long run {seed}")
-    files = [_file(rng, n) for n in range(6)]
+    files = [_file(rng, n, longest) for n in range(6)]
     messages: list[dict[str, Any]] = []
     for turn in range(turns):
         asked = [{"type": "text", "text": f"Turn {turn}: {_words(rng, rng.randint(10, 80))}"}]
         if rng.random() < 0.4:
             asked.append(
-                {"type": "text", "text": f"### Trial {turn}\n```python\n{_code(rng, rng.randint(20, 400))}```\n"}
+                {
+                    "type": "text",
+                    "text": f"### Trial {turn}\n```python\n{_code(rng, rng.randint(20, longest * 4 // 5))}```\n",
+                }
             )
         if rng.random() < 0.2:
             asked.append(
@@ -31,7 +35,13 @@ def long_run(seed: int, turns: int = 8, rounds: int = 5) -> dict[str, Any]:
             tool, given = (
                 ("Read", {"file_path": path}) if kind < 0.5 else ("Bash", {"command": f"make part_{turn}_{number}"})
             )
-            told = text if kind < 0.5 else _json(rng) if kind < 0.7 else _words(rng, rng.randint(5, 2500))
+            told = (
+                text
+                if kind < 0.5
+                else _json(rng, longest * 6 // 25)
+                if kind < 0.7
+                else _words(rng, rng.randint(5, 5 * longest))
+            )
             said = [
                 {"type": "text", "text": _words(rng, 8)},
                 {"type": "tool_use", "id": id_, "name": tool, "input": given},
@@ -62,10 +72,12 @@ def _code(rng: Random, lines: int) -> str:
     return "".join(f"    {rng.choice(_WORDS)}_{n} = {rng.choice(_WORDS)}({n})\n" for n in range(lines))
 
 
-def _file(rng: Random, n: int) -> tuple[str, str]:
-    return f"/src/{rng.choice(_WORDS)}_{n}.py", _code(rng, rng.randint(30, 500))
+def _file(rng: Random, n: int, longest: int) -> tuple[str, str]:
+    return f"/src/{rng.choice(_WORDS)}_{n}.py", _code(rng, rng.randint(30, longest))
 
 
-def _json(rng: Random) -> str:
-    rows = ",\n".join(f'    {{"name":   "{rng.choice(_WORDS)}",   "value":   {n}}}' for n in range(rng.randint(5, 120)))
+def _json(rng: Random, rows_at_most: int) -> str:
+    rows = ",\n".join(
+        f'    {{"name":   "{rng.choice(_WORDS)}",   "value":   {n}}}' for n in range(rng.randint(5, rows_at_most))
+    )
     return f"[\n{rows}\n]"

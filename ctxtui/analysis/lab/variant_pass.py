@@ -56,6 +56,8 @@ class Bench:
         self.usable_share = usable_share
         self.prefixes = Prefixes(book.session.tree)
         self._usable: dict[tuple[str, str], int] = {}
+        self._sums: dict[str, dict[int, int]] = {}
+        self._summed_of = -1
 
     def usable(self, call: Call) -> int:
         """What of the window in force for `call` is to be filled, in tokens (0: not known)."""
@@ -63,6 +65,17 @@ class Bench:
         found = self._usable.get(key)
         if found is None:
             found = self._usable[key] = context_window(self.book, call, self.usable_share).usable
+        return found
+
+    def whole(self, model: str, node: int) -> int:
+        """Whole tokens of the context `node`: most variants send much of what others send."""
+        if self._summed_of != self.book.version:
+            self._sums.clear()
+            self._summed_of = self.book.version
+        known = self._sums.setdefault(model, {})
+        found = known.get(node)
+        if found is None:
+            found = known[node] = sum(self.book.sums(model, node))
         return found
 
     def prompts(self) -> CachePrompts:
@@ -126,8 +139,7 @@ class VariantPass:
         )
         head, applied = thread.path.take(context, propose, shared.unwritten)
         if last is None or last[2].changes is not applied.changes:
-            for position in applied.changes:
-                thread.since.setdefault(position, len(context))
+            thread.since.update(dict.fromkeys(applied.changes.keys() - thread.since.keys(), len(context)))
         self._last[call.thread] = shared, context, applied
         sent = SentRequestHere(step.call, head, applied, thread.path, step.life, step.marks)
         self._simulated(step, call, sent, hidden, usable)
@@ -225,7 +237,7 @@ class VariantPass:
     def _counted(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""
         book, tree = self._book, self._tree
-        sums = sum(book.sums(model, node))
+        sums = self._bench.whole(model, node)
         start = tree[head].turn_start
         if start != ROOT and book.card(model).strips_thinking:
             before = tree[start].parent

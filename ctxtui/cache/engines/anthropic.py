@@ -134,7 +134,8 @@ class Anthropic:
         the shortest lifetime.
         """
         entries, at = self.entries, outcome.at
-        self._last = max(self._last, at + max((life for _, life in outcome.entered), default=0.0))
+        if at > self._last:
+            self._last = at
         if outcome.prompt.answer is not None and outcome.prompt.marks:
             self._serve(outcome.prompt, at, began)
         for key in outcome.renewed:
@@ -143,6 +144,8 @@ class Anthropic:
                 entries[key] = (at + life, ready, life)
                 self._last = max(self._last, at + life)
         for key, life in outcome.entered:
+            if at + life > self._last:
+                self._last = at + life
             before = entries.get(key)
             if before is None or before[0] + GRACE < at:
                 entries[key] = (at + life, began, life)

@@ -8,7 +8,6 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -75,14 +74,11 @@ def agree(
 def _policies(names: Sequence[str]) -> list[WantedVariant]:
     from ctxtui.services.chat.resending import WantedVariant
     from ctxtui.services.config.policy_registry import every_policy
-    from ctxtui.services.headless.run_options import named_steps
+    from ctxtui.services.lab.variants import policy_named
 
-    known, found = dict(every_policy()), []
-    for name in names:
-        path = Path(name)
-        text = path.read_text(encoding="utf-8") if name not in known and path.is_file() else None
-        found.append(WantedVariant(name=name, steps=named_steps(name, text, known)))
-    return found
+    known = every_policy()
+    # As the lab reads them: with settings behind the name.
+    return [WantedVariant(name=name, steps=policy_named(name, known)[1]) for name in names]
 
 
 def _models(names: Sequence[str]) -> list[WantedVariant]:
@@ -143,7 +139,8 @@ def agreed(name: str, asked: AgreeOptions, config: Config) -> Agreed:
         plan = list(resending.planned(known, counter, settings, partner, chosen.thread, numbers, wanted))
         quote = resending.quote(plan)
         told = "at an unknown price" if quote.usd is None else f"${quote.usd:,.3f} at most"
-        note(f"{quote.requests:,} requests to {partner.model} ({partner.endpoint}): {told}")
+        models = " and ".join(dict.fromkeys([partner.model, *(one.model for one in asked.wanted if one.model)]))
+        note(f"{quote.requests:,} requests to {models} ({partner.endpoint}): {told}")
         resending.within(quote, asked.budget)
 
         def charge(usage: Usage, model: str) -> float | None:
@@ -221,7 +218,7 @@ def _print(one: Agreed, glyphs: str) -> None:
 
     painter, room = Painter(glyphs), width()
     calls = f"{len(one.calls):,} call{'' if len(one.calls) == 1 else 's'}"
-    painter.line(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
+    painter.lines(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
     for line in agreement_lines(one.variants, room):
         painter.line(line)
     for name in one.idle:

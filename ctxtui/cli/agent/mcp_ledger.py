@@ -47,7 +47,7 @@ def tell(settings: Settings, folder: Path | None, since: float | None, by: str, 
 
 def _print(painter: Painter, found: ToolsLedger, servers: list[LedgerServer], now: float, *, tools: bool) -> None:
     words = "".join(span.text for span in view.told(found.sessions, found.unrecorded))
-    painter.line(rule("tools", words))
+    painter.lines(rule("tools", words))
     rows = view.rows(servers, tools=tools)
     table = view.table(now, mark=0)
     if rows:

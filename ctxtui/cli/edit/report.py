@@ -180,7 +180,7 @@ def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -
     painter, room = Painter(settings.glyphs), width()
     for one, name in zip(found, names if len(names) == len(found) else [""] * len(found), strict=True):
         usd = numbers.least(one.usd, one.partial) if one.usd is not None else "unknown cost"
-        painter.line(rule(one.title[: room - 24], usd))
+        painter.lines(rule(one.title[: room - 24], usd))
         painter.line([Span(" " + " · ".join(one.facts), "dim")])
         for line in growth_view.wrapped(one.growth, room):
             painter.line(line)

@@ -72,14 +72,14 @@ def _lines(session: Session, found: list[Compaction], thread: str, every: bool) 
     calls = sum(len(ids) for id_, ids in session.order.items() if thread in ("", id_))
     yield views.summary(found, thread, calls)
     for index, one in enumerate(found):
-        yield rule("Σ" + plain(views.title(found, index)), "" if one.thread == "main" else one.thread)
+        yield from rule("Σ" + plain(views.title(found, index)), "" if one.thread == "main" else one.thread)
         yield views.heads(room)
         yield from map(list, views.bars_of(one, room))
         yield from map(list, views.sentences(one))
         rows = views.facts(one)
         shown = rows if every else rows[:_ROWS]
         if rows:
-            yield rule("lost", plain(views.noted(one, views.LOST)))
+            yield from rule("lost", plain(views.noted(one, views.LOST)))
             yield views.TABLE.heads(room)
         for row in shown:
             yield views.TABLE.draw(row, room)

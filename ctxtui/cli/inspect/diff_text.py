@@ -63,7 +63,7 @@ def _first(found: Diff, whole: bool) -> Iterator[list[Span]]:
     first = found.first
     if first is None:
         return
-    yield rule("first difference", rows_of_diff.place(found, first))
+    yield from rule("first difference", rows_of_diff.place(found, first))
     yield list(rows_of_diff.change_row(found, first, width() - 1))
     if first.kind in (CHANGED, RESPELLED):
         yield from _word_lines(found, first, whole)
@@ -87,7 +87,7 @@ def _changes(found: Diff, whole: bool) -> Iterator[list[Span]]:
     if not listed:
         return
     left = len(found.changes) - len(listed)
-    yield rule("changes", f"{len(listed)} of {len(found.changes)}, --whole prints all" if left else "")
+    yield from rule("changes", f"{len(listed)} of {len(found.changes)}, --whole prints all" if left else "")
     for change in listed:
         yield list(rows_of_diff.change_row(found, change, width() - 1))
         if whole and change.kind == CHANGED and change is not found.first:
@@ -98,6 +98,6 @@ def _steady(steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]]) -> Iterator[l
     rows = [(side, one) for side, some in steady for one in some]
     if not rows:
         return
-    yield rule("changing within the run", "the same place, other content")
+    yield from rule("changing within the run", "the same place, other content")
     for side, one in rows[:_ROWS]:
         yield list(rows_of_diff.steady_row(side, one, width() - 1))

@@ -157,13 +157,13 @@ def _lines(found: GrowthReport) -> Iterator[list[Span]]:
 
     room, grown = width(), found.growth
     chart = stacked_chart.of(grown, found.ahead.window if found.ahead is not None else None)
-    yield rule("growth", plain(stacked_chart.legend(chart, room - 12)))
+    yield from rule("growth", plain(stacked_chart.legend(chart, room - 12)))
     yield from map(list, stacked_chart.lines(chart, room, _CHART))
     yield from map(list, views.wrapped(found, room))
     if len(grown.phases) > 1:
         rows = phase_view.grown(grown.phases, grown.by_phase)
         table = phase_view.grown_table(rows, len(grown.calls))
-        yield rule("phases", plain(phase_view.summary(grown.phases)))
+        yield from rule("phases", plain(phase_view.summary(grown.phases)))
         yield table.heads(room - 1)
         for row in rows[-_ROWS:]:
             yield table.draw(row, room - 1)

@@ -59,7 +59,7 @@ def heaviest_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The heaviest blocks for people."""
     tree = asked.book.session.tree
     rows = [weight_view.HeavyBlock(one, tree[one.node].category, asked.paid(one)) for one in asked.weighed]
-    yield rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
+    yield from rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
     side = DiffSide(asked.book, asked.chosen)
     yield from _lines(weight_view.table(lambda node: said(side, node), rows), rows[:_MOST], "carry")
 
@@ -96,7 +96,7 @@ def repeat_lines(asked: ListInputs) -> Iterator[list[Span]]:
     tree, side = asked.book.session.tree, DiffSide(asked.book, asked.chosen)
     turns = turns_of(tree, asked.book.session.thread_calls(asked.chosen.thread))
     rows = repeat_view.ordered([repeat_view.repeated(tree, turns, one, asked.own(one.node)) for one in asked.repeats])
-    yield rule("repeats", "".join(span.text for span in repeat_view.total(rows)))
+    yield from rule("repeats", "".join(span.text for span in repeat_view.total(rows)))
     if not rows:
         yield [Span(" Nothing in this context stands there twice.", "dim")]
     yield from _lines(repeat_view.table(lambda node: said(side, node)), rows)
@@ -133,7 +133,7 @@ def phases(asked: ListInputs) -> dict[str, Any]:
 def phase_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The phases for people."""
     rows = asked.phases
-    yield rule("phases", "".join(span.text for span in view.summary(rows)))
+    yield from rule("phases", "".join(span.text for span in view.summary(rows)))
     yield from _lines(view.table(rows, asked.chosen.number), rows)
 
 
@@ -164,7 +164,7 @@ def threads(asked: ListInputs) -> list[dict[str, Any]]:
 def thread_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The threads for people."""
     rows = asked.family
-    yield rule("threads", f"{len(rows):,}")
+    yield from rule("threads", f"{len(rows):,}")
     yield from _lines(thread_view.table(asked.chosen.thread), rows)
 
 
@@ -190,7 +190,7 @@ def tool_lines(asked: ListInputs) -> Iterator[list[Span]]:
     servers = asked.servers
     source = asked.book.session.about.source
     what = toolset.Toolset(tuple(servers), *tool_totals(servers), source)
-    yield rule("tools", "".join(span.text for span in toolset.notes(what)))
+    yield from rule("tools", "".join(span.text for span in toolset.notes(what)))
     rows = toolset.rows(servers)
     yield from _lines(toolset.table(rows, source), rows)
 

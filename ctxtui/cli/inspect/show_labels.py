@@ -31,7 +31,7 @@ def table(book: Book, call: Call, got: CallFigures, blocks: Sequence[BlockFigure
     found = label_figures(segments_of(book, call.model, blocks))
     labelled = sum(one.tokens for one in found)
     rest = sum(got.categories.values()) - labelled
-    yield rule("labels", f"{sum(one.count for one in found):,} found")
+    yield from rule("labels", f"{sum(one.count for one in found):,} found")
     rows = [
         LabelRow(signs.category(one.category).span, safe_text.one_line(one.label), one.count, one.tokens)
         for one in found

@@ -114,7 +114,7 @@ def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings)
 
 
 def _composition(book: Book, chosen: ChosenCall, got: CallFigures) -> Iterator[list[Span]]:
-    yield rule("context")
+    yield from rule("context")
     unseen = ((NOT_RECORDED, got.not_recorded), (ATTACHED, got.attached))
     rows = [*got.categories.items(), *((name, tokens) for name, tokens in unseen if tokens)]
     table = _category_table(got)
@@ -161,7 +161,7 @@ def _blocks(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], every: bo
     shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:HEAVIEST]
     title = "blocks" if every else "heaviest blocks"
     left_out = f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else ""
-    yield rule(title, "tokens, characters and tokens so far" if every else left_out)
+    yield from rule(title, "tokens, characters and tokens so far" if every else left_out)
     so_far = dict(zip(map(id, blocks), _so_far(blocks), strict=True)) if every else {}
     table = _block_table(book, turns_of(book.session.tree, book.session.thread_calls(chosen.thread)), so_far)
     for figure in shown:
@@ -228,7 +228,7 @@ def _growth(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:
         for call, point in zip(calls, points, strict=True)
     ]
     peak = max(columns, key=lambda c: c.total)
-    yield rule("calls", f"{len(points)} calls, peak {numbers.tokens(peak.total)}")
+    yield from rule("calls", f"{len(points)} calls, peak {numbers.tokens(peak.total)}")
     room = width() - 2
     for row in strip_rows(bucketed(columns, room), 4, peak.total or 1, per=2 if len(columns) * 2 <= room else 1):
         yield [Span(" "), *(Span(text, style.split(" on-")[0]) for text, style in row)]
@@ -238,7 +238,7 @@ def _skipped(loaded: Loaded) -> Iterator[list[Span]]:
     skipped = loaded.skipped
     if not skipped:
         return
-    yield rule("skipped", f"{len(skipped)} of the recording's lines")
+    yield from rule("skipped", f"{len(skipped)} of the recording's lines")
     for one in skipped[:_SKIPPED]:
         yield [Span(" ▲ ", "warn"), Span(f"line {one.line}: {safe_text.one_line(one.reason)}")]
     if len(skipped) > _SKIPPED:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,19 +11,22 @@ from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.lab.lab_json import lab_fields
 from ctxtui.cli.lab.solved import solved_fields, solved_lines
-from ctxtui.cli.output import note, report_error, write, write_json
+from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, worked
 
 if TYPE_CHECKING:
     from ctxtui.analysis.lab.report import SessionLab
     from ctxtui.services.config.settings import Settings
-    from ctxtui.services.lab.solve import SolvedSession
+    from ctxtui.services.lab.solve import Solved, SolvedSession
 
 _CACHES = "recorded, 5m, 1h (the client's own markers, with that lifetime), none, automatic, anchored ..."
 _RULE = (
     "A path that is named like a command opens as ./lab. PATH is a file, a folder (every recording in it), a session's "
     "id, or -."
 )
+
+
+_LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what it took out and later calls still quote"
 
 
 @click.command(
@@ -103,8 +106,8 @@ def lab(
         write_json({**lab_fields(found), **({"solved": solved_fields(solved(best))} if solve else {})})
     elif html is None:
         _print(found, settings)
-        for line in solved_lines(solved(best)) if solve else ():
-            write(line)
+        if solve:
+            _print_solved(solved(best), settings)
     for name, trouble in failed:
         note(f"{name}: {trouble}")
     return code_for(failed[0][1]).number if failed else 0
@@ -165,6 +168,20 @@ def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
     note(f"wrote {path}")
 
 
+def _print_solved(found: Solved, settings: Settings) -> None:
+    from ctxtui.cli.paint import Painter, rule, width
+    from ctxtui.views.text import safe_text
+    from ctxtui.views.text.span import Span
+
+    painter, room = Painter(settings.glyphs), width()
+    painter.line(())
+    painter.lines(rule("what is best", f"{len(found.sessions):,} session{'s' if len(found.sessions) != 1 else ''}"))
+    for line in solved_lines(found):
+        indent = "  " if line.startswith("  ") else ""
+        for n, words in enumerate(safe_text.wrap(line.strip(), room - 4)):
+            painter.line([Span(f"{indent}{'  ' if n else ''}{words}", "dim" if indent else "ink")])
+
+
 def _print(found: list[SessionLab], settings: Settings) -> None:
     from ctxtui.cli.paint import Painter, rule, width
     from ctxtui.views.lists import lab as views
@@ -177,12 +194,13 @@ def _print(found: list[SessionLab], settings: Settings) -> None:
             painter.line(())
         calls, told_off = f" · {one.calls:,} call{'s' if one.calls != 1 else ''}", plain(views.told(one))
         title = cells.fit(safe_text.one_line(one.title), max(12, room - len(calls) - len(told_off) - 8))
-        painter.line(rule(f"{title}{calls}", told_off))
+        painter.lines(rule(f"{title}{calls}", told_off))
         if one.rows:
             table = views.lab_table(one, curves=False)
             painter.line(table.heads(room))
             for line in views.lab_lines(one):
                 painter.line(table.draw(line, room))
+            painter.lines([Span(words, "dim")] for words in safe_text.wrap(_LEGEND, room))
         for told in views.notes(one):
             first, *more = safe_text.wrap(plain(told), room - 2) or [""]
             painter.line([Span(first, told[0].style)])

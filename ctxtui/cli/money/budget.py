@@ -92,12 +92,12 @@ def _print(report: RunReport, path: Path, glyphs: str) -> None:
     from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_lines
 
     painter = Painter(glyphs)
-    painter.line(rule("Context budget"))
+    painter.lines(rule("Context budget"))
     for line in budget_lines(report):
         painter.line(line)
     if report.project is not None:
         painter.line([])
-        painter.line(rule("Repository", home_short(str(report.project.root))))
+        painter.lines(rule("Repository", home_short(str(report.project.root))))
     for line in (*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)):
         painter.line(line)
 

@@ -56,7 +56,7 @@ def findings(
     from ctxtui.views.lists import findings as views
 
     painter = Painter(settings.glyphs)
-    painter.line(rule(f"findings up to call {found.number:,} of {found.calls:,}", views.note(found)))
+    painter.lines(rule(f"findings up to call {found.number:,} of {found.calls:,}", views.note(found)))
     for line in views.lines(found, name, width()):
         painter.line(line)
 

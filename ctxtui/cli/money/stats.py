@@ -51,6 +51,13 @@ class ChangeName(click.ParamType[Change]):
             self.fail(f"{error.message}: {error.way_out}", param, ctx)
 
 
+_NONE: Final = (
+    "No call was found. ctxtui sums up what agents recorded on this machine (ctxtui sessions lists it; samples do not "
+    "count), calls of ctxtui chat and ctxtui exec, and files taken in with ctxtui import FILE. With FOLDER or --since "
+    "it is only what is of that folder or time."
+)
+
+
 @click.command(
     "stats",
     help="Say where tokens, money and quota windows went, over all your sessions or those in FOLDER; every call counts "
@@ -124,7 +131,10 @@ def _fill_in(sessions: AllSessions, show: Callable[[Stats], None], made: Callabl
 
 def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
     room = width()
-    painter.line(rule("stats", "".join(span.text for span in view.told(found, at))))
+    painter.lines(rule("stats", "".join(span.text for span in view.told(found, at))))
+    if not found.total.calls:
+        painter.lines([[Span(line, "ink")] for line in safe_text.wrap(_NONE, room)])
+        return
     if by != TOOL:
         table = view.table(by.replace("-", " "), mark=0)
         painter.line(table.heads(room))
@@ -133,12 +143,12 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
     tools = found.tools if by == TOOL else found.tools[:_DEAREST]
     if tools:
         own = view.tools_table(mark=0)
-        painter.line(rule("tools", _counted(found, "" if by == TOOL else "the dearest")))
+        painter.lines(rule("tools", _counted(found, "" if by == TOOL else "the dearest")))
         painter.line(own.heads(room))
         for tool in tools:
             painter.line(own.draw(tool, room))
     if found.worst and by != TOOL:
-        painter.line(rule("misses", _counted(found, "the worst")))
+        painter.lines(rule("misses", _counted(found, "the worst")))
         for miss in found.worst[:_DEAREST]:
             painter.line(
                 [
@@ -148,7 +158,7 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
                 ]
             )
     if found.windows and by not in (TOOL, FIVE_HOURS):
-        painter.line(rule("windows of 5 hours", "the fullest"))
+        painter.lines(rule("windows of 5 hours", "the fullest"))
         for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
             painter.line([Span(_when(window.start), "ink"), Span(f"  {view.of_window(window)}", "dim")])
     if found.comparison is not None:
@@ -156,7 +166,7 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
 
 
 def _print_change(painter: Painter, found: Comparison, room: int) -> None:
-    painter.line(rule(f"before and after {safe_text.one_line(found.what, 60)}", view.sides_of(found)))
+    painter.lines(rule(f"before and after {safe_text.one_line(found.what, 60)}", view.sides_of(found)))
     table = view.metrics_table()
     painter.line(table.heads(room))
     for metric in view.shown_metrics(found.metrics):

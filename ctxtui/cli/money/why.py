@@ -191,6 +191,6 @@ def _print(painter: Painter, what: Statement, name: str) -> None:
         painter.line([Span(" " + words)])
     for title, aside, lines in bill.sections(what, room, name):
         painter.line([])
-        painter.line(rule(title, aside))
+        painter.lines(rule(title, aside))
         for line in lines:
             painter.line(line.spans)

@@ -36,10 +36,10 @@ class EditedPositions:
         for edit in edits:
             here = found.setdefault((edit.author, edit.kind), set())
             for target in edit.targets:
-                position = context.find(target)
+                position, stays = context.found(target)
                 if position is not None:
                     here.add(position)
-                if not context.has(target):
+                if not stays:
                     open_.append(target)
         positions = dict(self.positions)
         for key, here in found.items():

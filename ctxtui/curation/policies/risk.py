@@ -69,10 +69,11 @@ _BY_KIND: Final = {
 
 def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:
     """The greatest risk among `edits`; one of an unknown kind is the greatest."""
-    return max((_of(context, edit) for edit in edits), default=Risk.NOTHING)
+    return max((risk_of_one(context, edit) for edit in edits), default=Risk.NOTHING)
 
 
-def _of(context: Context, edit: Edit) -> Risk:
+def risk_of_one(context: Context, edit: Edit) -> Risk:
+    """The risk of one edit."""
     if edit.kind == COMPACT_JSON:
         return Risk.PARTS if edit.given.get("drop") else Risk.NOTHING
     risk = _BY_KIND.get(edit.kind, Risk.GONE)

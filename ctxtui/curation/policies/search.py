@@ -18,7 +18,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy, Step, proposed, proposing, run_all
-from ctxtui.curation.policies.risk import Risk, risk_of
+from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
 from ctxtui.curation.policies.situation import PolicyContext
 
 WORK: Final = 60_000
@@ -134,7 +134,7 @@ class Asking:
             return None
         try:
             for edit in self._coming:
-                self._heard.append((edit, risk_of(self._context, [edit])))
+                self._heard.append((edit, risk_of_one(self._context, edit)))
                 if unfit(*self._heard[-1]):
                     return None
         except CtxtuiError:

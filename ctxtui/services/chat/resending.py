@@ -251,26 +251,29 @@ def most_usd(partner: ChatModel, tokens: int, answer: int, table: PriceTable) ->
 
 @dataclass(frozen=True, slots=True)
 class ResendQuote:
-    """What sending `requests` of them costs at most, in USD (None: some price is not known), and how many cannot be
-    sent."""
+    """What sending `requests` of them costs at most, in USD (None: some price is not known), how many cannot be
+    sent, and the models that have no price (`unpriced`)."""
 
     requests: int
     usd: float | None
     refused: int = 0
+    unpriced: tuple[str, ...] = ()
 
 
 def quote(plan: Sequence[Resend]) -> ResendQuote:
     """The price of all of it."""
     sent = [one for one in plan if not one.refused]
     known = [one.usd for one in sent if one.usd is not None]
-    return ResendQuote(len(sent), sum(known) if len(known) == len(sent) else None, len(plan) - len(sent))
+    unpriced = tuple(dict.fromkeys(one.model for one in sent if one.usd is None))
+    return ResendQuote(len(sent), sum(known) if len(known) == len(sent) else None, len(plan) - len(sent), unpriced)
 
 
 def within(found: ResendQuote, budget: float) -> None:
     """Raises `CtxtuiError` where it could cost more than `budget` USD, or nobody knows how much."""
     if found.usd is None:
         raise CtxtuiError(
-            "no price is known for the model: what it would cost cannot be told", way_out="name a model with a price"
+            f"no price is known for {' and '.join(found.unpriced) or 'the model'}: what it would cost cannot be told",
+            way_out="name a model with a price",
         )
     if found.usd > budget:
         raise CtxtuiError(

@@ -37,6 +37,8 @@ NAME: Final = 0
 """What the screen closes with when the call shown is to begin a phase with a name of its own."""
 WIDE: Final = 160
 """Cells from which the sentences stand beside the chart."""
+_LIST: Final = 5
+"""Lines that the list keeps below the sentences: its rule, its head, two rows, the keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,14 @@ class NamePhaseHere(Command):
 
     name, keys, label, short, group = "name a phase here", ("a",), "name a phase here", "name", "phases"
     run = Act(lambda: GrowthScreen, lambda screen: screen.dismiss(NAME))
+
+
+class EverySentence(Command):
+    """Show all sentences about the growth, also in a small terminal: they stand where the chart was, until the key is
+    pressed again."""
+
+    name, keys, label, short, group = "all sentences, or the chart", ("w",), "all sentences", "words", "phases"
+    run = Act(lambda: GrowthScreen, lambda screen: screen.turn_words())
 
 
 class ChartBoard(Board):
@@ -86,7 +96,18 @@ class WordsBoard(Board):
             return [[Span(f" ▲ {safe_text.one_line(self.trouble, 400)}", "warn")]]
         if self.report is None:
             return [[Span(" · reading every call, and what lies ahead", "dim")]]
-        return list(views.wrapped(self.report, width, height))
+        return views.wrapped(self.report, width, height)
+
+    def notes(self) -> Spans:
+        """How many sentences have no room."""
+        if self.report is None or self.trouble:
+            return ()
+        more = views.left_out(self.report, self.body_width, self.body_height)
+        return [Span(f"{more:,} more: w", "dim")] if more else ()
+
+    def wanted(self, width: int) -> int:
+        """Lines that all sentences need, with the rule above them."""
+        return 1 + len(views.wrapped(self.report, width)) if self.report is not None else 0
 
 
 class GrowthTold(Message):
@@ -102,7 +123,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
     """The phases as `make` works them out, until all are priced, below the chart of the calls; `report` gives what that
     means, and takes its time. `number` is the call shown. Closes with the number of a call, or `NAME`."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (NamePhaseHere,)
+    commands: ClassVar[tuple[type[Command], ...]] = (NamePhaseHere, EverySentence)
     heading, none = "phases", "No call is recorded."
     DEFAULT_CSS = """
     GrowthScreen #above { height: 16; }
@@ -115,6 +136,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._chart, self._words = ChartBoard(), WordsBoard()
         self._above = Horizontal(self._chart, self._words, id="above")
         self._figures: GrowthFigures | None = None
+        self._words_alone = False
         super().__init__()
 
     def compose(self) -> ComposeResult:
@@ -128,11 +150,24 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self.run_worker(self._tell_growth, thread=True, group="growth")
 
     def on_resize(self) -> None:
+        """Fit it to the terminal."""
+        self._arrange()
+
+    def turn_words(self) -> None:
+        """Show all sentences in the place of the chart, or both again."""
+        self._words_alone = not self._words_alone
+        self._arrange()
+
+    def _arrange(self) -> None:
         """Side by side where there is room; the chart takes what the screen's height allows."""
         wide, height = self.size.width >= WIDE, self.size.height
         self._above.set_class(not wide, "high")
+        self._chart.display = not self._words_alone
         room = max(10, height * 6 // 10)
-        self._above.styles.height = max(8, height * 45 // 100) if wide else room
+        if self._words_alone:
+            # All of them, and the list keeps its rule, its head and two rows.
+            room = min(max(room, self._words.wanted(self.size.width)), height - _LIST)
+        self._above.styles.height = max(8, height * 45 // 100) if wide and not self._words_alone else room
         self._chart.styles.height = "1fr" if wide else max(5, room * 45 // 100)
         self._chart.styles.width = "3fr" if wide else "1fr"
         self._words.styles.width = "2fr" if wide else "1fr"
@@ -158,6 +193,8 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
             fits = feasible(found.ahead.outlook, rows, window.usable, window.window or window.limit)
             self._words.report = found.with_feasible(fits)
         self._words.redraw()
+        if self._words_alone:
+            self._arrange()
 
     def load(self) -> Sequence[GrownPhase]:
         """By the rule that is set. Raises `BadPattern`."""

@@ -112,17 +112,25 @@ def sentences(what: GrowthData) -> Iterator[GrowthSentence]:
         yield GrowthSentence(1, "not told", [Span(lacking, "dim")])
 
 
-def wrapped(what: GrowthData, room: int, height: int = 0) -> Iterator[list[Span]]:
+def wrapped(what: GrowthData, room: int, height: int = 0) -> list[list[Span]]:
     """The sentences in lines of `room` cells, in at most `height` lines (0: as many as there are)."""
+    return [line for lines in _fitting(what, room, height) if lines for line in lines]
+
+
+def left_out(what: GrowthData, room: int, height: int) -> int:
+    """How many sentences have no room there."""
+    return sum(not lines for lines in _fitting(what, room, height))
+
+
+def _fitting(what: GrowthData, room: int, height: int) -> list[list[list[Span]]]:
+    """The lines of each sentence; none of those that have no room."""
     made = [(one, list(_wrapped(one, room))) for one in sentences(what)]
     taken, kept = 0, set[int]()
     for n in sorted(range(len(made)), key=lambda n: made[n][0].rank):
         if not height or taken + len(made[n][1]) <= height:
             taken += len(made[n][1])
             kept.add(n)
-    for n, (_, lines) in enumerate(made):
-        if n in kept:
-            yield from lines
+    return [lines if n in kept else [] for n, (_, lines) in enumerate(made)]
 
 
 def _wrapped(one: GrowthSentence, room: int) -> Iterator[list[Span]]:

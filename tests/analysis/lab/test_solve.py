@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxtui.analysis.lab.solve import fitted, keep_warm, pauses
 from ctxtui.cache.optimal_markers import MarkerRates
@@ -71,3 +73,24 @@ def test_a_strategy_is_placed_as_breakpoints_that_stand() -> None:
     assert len(apply(context, edits).marks) == 2
     assert placed_breakpoints(context, call, made.book, "none") == ()
     assert placed_breakpoints(context, call, made.book, "recorded") == ()
+
+
+_COSTS = st.lists(st.floats(0.1, 2.0), min_size=4, max_size=4)
+
+
+@given(st.lists(_COSTS, min_size=4, max_size=7), _COSTS, st.data())
+def test_what_a_session_comes_to_has_no_part_in_what_is_chosen_for_it(
+    family: list[list[float]], other: list[float], data: st.DataObject
+) -> None:
+    def named(costs: list[float]) -> dict[str, float]:
+        return dict(zip("wxyz", costs, strict=True))
+
+    sessions = {str(n): named(costs) for n, costs in enumerate(family)}
+    held = data.draw(st.sampled_from([*sessions]))
+    before, after = fitted(sessions), fitted(sessions | {held: named(other)})
+    assert before is not None and after is not None
+    (own,) = (fold for fold in before.folds if fold.session == held)
+    (changed,) = (fold for fold in after.folds if fold.session == held)
+    assert own.chosen == changed.chosen
+    assert changed.saves == pytest.approx(1 - named(other)[changed.chosen]), "it is held against its own figures alone"
+    assert changed.own >= changed.saves

@@ -92,3 +92,16 @@ def test_the_lab_asks_the_same(
         ran = ctxtui("lab", recording, *alone)
         assert ran.code == 2 and "--agree N" in ran.err
     assert len(server[0].seen) == asked
+
+
+def test_a_policy_with_settings_and_another_model_are_sent_again_beside_the_noise_floor(
+    ctxtui: Run, recording: Path, server: tuple[Server, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server[1])
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    policy, model = "truncate_results limit=200 keep_last=0", "claude-haiku-4-5"
+    ran = ctxtui("lab", recording, "--agree", "3", "--budget-usd", "5", "--policy", policy, "--model", model, "--json")
+    assert {one["variant"] for one in ran.json["variants"]} == {"unchanged", policy, model}, ran.err
+    assert f" and {model} (" in ran.err, "who is asked stands beside the price"
+    unpriced = ctxtui("lab", recording, "--agree", "3", "--budget-usd", "5", "--model", "gpt-5")
+    assert unpriced.code != 0 and "no price is known for gpt-5" in unpriced.err

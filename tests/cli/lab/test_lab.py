@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.views.text import cells
 from tests.cases.claude_code import Script, text, usage
 from tests.cases.long_runs import long_run
 from tests.cli.conftest import Run
@@ -161,6 +162,11 @@ def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:
     out = ctxtui("lab", paths[0], "--solve").out
     assert "best policy of" in out and "not known; name several" in out and "break-even" in out
     assert ctxtui("lab", paths[0], "--solve", "--cache", "5m").code == 2
+    both = ctxtui("lab", *paths, "--solve").out
+    assert "held out: for each of the 2 sessions the best of the other one was taken" in both
+    assert "★ nothing else is both cheaper" in both and "had each had its own best, that would save" in both
+    at = both.index("what is best")
+    assert all(cells.width(line) <= 100 for line in both[at:].splitlines())
 
 
 def test_the_page_loads_nothing_from_elsewhere(ctxtui: Run, recording: Path, tmp_path: Path) -> None:

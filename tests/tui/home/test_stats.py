@@ -20,6 +20,7 @@ from ctxtui.services.workers.summary_worker import make
 from ctxtui.tui.lists.costs import stats as screen_of
 from ctxtui.tui.lists.costs.stats import StatsScreen
 from ctxtui.tui.theme.theme import dress
+from ctxtui.views.lists.costs.stats import NONE_YET
 from ctxtui.views.model.session_summary import MISSED, CallSpent, SessionSummary
 from tests.cases.claude_code_requests import parallel
 from tests.services.library.test_stats import DAY, NEW, OLD
@@ -179,3 +180,18 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
     finally:
         worker.close()
     assert worker.ask("model") is None
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_without_a_session_it_says_what_is_missing_and_what_to_do(size: tuple[int, int]) -> None:
+    class Nothing(Made):
+        def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
+            return StatsSoFar(stats_of([], 0.0, by=by), 0)
+
+    app = App[None]()
+    dress(app, {}, "dark", "unicode")
+    async with app.run_test(size=size) as pilot:
+        await app.push_screen(StatsScreen(Nothing()))
+        for _ in range(len(WAYS) + 1):
+            await until(pilot, lambda: NONE_YET in text(app))
+            await pilot.press("tab")

@@ -17,6 +17,7 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import Report
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.growth import GrowthScreen
+from ctxtui.views.lists import growth as views
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.tui.inspector.test_inspector import settled, until
@@ -73,3 +74,19 @@ async def test_where_it_cannot_be_worked_out_the_rest_still_stands() -> None:
         await opened(source, pilot)
         await until(pilot, lambda: "▲ the process that measures growth ended" in seen(pilot))
         assert "phases" in seen(pilot)
+
+
+async def test_in_a_small_terminal_a_key_shows_every_sentence() -> None:
+    source = WithGrowth(rounds(40))
+    async with app_of(source).run_test(size=(80, 24)) as pilot:
+        screen = await opened(source, pilot)
+        await until(pilot, lambda: "more: w" in seen(pilot))
+        report = screen._words.report
+        assert report is not None
+        every = [one.name for one in views.sentences(report)]
+        assert {"what grew", "carry", "again"} <= {*every}
+        await pilot.press("w")
+        await until(pilot, lambda: all(f" {name} " in seen(pilot) for name in every))
+        assert "more: w" not in seen(pilot) and "phases" in seen(pilot)
+        await pilot.press("w")
+        await until(pilot, lambda: "more: w" in seen(pilot))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -21,7 +22,7 @@ from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.context_spans import numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.risk import Risk, risk_of
+from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
 from ctxtui.curation.policies.search import WORK, Asking, ProposedStep, Remedy, alone_by, counting_once, search
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
@@ -81,18 +82,18 @@ def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Se
 
 
 def _smallest(policies: Sequence[Policy], situation: PolicyContext, settings: Settings, target: int) -> Iterator[Edit]:
-    limit = _limit(situation, settings["keep"])
+    limit, reach = _limit(situation, settings["keep"]), _Reach(situation)
     ladder = [_ladder(situation, settings, target)]
     found = _found(situation, policies)
-    older = _enough(situation, [_Given(ladder), *found], limit, limit, target)
+    older = _enough(situation, reach, [_Given(ladder), *found], limit, limit, target)
     if older is None or older[0] > Risk.OUTSIDE:
-        everywhere = _enough(situation, found, len(situation.context), limit, target)
+        everywhere = _enough(situation, reach, found, len(situation.context), limit, target)
         older = min((one for one in (older, everywhere) if one is not None), key=lambda one: one[0], default=None)
     if older is not None:
         yield from map(_own, older[1])
         return
     every = [edits for level in found for edits in level.options(max(Risk), _never)]
-    best = [_own(one) for one in _most(situation, every, limit)]
+    best = [_own(one) for one in _most(situation, reach, every, limit)]
     yield from best
     yield from _ladder(situation.under(best), settings, target)
 
@@ -181,7 +182,7 @@ def _found(situation: PolicyContext, policies: Sequence[Policy]) -> list[_Given]
 
 
 def _enough(
-    situation: PolicyContext, levels: Sequence[_Given], bound: int, limit: int, target: int
+    situation: PolicyContext, reach: _Reach, levels: Sequence[_Given], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
     """The edits of one set that bring the context below `target` at the least risk; None where none does. From the
     position `bound` on nothing is changed, from `limit` on only what risks no more than to stand outside."""
@@ -192,17 +193,17 @@ def _enough(
         return not edits or (best is not None and (risk_of(situation.context, edits) > best[0] or tried >= _TRIED))
 
     def vain(edit: Edit, risk: Risk) -> bool:
-        return best is not None and risk > best[0] and _may(situation, edit, bound, limit)
+        return best is not None and risk > best[0] and reach.may(edit, bound, limit)
 
     for level in levels:
         most = best[0] if best is not None else max(Risk)
         if best is not None and tried >= _TRIED:
             break
         wished = level.wished(most, vain) if best is not None else []
-        if best is not None and all(passed_over(_allowed(situation, one, bound, limit)) for one in wished):
+        if best is not None and all(passed_over(_allowed(reach, one, bound, limit)) for one in wished):
             continue
         for option in level.options(most, vain):
-            edits = _allowed(situation, option, bound, limit)
+            edits = _allowed(reach, option, bound, limit)
             if passed_over(edits):
                 continue
             after = situation.under(edits)
@@ -216,17 +217,34 @@ def _enough(
     return best
 
 
-def _allowed(situation: PolicyContext, edits: Iterable[Edit], bound: int, limit: int) -> list[Edit]:
-    return [edit for edit in edits if _may(situation, edit, bound, limit)]
+def _allowed(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int) -> list[Edit]:
+    return [edit for edit in edits if reach.may(edit, bound, limit)]
 
 
-def _may(situation: PolicyContext, edit: Edit, bound: int, limit: int) -> bool:
-    """Whether an edit stays away from the newest rounds, and from what a user took back."""
-    positions = {position for target in edit.targets if (position := situation.context.find(target)) is not None}
-    last = max(positions, default=0)
-    if last >= bound or positions & situation.taken_back:
-        return False
-    return last < limit or risk_of(situation.context, [edit]) <= Risk.OUTSIDE
+class _Reach:
+    """How far back edits of one situation reach and what they risk, each worked out once: the same ones are looked at
+    for every set that holds them."""
+
+    def __init__(self, situation: PolicyContext) -> None:
+        self._situation = situation
+        self._known: dict[str, tuple[int, bool]] = {}
+
+    def may(self, edit: Edit, bound: int, limit: int) -> bool:
+        """Whether an edit stays away from the newest rounds, and from what a user took back."""
+        found = self._known.get(edit.id)
+        if found is None:
+            found = self._known[edit.id] = self._of(edit)
+        last, harmless = found
+        return last < bound and (harmless or last < limit)
+
+    def _of(self, edit: Edit) -> tuple[int, bool]:
+        """The last position that it is about (one that no bound allows where a user took it back), and whether it
+        risks so little that the newest rounds may have it too."""
+        context = self._situation.context
+        positions = {position for target in edit.targets if (position := context.find(target)) is not None}
+        if positions & self._situation.taken_back:
+            return sys.maxsize, False
+        return max(positions, default=0), risk_of_one(context, edit) <= Risk.OUTSIDE
 
 
 def _cost(situation: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
@@ -245,7 +263,7 @@ def _needed(situation: PolicyContext, after: PolicyContext, edits: list[Edit], t
             return edits
         saves = sum(situation.size(p) - after.size(p) for p in positions)
         saves -= tokens_of(situation, str(one.given.get("text") or "")) if one.kind == SUMMARIZE else 0
-        risk = risk_of(situation.context, [one])
+        risk = risk_of_one(situation.context, one)
         choices.append(_Choice(one, saves, min(positions, default=0), _quoted_at(situation, positions), risk))
     kept = {one.edit.id for one in _chosen(choices, situation.total - target, situation)}
     fewer = [one for one in edits if one.id in kept]
@@ -256,11 +274,11 @@ def _quoted_at(situation: PolicyContext, positions: Sequence[int]) -> int:
     return max((_quoted(situation, p) for p in positions), default=0)
 
 
-def _most(situation: PolicyContext, found: Sequence[list[Edit]], limit: int) -> list[Edit]:
+def _most(situation: PolicyContext, reach: _Reach, found: Sequence[list[Edit]], limit: int) -> list[Edit]:
     """What frees most of all, outside the newest rounds; nothing where nothing frees anything."""
     best, least = list[Edit](), situation.total
     for option in sorted(found, key=len)[-_TRIED:] + list(found[:_TRIED]):
-        edits = [edit for edit in option if _may(situation, edit, len(situation.context), limit)]
+        edits = _allowed(reach, option, len(situation.context), limit)
         after = situation.under(edits)
         if edits and not after.applied.refused and after.total < least:
             best, least = edits, after.total

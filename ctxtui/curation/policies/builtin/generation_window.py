@@ -67,14 +67,11 @@ class _Generation(NamedTuple):
 
 def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[_Generation]:
     """The generations, from the position `begin` on."""
-    pattern = re.compile(boundary, re.IGNORECASE)
     found: list[_Generation] = []
     at = begin
-    for message in situation.context.messages:
-        if message.role != "user" or message.start < begin:
-            continue
-        name = _name(situation, message, pattern)
-        if name is None:
+    for index, name in _named(situation, boundary):
+        message = situation.context.messages[index]
+        if message.start < begin:
             continue
         if found and found[-1].name == name:
             found[-1] = _Generation(name, Stretch(found[-1].stretch.start, message.stop))
@@ -82,6 +79,26 @@ def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[_G
             found.append(_Generation(name or str(len(found)), Stretch(at, message.stop)))
         at = message.stop
     return [one for one in found if one.stretch.start < one.stretch.stop]
+
+
+def _named(situation: PolicyContext, boundary: str) -> list[tuple[int, str]]:
+    """The user's messages that name a generation, by index, each with the name. A long context is not read again for
+    what came to it."""
+    pattern = re.compile(boundary, re.IGNORECASE)
+    context = situation.context
+
+    def work(length: int, known: list[tuple[int, str]] | None) -> list[tuple[int, str]]:
+        # The last message may have grown.
+        first = max(0, next((n for p in range(length - 1, -1, -1) if (n := context.message_of[p]) >= 0), 0))
+        found = [one for one in known or () if one[0] < first]
+        for index in range(first, len(context.messages)):
+            message = context.messages[index]
+            name = _name(situation, message, pattern) if message.role == "user" else None
+            if name is not None:
+                found.append((index, name))
+        return found
+
+    return situation.outline(f"generations {boundary}", work)
 
 
 def _name(situation: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:

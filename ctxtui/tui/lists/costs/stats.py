@@ -139,7 +139,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     commands = (NextWay, WayBefore, NextAge, CompareByChange, NextStatsOrder)
     DEFAULT_CSS = "StatsScreen #prompt { display: none; }"
-    heading, none, again = "stats", "No session has a call of this time.", 2.0
+    heading, none, again = "stats", view.NONE_YET, 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 
     def __init__(self, source: StatsSource) -> None:
@@ -173,6 +173,9 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         if self._last is None:
             return ()
         known = self._last.found
+        if not known.total.calls and not self._last.left:
+            # A row of nothing but dots says neither what is missing nor what to do.
+            return ()
         if by in (MISSES, CHANGES):
             return known.worst if by == MISSES else known.changes
         return known.tools if by == "tool" else [*known.rows, known.total]
@@ -219,13 +222,20 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         self._way = (self._way + steps) % len(VIEWS)
         # Rows that happen to be the same have another head all the same.
         self.order, self.rows = "", ()
-        self.pane.none = NONE.get(self.by, self.none)
+        self.pane.none = self._nothing()
         self.begin()
+
+    def _nothing(self) -> str:
+        """What to say where there are no rows: nothing of this kind, nothing of this time, nothing at all."""
+        if self._last is not None and self._last.found.total.calls:
+            return NONE.get(self.by, self.none)
+        return "No session has a call of this time." if self._age else self.none
 
     def next_age(self) -> None:
         """Calls of another time."""
         self._age = (self._age + 1) % len(AGES)
         self.rows = ()
+        self.pane.none = self._nothing()
         self.begin()
 
     def compare(self, change: str) -> None:

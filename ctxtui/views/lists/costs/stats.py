@@ -186,6 +186,10 @@ def sum_of_cost(row: UsageSums) -> str:
     return sums.rate(row.usd, row.input + row.output) + least
 
 
+NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or import with I."
+"""Where there is nothing to sum up: what is missing, and what to do about it."""
+
+
 def told(found: Stats, at: float, room: int | None = None) -> list[Span]:
     """The whole in a line, at the Unix time `at`: sessions, tokens, money, the window that is open and the week. Where
     there is less `room` (cells), what the table's last row says too goes first."""
