@@ -42,5 +42,5 @@ def left_out(name: str) -> bool:
 
 def strangers() -> list[str]:
     """The names in CLIENTS that no client has: a slip would leave out nothing, unsaid."""
-    known = {"none", *(one.name for one in CLIENTS)}
+    known = {"none", *FRAMEWORKS, *(one.name for one in CLIENTS)}
     return [name for name in os.environ.get("CLIENTS", "").split() if name not in known]
