@@ -64,7 +64,8 @@ def compared(own: OwnCalls, changed: Change) -> Comparison:
 
 
 def changes_in(own: OwnCalls) -> list[SeenChange]:
-    """The changes that sessions tell of, newest first: versions of a client, tags. Each has calls on either side."""
+    """The changes that sessions tell of, newest first: versions of a client, tags. Each has calls on either side, and is
+    what its words ask for."""
     versions: dict[str, list[_Dated]] = {}
     tags: dict[str, list[_Dated]] = {}
     for one, calls in own:
@@ -74,6 +75,8 @@ def changes_in(own: OwnCalls) -> list[SeenChange]:
         for tag in one.tags:
             tags.setdefault(tag, []).append(([], tag, began, len(calls)))
     found = [change for source, dated in versions.items() for change in _newer_versions(source, dated)]
+    # A version without a client's name is asked for by words that mean every client with older and newer ones.
+    found = [one for one in found if (about := change_of(one.words)).source or _about(own, about) == {""}]
     many = len(own), sum(len(calls) for _, calls in own)
     for tag, dated in tags.items():
         after = len(dated), sum(calls for *_, calls in dated)
