@@ -197,3 +197,17 @@ async def test_rules_are_set_on_the_screen_and_the_program_can_be_forked_from_a_
         await until(pilot, lambda: screen.state.index == 0)
         await pilot.press("ctrl+f")
         await until(pilot, lambda: "ctxtui exec --fork s:1 -- " in text(screen))
+
+
+async def test_what_is_not_recorded_is_said_while_the_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with attached(tmp_path, (120, 40)) as (_, program, screen, pilot):
+        assert "not everything is recorded" not in text(screen)
+
+        def full(file: int, data: bytes) -> int:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("ctxtui.attach.tape.os.write", full)
+        assert await program.ask("and more")
+        await until(pilot, lambda: "not everything is recorded: No space left on device" in text(screen))
