@@ -27,6 +27,9 @@ CLIENTS: tuple[Client, ...] = (
     PYDANTIC_AI,
 )
 
+FRAMEWORKS = ("langchain",)
+"""What is installed beside the clients, for `test_in_process`."""
+
 ASKED = os.environ.get("REAL_CLIENTS") == "1"
 """Whether clients are run: `make test-clients` says so."""
 

@@ -13,7 +13,7 @@ from tests.clients.wire import said
 
 
 def test_the_clients_that_are_installed_are_those_that_are_tested() -> None:
-    assert [client.name for client in CLIENTS] == list(packages())
+    assert [*(client.name for client in CLIENTS), *registry.FRAMEWORKS] == list(packages())
 
 
 def test_the_table_has_a_row_for_each_client_in_its_version() -> None:

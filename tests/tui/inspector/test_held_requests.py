@@ -139,7 +139,9 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         assert scene is not None
         await until(pilot, lambda: scene.running.counted(scene.call.raw_head))
         first, *rest = this_call(scene).facts
-        assert first == "edits: 1 applied" and rest[0].startswith("program has ") and rest[0].endswith(" left")
+        assert first == "edits: 1 applied" and rest[0].startswith("program has ") and rest[0].endswith(" was sent")
+        # On the screen, too, though the pane of what is applied stands in the place of the call's.
+        await until(pilot, lambda: "edits: 1 applied" in text(screen) and rest[0] in text(screen))
 
 
 async def test_one_answers_in_the_models_place_or_refuses(tmp_path: Path) -> None:

@@ -149,7 +149,8 @@ def test_no_module_but_the_one_that_opens_it_names_a_list_screen() -> None:
             screens[name] = path.relative_to(PACKAGE).as_posix()
     bases = {"PageScreen", "ListScreen"}
     for name in screens.keys() - bases:
-        assert len(named_in(name, outside=screens[name])) == 1, name
+        own = f"push_screen({name}(" in modules()[screens[name]]
+        assert len(named_in(name, outside=screens[name])) == (0 if own else 1), name
     opened = {command.opens.rpartition(".")[2] for command in (*registry.LISTS, *registry.REPORTS)}
     assert opened <= screens.keys()
     for name in opened:
