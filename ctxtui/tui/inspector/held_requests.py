@@ -126,15 +126,18 @@ class HeldRequestsController(Controller):
 
     def _figures(self) -> None:
         """Header and composition are those of the request that waits: the next call."""
-        scene, study, edited = self.panels.scene, self.state.study, self.panels.staging is not None
+        scene, study, staging = self.panels.scene, self.state.study, self.panels.staging
         if self.state.waits is None or scene is None or study is None or not scene.last:
             return
-        if edited:
-            if self.panels.header.what is not None:
-                number = scene.number + 1 if scene.call.id else 1
-                self.panels.header.show(replace(self.panels.header.what, call=number))
-            return
         now = next_request.next_scene(scene, self._held[0].model if self._held else "")
+        if staging is not None:
+            if (what := self.panels.header.what) is not None:
+                what = replace(what, call=scene.number + 1 if scene.call.id else 1)
+                if now is not None and staging.after:
+                    # With what came since: what the program sends, and what leaves of it.
+                    what = replace(what, used=now.figures.context_tokens, after=staging.after)
+                self.panels.header.show(what)
+            return
         if now is None:
             return
         known = study.thread(self.state.thread)
