@@ -165,8 +165,10 @@ def _notes(
     if len(calls) == 1:
         yield "one call: nothing could be read from a cache, and no policy shows what it does later"
     if any(call.read is None for call in first.calls):
-        untimed = any(call.started is None for call in calls)
-        why = "calls have no time on record" if untimed else "how their provider caches is not known"
+        ruled = all(bench.rules(bench.as_model(call, runs[0].variant.model)).known for call in calls)
+        why = (
+            "when calls were sent is not on record" if ruled else "how the provider of these calls caches is not known"
+        )
         yield f"read, write and fresh are not told: {why}"
     yield from _money_notes(runs)
     if any(run.summaries.count for run in runs):

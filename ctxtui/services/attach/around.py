@@ -119,7 +119,9 @@ class Around:
         )
         desk = RequestDesk(self.folder, self.settings, self.recorder.flush, self.policies, self.policy_settings)
         edits = EditsGate(self.database, session)
-        self.gate = HoldGate(edits, self.hold, self.recorder.put, self._recorded, desk=desk)
+        self.gate = HoldGate(
+            edits, self.hold, self.recorder.put, self._recorded, desk=desk, troubles=lambda: self.recorder.troubles
+        )
         self.control = Control(self.folder, self.run, self.gate.answer)
         await self.control.start()
         self.fork = ForkGate(self.gate, self.answers) if self.answers is not None else None

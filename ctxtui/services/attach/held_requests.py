@@ -37,13 +37,15 @@ class HeldElsewhere:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedProgram:
     """How it stands with a session: whether a program is attached to it now (`runs`), whether its `next` request will
-    be held, `each` one, by which `rules` (in words), and those that are `held`, the oldest first."""
+    be held, `each` one, by which `rules` (in words), those that are `held`, the oldest first, and what its run could
+    not record (`troubles`)."""
 
     runs: bool = False
     next: bool = False
     each: bool = False
     rules: tuple[str, ...] = ()
     held: tuple[HeldElsewhere, ...] = ()
+    troubles: tuple[str, ...] = ()
 
 
 def look(recording: Path, now: float | None = None) -> AttachedProgram:
@@ -52,16 +54,23 @@ def look(recording: Path, now: float | None = None) -> AttachedProgram:
     runs, next_, each = False, False, False
     held: list[HeldElsewhere] = []
     rules: list[str] = []
+    troubles: list[str] = []
     for _, told in ask_all(recording.parent, {"do": "list"}):
         mine = [one for one in told.get("held", ()) if file_name(str(one.get("session"))) == recording.name]
         if recording.name not in told.get("files", ()) and not mine:
             continue
         runs, each = True, each or bool(told.get("each"))
         rules += [str(one) for one in told.get("rules", ()) if one not in rules]
+        troubles += [str(one) for one in told.get("troubles", ())]
         next_ = next_ or any(file_name(str(one)) == recording.name for one in told.get("next", ()))
         held += [_held(one, now) for one in mine]
     return AttachedProgram(
-        runs=runs, next=next_, each=each, rules=tuple(rules), held=tuple(sorted(held, key=lambda one: one.until))
+        runs=runs,
+        next=next_,
+        each=each,
+        rules=tuple(rules),
+        held=tuple(sorted(held, key=lambda one: one.until)),
+        troubles=tuple(troubles),
     )
 
 

@@ -100,6 +100,8 @@ class HoldGate:
     desk: RequestDesk | None = None
     """Foretells requests, and has policies and edits that waited act; None: nobody does."""
     clock: Callable[[], float] = time.time
+    troubles: Callable[[], Iterable[str]] = tuple
+    """What could not be recorded so far, in words."""
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
     _own: HoldRules = field(init=False)
@@ -241,7 +243,7 @@ class HoldGate:
             self.next.discard(session)
         held = [one.json(self.clock()) for one in self.held.values()]
         told = {"held": held, "each": self.rules.each, "rules": list(self.rules.words)}
-        return {**told, "next": sorted(self.next), "files": sorted(self.recorded())}
+        return {**told, "next": sorted(self.next), "files": sorted(self.recorded()), "troubles": [*self.troubles()]}
 
     def close(self) -> None:
         """End what it started."""

@@ -69,7 +69,10 @@ class StandingRelay:
             run = new_run()
             self.recorder = Recorder(RecordedRun(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
             desk = RequestDesk(self.folder, self.settings, self.recorder.flush)
-            gate = HoldGate(EditsGate(self.database, ""), HoldRules(), self.recorder.put, self._recorded, desk=desk)
+            edits, recorder = EditsGate(self.database, ""), self.recorder
+            gate = HoldGate(
+                edits, HoldRules(), recorder.put, self._recorded, desk=desk, troubles=lambda: recorder.troubles
+            )
             control = Control(self.folder, run, gate.answer)
             relay = Relay(found, self.recorder.put, self.recorder.next_name, named=True, gate=gate)
             try:

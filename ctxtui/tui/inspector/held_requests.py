@@ -20,6 +20,7 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.inspector import held_lines
+from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class HeldRequestsController(Controller):
         """Until when it was seen to wait: requests over a WebSocket share one id, the next one waits longer."""
         self._own: Question | None = None
         self._looking = False
+        self._lost: set[str] = set()
+        """Why something was not recorded, of which one was told."""
         state.on.complete.subscribe(self._begin)
         state.on.shown.subscribe(self._figures)
         state.on.fitted.subscribe(self._figures)
@@ -94,8 +97,17 @@ class HeldRequestsController(Controller):
             self._gone()
         else:
             self._came(one)
+        self._tell(found.troubles)
         if self.facts() != before:
             self.state.on.fitted.emit()
+
+    def _tell(self, troubles: tuple[str, ...]) -> None:
+        """Each cause for which something of the program's calls is not on record is said once, while it runs."""
+        fresh = {one.rpartition(": ")[2]: one for one in troubles}
+        fresh = {why: one for why, one in fresh.items() if why not in self._lost}
+        if fresh and not self.prompt.asking:
+            self._lost |= fresh.keys()
+            self.say([MARK["refused"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
 
     @property
     def _first(self) -> HeldElsewhere | None:
@@ -126,15 +138,18 @@ class HeldRequestsController(Controller):
 
     def _figures(self) -> None:
         """Header and composition are those of the request that waits: the next call."""
-        scene, study, edited = self.panels.scene, self.state.study, self.panels.staging is not None
+        scene, study, staging = self.panels.scene, self.state.study, self.panels.staging
         if self.state.waits is None or scene is None or study is None or not scene.last:
             return
-        if edited:
-            if self.panels.header.what is not None:
-                number = scene.number + 1 if scene.call.id else 1
-                self.panels.header.show(replace(self.panels.header.what, call=number))
-            return
         now = next_request.next_scene(scene, self._held[0].model if self._held else "")
+        if staging is not None:
+            if (what := self.panels.header.what) is not None:
+                what = replace(what, call=scene.number + 1 if scene.call.id else 1)
+                if now is not None and staging.after:
+                    # With what came since: what the program sends, and what leaves of it.
+                    what = replace(what, used=now.figures.context_tokens, after=staging.after)
+                self.panels.header.show(what)
+            return
         if now is None:
             return
         known = study.thread(self.state.thread)

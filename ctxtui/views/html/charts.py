@@ -271,5 +271,6 @@ svg.spark{width:120px;height:20px;display:block}
 .legend i{display:inline-block;width:.8em;height:.8em;margin-right:.4em;vertical-align:-.05em}
 .track{display:inline-block;width:9rem;max-width:100%;height:.6rem;background:var(--panel)}
 .track i{display:block;height:100%}
+@media (max-width:50rem){svg.chart text{font-size:14px}}
 """
 """Rules of style for charts, for `document.head`."""

@@ -7,10 +7,10 @@ from typing import Final
 
 from ctxtui.analysis.cache.missed import TTL
 from ctxtui.analysis.session_events import told
-from ctxtui.core.call import EDITS, Call
+from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
-from ctxtui.views.model.scene import Scene
+from ctxtui.views.model.scene import Scene, proof
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import GUTTER
 from ctxtui.views.text.span import Span, Spans
@@ -90,7 +90,7 @@ def this_call(scene: Scene) -> ThisCall:
             total=None,
             priced=call.id in scene.costs,
             uncached=None,
-            facts=(*_proof(scene), *_facts(before, call)),
+            facts=(*proof(scene), *_facts(before, call)),
             missed=lost,
             by_pause=by_pause,
             error=call.error,
@@ -105,7 +105,7 @@ def this_call(scene: Scene) -> ThisCall:
         partial=call.answered_in_part and cost is not None,
         priced=call.id in scene.costs,
         uncached=scene.uncached.get(call.id) if usage.has_cache else None,
-        facts=(*_proof(scene), *_facts(before, call)),
+        facts=(*proof(scene), *_facts(before, call)),
         missed=lost,
         by_pause=by_pause,
         error=call.error,
@@ -131,23 +131,6 @@ def _lines(call: Call, usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
             partial=call.answered_in_part,
         ),
     )
-
-
-def _proof(scene: Scene) -> tuple[str, ...]:
-    """What became of the edits in a call that left through ctxtui, and what its program believes to have sent."""
-    call = scene.call
-    told = call.extra.get(EDITS)
-    if not isinstance(told, dict):
-        return ()
-    counts = [f"{len(told.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if told.get(how)]
-    out = [f"edits: {', '.join(counts)}"] if counts else []
-    raw, sent, running = call.raw_head, call.sent_head, scene.running
-    if raw != sent and running.counted(raw) and running.counted(sent):
-        own, left = running.read(raw, raw), running.read(sent, sent)
-        out.append(f"program has {numbers.tokens(own)}, {numbers.tokens(left)} left")
-    out += [str(one) for one in told.get("done") or ()]
-    out += [f"from the record of {told['played']}"] if told.get("played") else []
-    return (*out, "you answered") if told.get("released") == "answer" else tuple(out)
 
 
 def _facts(before: Call | None, call: Call) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ def _staged(one: PricedFinding) -> Iterator[Spans]:
     """What `enter` stages, or why nothing."""
     if one.blocks:
         told = f"staged: {one.blocks:,} block{'' if one.blocks == 1 else 's'}"
-        told += f", {one.longer:,} of them no longer than what stands for it" if one.longer else ""
+        told += f"; {one.longer:,} of them would get no shorter" if one.longer else ""
         told += f"; {one.along:,} more must go with {'it' if one.blocks == 1 else 'them'}" if one.along else ""
         yield [Span(f" {told}", "dim")]
     elif one.marks:
@@ -218,10 +218,13 @@ def _staged(one: PricedFinding) -> Iterator[Spans]:
 
 
 def _proof(one: Proof, which: str = "") -> str:
-    """What the lab says: ``6.2M tokens less, −$11.69 in 200 later calls``; `which` calls."""
+    """What the lab says: ``6.2M tokens less, −$11.69 in 200 later calls``; `which` calls. Fewer tokens that cost more
+    are said to: with the same answers that is only where less of them is read from the cache."""
     tokens = f"{numbers.tokens(abs(one.tokens))} tokens {'less' if one.tokens >= 0 else 'more'}, " if one.tokens else ""
     usd = numbers.signed_money(-one.money) if one.money is not None else "cost unknown"
-    return f"{tokens}{usd} in {one.calls:,}{which} call{'' if one.calls == 1 else 's'}"
+    dearer = one.tokens > 0 and one.money is not None and one.money < 0
+    why = ": what was read from the cache is written again" if dearer else ""
+    return f"{tokens}{usd} in {one.calls:,}{which} call{'' if one.calls == 1 else 's'}{why}"
 
 
 def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
-from ctxtui.core.call import Call
+from ctxtui.core.call import EDITS, Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
+from ctxtui.views.text import numbers
 
 _GOES_ON = frozenset({"ctxtui", "attached"})
 """Formats whose threads end where the next request does, whatever was answered last."""
@@ -146,3 +147,20 @@ def scene_at(
         missed=missed or {},
         turns=turns or turns_of(book.session.tree, calls),
     )
+
+
+def proof(scene: Scene) -> tuple[str, ...]:
+    """What became of the edits in a call that left through ctxtui, and what its program believes to have sent."""
+    call = scene.call
+    told = call.extra.get(EDITS)
+    if not isinstance(told, dict):
+        return ()
+    counts = [f"{len(told.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if told.get(how)]
+    out = [f"edits: {', '.join(counts)}"] if counts else []
+    raw, sent, running = call.raw_head, call.sent_head, scene.running
+    if raw != sent and running.counted(raw) and running.counted(sent):
+        own, left = running.read(raw, raw), running.read(sent, sent)
+        out.append(f"program has {numbers.tokens(own)}, {numbers.tokens(left)} was sent")
+    out += [str(one) for one in told.get("done") or ()]
+    out += [f"from the record of {told['played']}"] if told.get("played") else []
+    return (*out, "you answered") if told.get("released") == "answer" else tuple(out)

@@ -352,10 +352,12 @@ table{width:100%}
 th{color:var(--dim);font-weight:400;text-align:right;padding:.2rem 1.2rem .2rem 0;vertical-align:bottom}
 td{text-align:right;padding:.25rem 1.2rem .25rem 0;border-top:1px solid var(--hair);vertical-align:top}
 td:not(.left){white-space:nowrap}
-th.left,td.left{text-align:left;overflow-wrap:anywhere}
+th.left,td.left{text-align:left;overflow-wrap:anywhere;min-width:5rem}
+td.left:first-child{min-width:9rem}
 a{color:var(--accent)}
 h2.session{border-top:2px solid var(--hair);padding-top:1.2rem;margin-top:3rem;font-size:1.2rem}
 .sentences{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.6rem 0}
 .sentences dt{color:var(--dim)}
 .sentences dd{margin:0}
+@media (max-width:50rem){th,td{padding-right:.6rem}.track{width:4rem}}
 """

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.views.model.scene import proof
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
@@ -106,6 +107,10 @@ def lines(what: StagedPane, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines; the prices come first."""
     waits = [_fit([Span(" ◷ ", "accent"), Span(one.words, "accent bold")], room) for one in what.waits]
     out: list[Spans] = [*waits, *_sums(what, room), *_prices(what, room), *_rest(what, room)]
+    if not what.staging.edits:
+        # This pane stands where the call's own would say it.
+        told = (line for one in proof(what.staging.scene) for line in safe_text.wrap(one, max(8, room - 2)))
+        out += [[Span(f" {line}", "ink")] for line in told]
     below = [*_breaks(what, room)]
     why = [[Span(f" {line}", "dim")] for line in safe_text.wrap(warm(what), room - 2)]
     spare = height - len(out) - len(below)

@@ -182,3 +182,32 @@ def test_a_real_browser_draws_it(ctxtui: Run, recording: Path, tmp_path: Path) -
     ran = subprocess.run([browser, *flags, *wanted], capture_output=True, timeout=120, check=False)
     assert picture.stat().st_size > 40_000, "it is not blank"
     assert b"Content Security Policy" not in ran.stderr and b"Refused" not in ran.stderr
+
+
+def test_in_a_narrow_window_names_of_sessions_stay_readable(ctxtui: Run, tmp_path: Path) -> None:
+    """Each first cell of a row that holds words is wide enough for words, and no chart's letters shrink away."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no browser on this machine")
+    folder, out = tmp_path / "folder", tmp_path / "report.html"
+    folder.mkdir()
+    for number in (1, 2):
+        (folder / f"{number}.jsonl").write_bytes(generate(20, number))
+    ctxtui("report", folder, "--html", out)
+    measure = (
+        "document.body.setAttribute('data-narrowest',Math.min(...[...document.querySelectorAll('td.left:first-child')]"
+        ".map(one=>one.getBoundingClientRect().width)));"
+        "document.body.setAttribute('data-wide',document.documentElement.scrollWidth-innerWidth);"
+        "const chart=document.querySelector('svg.chart');"
+        "document.body.setAttribute('data-letters',parseFloat(getComputedStyle(chart.querySelector('text')).fontSize)"
+        "*chart.getBoundingClientRect().width/chart.viewBox.baseVal.width);"
+    )
+    text = re.sub(r"<meta http-equiv[^>]*>", "", out.read_text(encoding="utf-8"))
+    out.write_text(f"{text}<script>{measure}</script>", encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
+    wanted = ["--window-size=700,1600", "--dump-dom", f"file://{out}"]
+    ran = subprocess.run([browser, *flags, *wanted], capture_output=True, timeout=120, check=False)
+    found = dict(re.findall(rb'data-(narrowest|wide|letters)="([-.0-9]+)"', ran.stdout))
+    assert float(found[b"narrowest"]) >= 120, "pixels"
+    assert float(found[b"wide"]) <= 0, "nothing stands beside the window"
+    assert float(found[b"letters"]) >= 9, "pixels"

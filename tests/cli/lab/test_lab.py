@@ -121,6 +121,15 @@ def test_without_a_price_the_rest_is_said(ctxtui: Run, tmp_path: Path) -> None:
     assert any("cost is not told" in note for note in session["notes"])
 
 
+def test_where_all_times_are_of_a_copy_that_is_why_no_read_is_told(ctxtui: Run, tmp_path: Path) -> None:
+    path = tmp_path / "copied.jsonl"
+    records = [json.loads(line) for line in script(14).splitlines()]
+    path.write_text("".join(f"{json.dumps({**one, 'timestamp': '2026-01-02T03:04:05.000Z'})}\n" for one in records))
+    (session,) = ctxtui("lab", path, "--policy", "sliding_window", "--json").json["sessions"]
+    assert all(one["read"] is None and one["total_input"] for one in session["variants"])
+    assert "read, write and fresh are not told: when calls were sent is not on record" in session["notes"]
+
+
 def test_one_call(ctxtui: Run, tmp_path: Path) -> None:
     path = tmp_path / "one-call.json"
     path.write_text(json.dumps(long_run(1, turns=2)))

@@ -14,6 +14,7 @@ import pytest
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.lab.proof import Proof
 from ctxtui.analysis.lab.recorded import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.core.block import HEADER
@@ -38,7 +39,7 @@ from ctxtui.services.library import findings as findings_module
 from ctxtui.services.library.findings import Findings
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.inspector.controllers.staging import Breakpoint
-from ctxtui.views.lists.findings import detail, lines, price_lines
+from ctxtui.views.lists.findings import FindingsData, detail, lines, price_lines
 from ctxtui.views.text import cells
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.cases import claude_code
@@ -346,6 +347,23 @@ def test_where_a_session_is_too_long_for_the_lab_that_is_said(monkeypatch: pytes
 def test_what_cannot_be_staged_says_why() -> None:
     about = replace(next(iter(found(planted())[0].found)).finding, edits=(), by_hand="it is set in the program")
     assert PricedFinding(finding=about, horizon=20).why_not == "it is set in the program"
+
+
+def test_blocks_that_get_no_shorter_and_fewer_tokens_that_cost_more_are_said_plainly() -> None:
+    told, _, _ = found(planted())
+    first = next(one for one in told.found if one.tag is not None)
+    dear = Proof(numbers=(4, 5), saved=(1_000, 1_000), usd=(-0.2, -0.3))
+    rows = _told(replace(first, blocks=52, longer=12, along=0, proved=dear), told)
+    assert "staged: 52 blocks; 12 of them would get no shorter" in rows
+    assert any(row.endswith("2.0k tokens less, +$0.500 in 2 calls: what was read from the cache is written again")
+               for row in rows)  # fmt: skip
+    cheap = replace(dear, usd=(0.2, 0.3))
+    rows = _told(replace(first, blocks=1, longer=0, along=0, proved=cheap), told)
+    assert "staged: 1 block" in rows and any(row.endswith("$0.500 in 2 calls") for row in rows)
+
+
+def _told(one: PricedFinding, what: FindingsData) -> list[str]:
+    return ["".join(span.text for span in line).strip() for line in price_lines(one, what)]
 
 
 @pytest.mark.slow

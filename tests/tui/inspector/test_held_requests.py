@@ -124,6 +124,10 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         await until(pilot, lambda: "apply 1 edit" in text(screen))
         # What leaves without the edits says so, and it is the next call still.
         assert "⏎ without" in text(screen) and "call 2" in text(screen).splitlines()[0]
+        # The header has the request that waits, as its program sends it and as it leaves: not the call before it.
+        staging, coming = screen.panels.staging, screen.panels.header.what
+        assert staging is not None and coming is not None and coming.used is not None
+        assert staging.after and coming.after == staging.after and coming.used - coming.after == staging.freed
         await pilot.press("a")
         assert await told
         await until(pilot, lambda: "under the edits" in text(screen))
@@ -139,7 +143,9 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         assert scene is not None
         await until(pilot, lambda: scene.running.counted(scene.call.raw_head))
         first, *rest = this_call(scene).facts
-        assert first == "edits: 1 applied" and rest[0].startswith("program has ") and rest[0].endswith(" left")
+        assert first == "edits: 1 applied" and rest[0].startswith("program has ") and rest[0].endswith(" was sent")
+        # On the screen, too, though the pane of what is applied stands in the place of the call's.
+        await until(pilot, lambda: "edits: 1 applied" in text(screen) and rest[0] in text(screen))
 
 
 async def test_one_answers_in_the_models_place_or_refuses(tmp_path: Path) -> None:
@@ -191,3 +197,17 @@ async def test_rules_are_set_on_the_screen_and_the_program_can_be_forked_from_a_
         await until(pilot, lambda: screen.state.index == 0)
         await pilot.press("ctrl+f")
         await until(pilot, lambda: "ctxtui exec --fork s:1 -- " in text(screen))
+
+
+async def test_what_is_not_recorded_is_said_while_the_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with attached(tmp_path, (120, 40)) as (_, program, screen, pilot):
+        assert "not everything is recorded" not in text(screen)
+
+        def full(file: int, data: bytes) -> int:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("ctxtui.attach.tape.os.write", full)
+        assert await program.ask("and more")
+        await until(pilot, lambda: "not everything is recorded: No space left on device" in text(screen))
