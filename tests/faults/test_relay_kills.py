@@ -9,10 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 KILLS = 200 if ALL else 4
 
 
+@pytest.mark.slow
 def test_kills_round_a_relay_cost_no_answer_and_nothing_on_record(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.faults.relay_kills", str(tmp_path), "--kills", str(KILLS), "--seed", "12"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=3000, cwd=Path(__file__).parents[2])

@@ -117,12 +117,15 @@ class JoinedRecording(Loaded):
 
     def first(self) -> Iterator[RecordingNews]:
         """The first reading of both: told at its end, because which call is on both is not known before."""
+        coming: dict[str, AnswerGrew] = {}
         for news in self._first:
             self._wire.take(news)
+            coming |= {event.thread: event for event in news.events if isinstance(event, AnswerGrew)}
             yield self._news() if self._own_path is None else RecordingNews()
         if self._own_path is not None:
             self._open(self._own_path)
-        yield self._news()
+        told = self._news()
+        yield RecordingNews([*told.events, *coming.values()], told.session)
 
     def fetch(self) -> RecordingNews:
         """What was new in either."""

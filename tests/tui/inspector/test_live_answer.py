@@ -147,3 +147,17 @@ def test_it_is_told_as_it_grows_and_kept_nowhere(tmp_path: Path) -> None:
     whole = load(path).session
     assert whole.calls.keys() == loaded.session.calls.keys() == {"msg_slow"}
     assert whole.threads == loaded.session.threads
+
+
+async def test_what_came_before_the_screen_was_opened_is_there_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path / "ctxtui"))
+    path = tmp_path / "ctxtui" / "attached" / "s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(dump([*lines()[:3], {"x": "a", "at": 2.5, "data": sse(FIRST).decode()}]))
+    app = make_app(str(path), load_config(cwd=tmp_path).settings)
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, InspectorScreen)
+        await until(pilot, lambda: screen.state.complete and "the first half," in text(screen))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.core.session import AnswerGrew
+from ctxtui.core.session import AnswerGrew, Session
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -16,14 +16,17 @@ class LiveAnswerController(Controller):
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
         self._coming: dict[str, tuple[tuple[str, str], ...]] = {}
-        """The answers that come in, by thread."""
+        """The answers that come in, by thread, of the session `_of`."""
+        self._of: Session | None = None
         self._shown: LiveAnswer | None = None
         self._thread = ""
         state.on.grew.subscribe(self._heard)
         state.on.shown.subscribe(self._show)
-        state.on.reopened.subscribe(self._coming.clear)
 
     def _heard(self, events: tuple[AnswerGrew, ...]) -> None:
+        session = self.state.study.session if self.state.study is not None else None
+        if session is not self._of:
+            self._coming, self._of = {}, session
         for event in events:
             self._coming[event.thread] = event.blocks
         self._show()
@@ -33,7 +36,8 @@ class LiveAnswerController(Controller):
         rows = pane.data
         if not isinstance(rows, LiveRows) or not isinstance(pane, LiveTranscript):
             return
-        blocks = self._coming.get(self.state.thread, ()) if scene is not None and scene.last else ()
+        here = scene is not None and scene.last and scene.session is self._of
+        blocks = self._coming.get(self.state.thread, ()) if here else ()
         if not blocks:
             self._shown = None
             if rows.answer is not None:
