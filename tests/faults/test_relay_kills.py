@@ -4,15 +4,13 @@ stays there, and what was not recorded is said."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-KILLS = 200 if ALL else 4
+KILLS = 200
 
 
 @pytest.mark.slow
