@@ -64,8 +64,8 @@ def compared(own: OwnCalls, changed: Change) -> Comparison:
 
 
 def changes_in(own: OwnCalls) -> list[SeenChange]:
-    """The changes that sessions tell of, newest first: versions of a client, tags. Each has calls on either side, and is
-    what its words ask for."""
+    """The changes that sessions tell of, newest first: versions of a client, tags. Each has calls on either side,
+    and is what its words ask for."""
     versions: dict[str, list[_Dated]] = {}
     tags: dict[str, list[_Dated]] = {}
     for one, calls in own:
