@@ -39,7 +39,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     if saves > WORTH * placing.own:
         yield Finding(
             kind=KIND,
-            says="markers {names} would have cost {usd} less input than the recorded ones over {calls}",
+            says="cache markers placed as {names} would have saved {usd} of input over {calls}",
             cure=best.told,
             so_far=saves,
             calls=len(placing.calls),
