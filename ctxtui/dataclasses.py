@@ -4,8 +4,9 @@
 Python makes of them differs: Python 3.11 compiles four methods for each standard data class (0.4 to 2.5 ms, several
 hundred times before a first screen), and a frozen instance costs it ten times what a struct does, in twice the memory.
 
-A class takes the standard library's `dataclass` where it inherits from another one, and where a member needs more than a
-default: one left out of comparison or of what is printed, one without an argument, one with metadata. `replace`, `fields` and `asdict` take both.
+A class takes the standard library's `dataclass` where it inherits from another one, and where a member needs more than
+a default: one left out of comparison or of what is printed, one without an argument, one with metadata. `replace`,
+`fields` and `asdict` take both.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from dataclasses import fields as fields
     from dataclasses import replace as replace
 else:
+    import inspect
+
     import msgspec
 
     KW_ONLY, MISSING, Field = standard.KW_ONLY, standard.MISSING, standard.Field
@@ -36,25 +39,25 @@ else:
 
     def _struct(cls, *, frozen=False, slots=False, kw_only=False, eq=True, repr=True):
         """The struct of a class: members, methods and bases are those that it was written with."""
-        told = dict(cls.__dict__.get("__annotations__", ()))
+        told = dict(inspect.get_annotations(cls))
         body = {name: value for name, value in cls.__dict__.items() if name not in _OF_THE_OLD_CLASS}
         # Without slots a class may keep what it worked out beside its members (cached_property).
-        open_ended = {} if slots else {"dict": True, "weakref": True}
+        options = {"frozen": frozen, "eq": eq} | ({} if slots else {"dict": True, "weakref": True})
         if issubclass(cls, msgspec.Struct):
             raise TypeError(f"{cls.__name__} inherits from a struct: use the standard library's dataclass for both.")
         others = tuple(base for base in cls.__bases__ if base is not object)
         base = msgspec.Struct
-        split = next((name for name, told_as in told.items() if told_as in ("KW_ONLY", KW_ONLY)), None)
+        split = next((name for name, kind in told.items() if kind is KW_ONLY or str(kind).endswith("KW_ONLY")), None)
         if split is not None:
             names = list(told)
             first, rest = names[: names.index(split)], names[names.index(split) + 1 :]
             kw_only = True
             in_order = {"__annotations__": {name: told[name] for name in first}, "__module__": cls.__module__}
             in_order |= {name: body.pop(name) for name in first if name in body}
-            base = type(msgspec.Struct)(cls.__name__, (base,), in_order, frozen=frozen, eq=eq, **open_ended)
+            base = type(base)(cls.__name__, (base,), in_order, **options)
             told = {name: told[name] for name in rest}
         body["__annotations__"] = told
-        return type(msgspec.Struct)(cls.__name__, (base, *others), body, frozen=frozen, eq=eq, kw_only=kw_only, **open_ended)
+        return type(base)(cls.__name__, (base, *others), body, kw_only=kw_only, **options)
 
     def replace(one, /, **changes):
         """A copy of a data class's instance with some members changed."""
@@ -70,7 +73,7 @@ else:
     def _fields(kind):
         told = {}
         for part in reversed(kind.__mro__):
-            told |= part.__dict__.get("__annotations__", {})
+            told |= inspect.get_annotations(part)
         names, defaults = kind.__struct_fields__, kind.__struct_defaults__
         for name, default in zip(names, (msgspec.NODEFAULT,) * (len(names) - len(defaults)) + defaults, strict=True):
             given = {} if default is msgspec.NODEFAULT else {"default": default}

@@ -38,7 +38,7 @@ CALLS = st.lists(
 ).map(tuple)
 SESSIONS = st.lists(
     st.builds(
-        SessionSummary,
+        lambda **members: SessionSummary(**members),
         key=st.sampled_from("xyz"),
         source=st.sampled_from(["codex", ""]),
         client_version=st.sampled_from(["", "2.1.9", "2.1.10"]),

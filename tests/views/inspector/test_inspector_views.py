@@ -251,7 +251,7 @@ def test_a_call_without_report_says_so() -> None:
 @given(
     st.integers(30, 250),
     st.builds(
-        Header,
+        lambda **members: Header(**members),
         title=st.text(max_size=60).filter(str.isprintable),
         model=st.sampled_from(["", "opus-4"]),
         call=st.integers(0, 99999),
