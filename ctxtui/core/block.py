@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-<<<<<<< HEAD
-=======
-from ctxtui.dataclasses import dataclass
 from functools import lru_cache
->>>>>>> main
 from typing import Final, NamedTuple
 
 from ctxtui.core import canonical

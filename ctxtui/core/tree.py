@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-<<<<<<< HEAD
-from contextlib import AbstractContextManager, nullcontext
-=======
 from contextlib import AbstractContextManager
-from ctxtui.dataclasses import dataclass
->>>>>>> main
 from typing import Final, overload
 
 from ctxtui.core.block import HEADER, Block, Item, Place

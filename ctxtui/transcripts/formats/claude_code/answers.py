@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-<<<<<<< HEAD
-=======
-from ctxtui.dataclasses import replace
->>>>>>> main
 from typing import Final
 
 from ctxtui.core import block
@@ -16,11 +12,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-<<<<<<< HEAD
-from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
-=======
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code.call_so_far import CallSoFar, Sent, first_facts
->>>>>>> main
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     Anchor,

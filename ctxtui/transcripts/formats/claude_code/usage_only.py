@@ -3,12 +3,7 @@ reading, without the contexts. What cannot be told without those is not guessed:
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from collections.abc import Iterable, Iterator
-=======
 from collections.abc import Iterator
-from ctxtui.dataclasses import replace
->>>>>>> main
 from typing import Final
 
 import msgspec
@@ -20,11 +15,8 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.core.session import CallSeen, Event
 from ctxtui.core.tree import Tree
-<<<<<<< HEAD
-from ctxtui.dataclasses import replace
-=======
 from ctxtui.core.usage import Usage
->>>>>>> main
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code import message
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Answers, began
 from ctxtui.transcripts.formats.claude_code.call_so_far import Sent, extra_of, later
