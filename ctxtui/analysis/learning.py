@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ctxtui.analysis.forecast import Forecaster
@@ -15,6 +16,9 @@ from ctxtui.tokens.weights import Weights, prior
 
 _STEP: Final = 1.2
 """Weights are given out anew when the reports learnt from have grown by this factor: every figure changes with them."""
+
+_AT_ONCE: Final = 512
+"""Calls that are looked up in one go."""
 
 LEARNING: Final = "learning"
 LEARNER: Final = "learner"
@@ -114,16 +118,17 @@ class Learning:
 
     def advance(self) -> None:
         """Learn from the calls that are new and counted."""
-        ids = list(self._session.calls)
-        for id_ in ids[self._read :]:
-            call = self._session.calls[id_]
-            before = self._waiting.get(call.thread)
-            if before is not None:
-                if not self._counted(before):
-                    return
-                self._learn(before)
-            self._waiting[call.thread] = id_
-            self._read += 1
+        # Some at a time, each time in one go: another thread may be folding calls in.
+        while some := list(islice(self._session.calls, self._read, self._read + _AT_ONCE)):
+            for id_ in some:
+                call = self._session.calls[id_]
+                before = self._waiting.get(call.thread)
+                if before is not None:
+                    if not self._counted(before):
+                        return
+                    self._learn(before)
+                self._waiting[call.thread] = id_
+                self._read += 1
         self._at_once()
 
     def _at_once(self) -> None:
