@@ -6,13 +6,14 @@ it makes. So whatever runs in children here runs past one machine without knowin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.process_pool import Gone
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -22,8 +23,6 @@ LOCAL: Final = "local"
 _WAITING: Final = 4
 """Requests under way for each process: what is wanted next is asked for as one is free."""
 _children: dict[str, ChildProcess] = {}
-Gone = Callable[[Any, ChildGone], Any]
-"""The answer to a request whose process ended."""
 
 
 def answers(maker: str, requests: Iterable[Any], address: str, gone: Gone) -> Iterator[Any]:
