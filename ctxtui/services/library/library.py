@@ -136,6 +136,8 @@ class SessionLibrary:
         # Imported here: telling recordings by content needs every reader.
         from ctxtui.services.recordings.folder_scan import recordings_in
 
+        # As Home knows them, so that they are remembered once, wherever one stands.
+        folder = folder.absolute()
         paths = [folder] if folder.is_file() else recordings_in(folder, self._settings.clients)
         return self._seen(self._with_the_other(one for one in map(seen_at, paths) if one is not None))
 
