@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from threading import Event
 from typing import Final
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.cluster import answers
 from ctxtui.services.config.settings import Settings
