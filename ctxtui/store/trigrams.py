@@ -18,8 +18,8 @@ _NOT_INDEXED: Final = re.compile("[\ud800-\udfff\x00]")
 """What UTF-8 cannot hold, and what ends a text for SQLite."""
 _APART: Final = " "
 """Stands between two terms."""
-_BLANKS: Final = str.maketrans({blank: chr(blank + 128) for blank in (*range(1, 33), 127)})
-"""Blanks and control characters inside a term: a space is a no-break space there, and so on."""
+_BLANKS: Final = str.maketrans({**{code: chr(0x2400 + code) for code in range(1, 33)}, 127: "\u2421"})
+"""Blanks and control characters inside a term, which would end it, as Unicode's pictures of them: a space is ``␠``."""
 _CHARACTERS: Final = 0x110000
 _FEW_BITS, _BITS = 10, 21
 """Bits of a character's number: three numbers of so few fit into 32 bits, which are sorted in half the time."""
@@ -37,7 +37,7 @@ def terms_of(words: str) -> list[str]:
 
 
 class IndexTexts:
-    """Makes of texts what SQLite takes their terms from. For one thread: the characters that were met are remembered."""
+    """Makes of texts what SQLite takes their terms from; remembers the characters that it met. For one thread."""
 
     def __init__(self) -> None:
         try:
