@@ -121,7 +121,7 @@ class _Alphabet:
         told = np.full((len(found), 4), ord(_APART), np.uint32)
         for at in range(3):
             told[:, at] = points[found >> bits * (2 - at) & (1 << bits) - 1]
-        return told.tobytes().decode("utf-32-le")
+        return bytes(told).decode("utf-32-le")
 
 
 @cache
