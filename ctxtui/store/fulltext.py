@@ -10,10 +10,10 @@ from __future__ import annotations
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.store.errors import DAMAGED, told
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit.fields import one_line, plain
 
@@ -130,6 +130,10 @@ class Tasks:
             task = Task(thread, one_line(words) if isinstance(words, str) else "")
             self._calls[str(value.get("id"))] = task
             self._prompts[given["prompt"].strip()] = task
+
+    def spawns(self, call_id: str) -> bool:
+        """Whether a call spawns a subagent."""
+        return call_id in self._calls
 
     def result(self, call_id: str, tool_use_result: Json) -> str:
         """Note a call's result; gives the id of the subagent that made it ("" for any other call)."""
