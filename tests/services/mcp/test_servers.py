@@ -18,6 +18,7 @@ from ctxtui.dataclasses import replace
 
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import load
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.mcp_servers import McpServer, parse_server
@@ -27,12 +28,14 @@ from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.wire.speech import ResultImage
 from tests.services.mcp.small_server import app, png
+from tests.warm import warm_python
 
 SMALL = Path(__file__).with_name("small_server.py")
 
 
 def small(**more: object) -> McpServer:
-    given = {"command": sys.executable, "args": [str(SMALL)], "timeout": 0.5, **more}
+    python, *words = warm_python()
+    given = {"command": python, "args": [*words, str(SMALL)], "timeout": 0.5, **more}
     return parse_server("small", given)
 
 
