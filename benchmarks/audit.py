@@ -11,10 +11,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+
+from ctxtui.dataclasses import replace
 
 from benchmarks.forecast_tables import RECORD, put
 from benchmarks.left_out import Pair, foretold, known

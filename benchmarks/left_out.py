@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, TypeVar
+
+from ctxtui.dataclasses import replace
 
 from benchmarks.naive import naive
 from benchmarks.recorded import Recording

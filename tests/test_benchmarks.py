@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from benchmarks import checkout, speed_page, table
 from benchmarks.measure import Result, agreed, not_run, ratio

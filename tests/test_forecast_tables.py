@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from benchmarks import audit
 from benchmarks.forecast_tables import PLACES, ROOT, on_record, shown

@@ -13,11 +13,12 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from statistics import median, quantiles
 from typing import Final
+
+from ctxtui.dataclasses import replace
 
 from benchmarks.measure import Result
 from benchmarks.sessions import MARK, home, session

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
 
 MAIN: Final = "main"
 """The id of a session's main thread."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.agent.conversation import Conversation
 from ctxtui.agent.memory_place import MemoryPlace

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
 import pytest
+from ctxtui.dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.read import absence

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.money.block_costs import thread_costs

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import block_figures, figures

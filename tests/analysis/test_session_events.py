@@ -1,8 +1,7 @@
 """What is said of a session is so."""
 
-from dataclasses import replace
-
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.analysis.cache.misses import misses_of

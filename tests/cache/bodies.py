@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from ctxtui.dataclasses import replace
 
 from ctxtui.cache.markers import MarkerRefusal
 from ctxtui.cache.outcome import CacheOutcome

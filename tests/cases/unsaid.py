@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from ctxtui.dataclasses import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Block

@@ -4,10 +4,10 @@ without."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.money.totals import main_thread
 from ctxtui.services.config.settings import Settings

@@ -9,11 +9,11 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.core.call import Fidelity
 from ctxtui.services.recordings.open import load

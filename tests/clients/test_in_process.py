@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import sysconfig
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.services.recordings.open import load
 from tests.clients.client import ROOT, Client

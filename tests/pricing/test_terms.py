@@ -1,9 +1,9 @@
 """Money on other terms: batch, service tiers, fast mode, long prompts, writes of every lifetime; names; other costs."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
 from typing import Any
 
+from ctxtui.dataclasses import fields, replace
 from hypothesis import strategies as st
 
 from ctxtui.core import block, canonical

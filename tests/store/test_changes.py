@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.store.store import Store

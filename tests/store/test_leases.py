@@ -9,11 +9,11 @@ import signal
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 from sqlite_utils.db import Database
 
 from ctxtui.core.errors import InUse

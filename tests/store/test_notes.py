@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from ctxtui.dataclasses import replace
 
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note

@@ -8,11 +8,11 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zstandard
+from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

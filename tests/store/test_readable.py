@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 from sqlite_utils import Database
 
 from ctxtui.core import block

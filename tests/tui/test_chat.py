@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 from textual.events import Paste
 from textual.pilot import Pilot
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtui.core.session import MAIN
+from ctxtui.dataclasses import dataclass
 from ctxtui.store.errors import explained
 from ctxtui.store.host_process import HostProcess
 from ctxtui.store.leases import living

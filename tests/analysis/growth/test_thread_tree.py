@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.core.call import Call, Epoch, EpochStart

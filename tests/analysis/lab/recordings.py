@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 from typing import Any
+
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.read.absence import NONE_GONE
 from ctxtui.core import canonical

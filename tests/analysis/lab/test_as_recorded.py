@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.lab.deviation import WITHIN
 from ctxtui.analysis.lab.recorded import simulated_calls

@@ -3,10 +3,10 @@ where a report first told of it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.lab.variant import StagedEdits, Variant
 from ctxtui.core.edit import make

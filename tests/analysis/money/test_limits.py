@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-
 import pytest
+from ctxtui.dataclasses import fields, replace
 
 from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
 from ctxtui.core import block

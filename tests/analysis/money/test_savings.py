@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from ctxtui.dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -4,9 +4,9 @@ the one before it is what it would work out by itself."""
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from random import Random
 
+from ctxtui.dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.cache.prompts import message_before
 from ctxtui.cache.prefix_key import PrefixEnd, Prefixes

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
+from ctxtui.dataclasses import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo

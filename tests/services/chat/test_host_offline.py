@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo

@@ -8,9 +8,10 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from ctxtui.dataclasses import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo

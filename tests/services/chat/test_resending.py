@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.agreement import ALIKE, UNCHANGED, WORSE, agreements, load_bearing

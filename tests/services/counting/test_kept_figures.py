@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import gettempdir
@@ -13,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from ctxtui.dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from zstandard import ZstdDecompressor

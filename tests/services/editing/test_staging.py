@@ -7,10 +7,10 @@ import json
 import random
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, following

@@ -5,12 +5,12 @@ recording and by the price tag that they are staged with. What a setting promise
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 from textual.message import Message
 
 from ctxtui.services.child_process import ChildProcess

@@ -9,12 +9,12 @@ import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
+from ctxtui.dataclasses import replace
 
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.errors import BadConfig, NotFound

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

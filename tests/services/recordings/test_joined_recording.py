@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.figures import figures
 from ctxtui.core.session import MAIN, CallSeen

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 from textual.pilot import Pilot
 
 from ctxtui.services.config.settings import Settings

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
+from ctxtui.dataclasses import replace
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen

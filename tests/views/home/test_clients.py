@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.services.config.clients import CLIENTS, places_of
 from ctxtui.views.home import columns

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ctxtui.dataclasses import replace
 
 from ctxtui.cli.manage.sessions import _rows, _table
 from ctxtui.tui.home.commands import NextSort

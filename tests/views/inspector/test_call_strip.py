@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

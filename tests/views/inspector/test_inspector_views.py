@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
+from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

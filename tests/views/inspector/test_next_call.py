@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.views.inspector.next_call import lines, sentence

@@ -4,7 +4,6 @@ reading, without the contexts. What cannot be told without those is not guessed:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -16,6 +15,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.core.session import CallSeen, Event
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code import message
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Answers, Sent, began, extra_of, later
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart

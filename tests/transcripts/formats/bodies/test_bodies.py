@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
