@@ -25,6 +25,7 @@ from ctxtui.analysis.forecast import Forecaster, teaches
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import DATA
 from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.features import Features

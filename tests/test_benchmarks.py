@@ -15,6 +15,7 @@ from benchmarks.measure import Result, agreed, not_run, ratio
 from benchmarks.peers import peer
 from benchmarks.registry import FAMILIES, Family, chosen, goals
 from benchmarks.running import Run
+from ctxtui.dataclasses import replace
 
 ROOT = Path(__file__).resolve().parent.parent
 

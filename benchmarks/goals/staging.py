@@ -45,6 +45,7 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import PriceQuestion, price_tag
 from ctxtui.curation.price.request_count import RequestCount, body_sums
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.tokens.cumulate import Cumulated

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
@@ -55,6 +56,12 @@ class Place(NamedTuple):
     section: str
     role: str = ""
     mark: str = ""
+
+
+@lru_cache(maxsize=256)
+def message_place(role: str, mark: str = "") -> Place:
+    """The place of a part of a message. A session has few of them: they are made once, not once a block."""
+    return Place("messages", role, mark)
 
 
 class Item(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
+from ctxtui.dataclasses import KW_ONLY, dataclass, field, fields, replace
 
 MAIN: Final = "main"
 """The id of a session's main thread."""
@@ -31,6 +31,10 @@ class Described:
     version: str = ""
     window: int = 0
     """The context window in tokens that the recording itself reports."""
+
+
+DESCRIBED: Final = tuple(member.name for member in fields(Described))
+"""The members of `Described`, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +127,15 @@ class Session:
 
     def apply(self, event: Event) -> None:
         """Take in one event. Seeing a call twice leaves one call (law 3)."""
+        # Most events are of the first two kinds; a pattern that takes them apart costs five times the question.
+        if isinstance(event, CallSeen):
+            self._call(event.call)
+            return
+        if isinstance(event, TipMoved):
+            old = self._thread(event.thread)
+            self.threads[event.thread] = Thread(old.id, old.label, old.parent, event.head)
+            return
         match event:
-            case CallSeen(call):
-                self._call(call)
-            case TipMoved(thread, head):
-                old = self._thread(thread)
-                self.threads[thread] = Thread(old.id, old.label, old.parent, head)
             case Described():
                 self._describe(event)
             case ThreadSeen():
@@ -170,7 +177,7 @@ class Session:
             del self.threads[call.thread]
 
     def _describe(self, event: Described) -> None:
-        news = {name: value for name in Described.__slots__ if (value := getattr(event, name))}
+        news = {name: value for name in DESCRIBED if (value := getattr(event, name))}
         self.about = replace(self.about, **news)
 
     def thread_calls(self, thread: str = MAIN) -> list[Call]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Final, overload
 
 from ctxtui.core.block import HEADER, Block, Item, Place
@@ -68,11 +68,14 @@ class Tree:
     """An append-only tree of content-addressed blocks. Nodes are small integers; adding the same block twice to the
     same parent gives the same node. `guard` is held while a node is made: a lock where several threads make some."""
 
-    guard: AbstractContextManager[object] = nullcontext()
+    guard: AbstractContextManager[object] | None = None
 
     def __init__(self) -> None:
         self._nodes: list[Node] = [_EMPTY]
-        self._children: dict[tuple[int, str, Place], int] = {}
+        # Most contexts go on in one way only: what is to be looked up by key are the other ways.
+        self._first: list[int] = [ROOT]
+        """The first child of each node, `ROOT` for none."""
+        self._others: dict[tuple[int, str, Place], int] = {}
         self._blocks: dict[str, Block] = {}
 
     def __len__(self) -> int:
@@ -86,25 +89,26 @@ class Tree:
         """Every block in the tree, by digest, in order of first appearance."""
         return self._blocks
 
-    @property
-    def keys(self) -> Iterable[tuple[int, str, Place]]:
-        """What makes each node what it is, in order of creation, without the root: the context before it, the digest of
-        its block and its place."""
-        return self._children
-
     def child(self, parent: int, block: Block, place: Place) -> int:
         """The node for `block` at `place` after the context `parent`, made if it is new."""
-        key = (parent, block.digest, place)
-        found = self._children.get(key)
-        if found is not None:
+        found = self._known(parent, block.digest, place)
+        if found:
             return found
-        with self.guard:
-            found = self._children.get(key)
-            if found is None:
-                made = self._make(self._nodes[parent], self._blocks.setdefault(block.digest, block), place)
-                self._nodes.append(made)
-                found = self._children[key] = made.id
-        return found
+        guard = self.guard
+        if guard is None:
+            return self._make(parent, block, place)
+        with guard:
+            return self._known(parent, block.digest, place) or self._make(parent, block, place)
+
+    def _known(self, parent: int, digest: str, place: Place) -> int:
+        """The child of `parent` with this block at this place; `ROOT` where it has none."""
+        found = self._first[parent]
+        if not found:
+            return ROOT
+        first = self._nodes[found]
+        if first.block.digest == digest and first.place == place:
+            return found
+        return self._others.get((parent, digest, place), ROOT)
 
     def extend(self, head: int, items: Iterable[Item]) -> int:
         """The head of the context `head` followed by `items`."""
@@ -112,8 +116,9 @@ class Tree:
             head = self.child(head, block, place)
         return head
 
-    def _make(self, up: Node, block: Block, place: Place) -> Node:
-        new = len(self._nodes)
+    def _make(self, parent: int, block: Block, place: Place) -> int:
+        up, new = self._nodes[parent], len(self._nodes)
+        block = self._blocks.setdefault(block.digest, block)
         category = _category(block, place)
         message, turn, start, open_, results = up.message, up.turn, up.turn_start, up._open, up._results
         if block.kind == HEADER:
@@ -126,7 +131,15 @@ class Tree:
                 open_ = False
             elif category in _ASKING and not (open_ or results) and place.mark != "meta":
                 turn, start, open_ = turn + 1, new, True
-        return Node(new, up.id, block, place, INDEX[category], up.depth + 1, message, turn, start, open_, results)
+        made = Node(new, up.id, block, place, INDEX[category], up.depth + 1, message, turn, start, open_, results)
+        self._nodes.append(made)
+        self._first.append(ROOT)
+        # Last of all: whoever reads meanwhile finds a child only when it is there.
+        if self._first[parent]:
+            self._others[parent, block.digest, place] = new
+        else:
+            self._first[parent] = new
+        return new
 
     def path(self, head: int, after: int = ROOT) -> list[int]:
         """The nodes from just below `after` (which must be on the path) down to `head`, in prompt order."""

@@ -43,17 +43,33 @@ _OF_TESTS: Final = ("passed", "passing", "failed", "failing", "failure", "test r
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
 
 
+class Distinct(list[str]):
+    """Texts in order, each once: `tell` adds to them. A stretch may name thousands of files."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: set[str] = set()
+
+    def tell(self, one: str) -> None:
+        """Add a text, unless it is empty or there already."""
+        if one and one not in self._known:
+            self._known.add(one)
+            self.append(one)
+
+
 @dataclass(slots=True, kw_only=True)
 class ExtractedFacts:
     """The facts of a stretch, each list in order and without repeats."""
 
-    asked: list[str] = field(default_factory=list)
+    asked: Distinct = field(default_factory=Distinct)
     answered: str = ""
-    written: list[str] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
-    tests: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    commits: list[str] = field(default_factory=list)
+    written: Distinct = field(default_factory=Distinct)
+    read: Distinct = field(default_factory=Distinct)
+    tests: Distinct = field(default_factory=Distinct)
+    errors: Distinct = field(default_factory=Distinct)
+    commits: Distinct = field(default_factory=Distinct)
     calls: dict[str, int] = field(default_factory=dict)
     thoughts: int = 0
 
@@ -73,13 +89,13 @@ def facts(context: Context, positions: Iterable[int]) -> ExtractedFacts:
         elif is_result(kind) or item.place.role == "tool":
             tests, errors = _outcomes(context, at)
             for one in tests:
-                _add(found.tests, one)
+                found.tests.tell(one)
             for one in errors:
-                _add(found.errors, one)
+                found.errors.tell(one)
         elif item.place.role in ASSISTANT:
             found.answered = _first(context.reading(at).text, SAID) or found.answered
         elif item.place.section == "messages" and not item.place.mark:
-            _add(found.asked, _first(context.reading(at).text, ASKED))
+            found.asked.tell(_first(context.reading(at).text, ASKED))
     return found
 
 
@@ -91,7 +107,7 @@ def _call(context: Context, at: int, found: ExtractedFacts) -> None:
     found.calls[asked.name] = found.calls.get(asked.name, 0) + 1
     for items, more in ((found.written, asked.written), (found.read, asked.read), (found.commits, asked.commits)):
         for one in more:
-            _add(items, one)
+            items.tell(one)
 
 
 def _asked(got: BlockContent) -> CallFacts:
@@ -159,19 +175,14 @@ def _first(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def _add(items: list[str], one: str) -> None:
-    if one and one not in items:
-        items.append(one)
-
-
 def told(found: ExtractedFacts, what: str = "") -> str:
     """`found` as text; `what` says which stretch it is (``turns 3-6``)."""
     head = f"[Summary of {what or 'earlier messages'}, drawn from the record]"
-    lines = [head]
+    lines, written = [head], {*found.written}
     lines += [f"- asked: {asked}" for asked in found.asked[:MOST]]
     for name, items in (
         ("files written", found.written),
-        ("files read", [path for path in found.read if path not in found.written]),
+        ("files read", [path for path in found.read if path not in written]),
         ("tests", found.tests[-5:]),
         ("errors met", found.errors),
         ("commits", found.commits),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.curation.context import Context, is_result
-from ctxtui.curation.extractive_summary import ExtractedFacts, facts, told_of_tests
+from ctxtui.curation.extractive_summary import Distinct, ExtractedFacts, facts, told_of_tests
 from ctxtui.dataclasses import dataclass, field
 
 MOST: Final = 20
@@ -47,13 +47,13 @@ class StepRange:
 
     first: int
     last: int
-    written: list[str] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
+    written: Distinct = field(default_factory=Distinct)
+    read: Distinct = field(default_factory=Distinct)
     runs: list[RanTests] = field(default_factory=list)
-    told_tests: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    fixes: list[str] = field(default_factory=list)
-    commits: list[str] = field(default_factory=list)
+    told_tests: Distinct = field(default_factory=Distinct)
+    errors: Distinct = field(default_factory=Distinct)
+    fixes: Distinct = field(default_factory=Distinct)
+    commits: Distinct = field(default_factory=Distinct)
 
 
 def ran_tests(text: str) -> RanTests | None:
@@ -107,8 +107,9 @@ def _take(here: StepRange, one: ExtractedFacts, context: Context, positions: Seq
     return bool(one.errors) or any(run.failed for run in runs)
 
 
-def _add(items: list[str], more: Iterable[str]) -> None:
-    items += [one for one in dict.fromkeys(more) if one and one not in items]
+def _add(items: Distinct, more: Iterable[str]) -> None:
+    for one in more:
+        items.tell(one)
 
 
 def told_in_steps(ranges: Sequence[StepRange], what: str, asked: Sequence[str] = ()) -> str:
@@ -121,7 +122,8 @@ def told_in_steps(ranges: Sequence[StepRange], what: str, asked: Sequence[str] =
 
 
 def _headed(one: StepRange) -> list[tuple[str, str]]:
-    read = [path for path in one.read if path not in one.written]
+    written = {*one.written}
+    read = [path for path in one.read if path not in written]
     failed = next((run for run in reversed(one.runs[:-1]) if run.failed), None)
     tests = one.runs[-1].told() if one.runs else "; ".join(one.told_tests[-5:])
     if failed is not None and not one.runs[-1].failed:

@@ -153,8 +153,11 @@ class Writer:
         return self._last - self.acked
 
     def wait(self, timeout: float, ticket: int | None = None) -> bool:
-        """Wait at most `timeout` seconds until everything up to `ticket` (all so far) is in the file; whether it is."""
+        """Wait at most `timeout` seconds until everything up to `ticket` (all so far) is in the file; whether it is.
+        Nothing more is gathered meanwhile."""
         wanted = self._last if ticket is None else ticket
+        if self.acked < wanted:
+            self._much.set()
         with self._done:
             return self._done.wait_for(lambda: self.acked >= wanted, timeout)
 

@@ -31,22 +31,22 @@ def _cost(report: dict[str, Json]) -> float | None:
 
 def anthropic(report: Json) -> Usage | None:
     """Usage of one Anthropic report, whose input excludes the cache. None where it reports nothing."""
-    if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
+    if not isinstance(report, dict) or ("input_tokens" not in report and "output_tokens" not in report):
         return None
     split = _dict(report.get("cache_creation"))
     hour = _count(split.get("ephemeral_1h_input_tokens"))
     minutes = _count(split.get("ephemeral_5m_input_tokens"))
+    read, written = report.get("cache_read_input_tokens"), report.get("cache_creation_input_tokens")
     # An unsplit write lives 5 minutes, the default (facts §2).
-    minutes += max(0, _count(report.get("cache_creation_input_tokens")) - hour - minutes)
-    known = [report.get(key) for key in ("cache_read_input_tokens", "cache_creation_input_tokens")]
+    minutes += max(0, _count(written) - hour - minutes)
     return Usage(
         fresh=_count(report.get("input_tokens")),
-        cache_read=_count(report.get("cache_read_input_tokens")),
+        cache_read=_count(read),
         write_5m=minutes,
         write_1h=hour,
         output=_count(report.get("output_tokens")),
         reasoning=_count(_dict(report.get("output_tokens_details")).get("thinking_tokens")),
-        has_cache=any(value is not None for value in known) or bool(split),
+        has_cache=read is not None or written is not None or bool(split),
         cost=_cost(report),
     )
 

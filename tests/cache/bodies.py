@@ -17,6 +17,7 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.wire import anthropic as anthropic_wire

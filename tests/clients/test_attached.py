@@ -16,6 +16,7 @@ import pytest
 from ctxtui.dataclasses import replace
 
 from ctxtui.core.call import Fidelity
+from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from ctxtui.dataclasses import replace
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import ROOT, Client

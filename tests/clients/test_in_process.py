@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from ctxtui.dataclasses import replace
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.client import ROOT, Client
 from tests.clients.lab import lab

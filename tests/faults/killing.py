@@ -34,8 +34,7 @@ from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import Config, load
-from ctxtui.store.sessions.append import SLOTS
-from ctxtui.store.sessions.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import SLOTS, in_flight
 from ctxtui.store.store import Store
 from ctxtui.store.writer import Ended, InFlight, Work
 from ctxtui.wire.registry import DIALECTS

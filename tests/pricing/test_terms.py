@@ -7,6 +7,7 @@ from ctxtui.dataclasses import replace
 
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import essence, parse_prices, price, price_call, uncached
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.terms import STANDARD, Terms, terms_of

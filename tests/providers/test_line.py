@@ -6,6 +6,7 @@ import pytest
 from ctxtui.dataclasses import replace
 
 from ctxtui.core.errors import ProviderError
+from ctxtui.dataclasses import replace
 from ctxtui.providers.endpoint import PATHS, Endpoint, key_for
 from ctxtui.providers.rate_limits import headrooms, retry_after
 from ctxtui.providers.sdk_client import SdkLine

@@ -27,6 +27,7 @@ from ctxtui.core.session import (
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import fields, replace
 from ctxtui.store.rows import SourceInfo
 
 FILE = SourceInfo("/recordings/a.jsonl", 100, 1.5, "claude code")

@@ -6,6 +6,7 @@ import pytest
 from ctxtui.dataclasses import replace
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
+from ctxtui.dataclasses import replace
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, named, state, talk
 

@@ -15,6 +15,7 @@ from ctxtui.dataclasses import replace
 from textual.events import Paste
 from textual.pilot import Pilot
 
+from ctxtui.dataclasses import replace
 from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import Seen
 from ctxtui.services.chat.chat_model import ModelChoice

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.client_habit import USUAL, Leanings
-from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
+from ctxtui.analysis.cache.forecast import CacheForecast
 from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
 from ctxtui.analysis.cache.miss_cause import BEHIND, Cause
 from ctxtui.analysis.cache.miss_evidence import Evidence
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
-from ctxtui.analysis.forecast import Forecaster
 from ctxtui.analysis.running_totals import running_of
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
@@ -85,8 +85,8 @@ class CacheAuditor:
         session = book.session
         self._book = book
         self._rules = rules
-        self._inputs = Forecaster(session, book.cumulated, card or book.card)
-        self._reads = CacheForecaster(session, rules, book.cumulated, self._inputs, leanings)
+        self.forecasts = CallForecasts(book, rules, card, leanings)
+        """What the calls taken so far have taught."""
         self._numbers: dict[str, int] = {}
         self._past = Evidence(session, self._numbers)
 
@@ -95,13 +95,11 @@ class CacheAuditor:
         or its provider reports no reads, or its rules are not known."""
         number = self._number(call)
         rules = self._rules(call)
-        foretold = self._inputs.forecast(call) if call.usage is not None else None
-        forecast = self._reads.forecast(call, foretold) if foretold is not None else None
+        foretold = self.forecasts.foretell(call)
         found = None
-        if forecast is not None and call.usage is not None and call.usage.has_cache and rules.known:
-            found = self._audited(forecast, demand, number)
-        self._reads.learn(call, forecast, foretold)
-        self._inputs.learn(call, foretold)
+        if foretold.read is not None and call.usage is not None and call.usage.has_cache and rules.known:
+            found = self._audited(foretold.read, demand, number)
+        self.forecasts.learn(call, foretold)
         self._past.add(call, rules)
         return found
 

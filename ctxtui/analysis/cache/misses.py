@@ -7,6 +7,7 @@ from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import CacheAudited, CacheAuditor
+from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
 from ctxtui.analysis.cache.miss_cause import Cause
 from ctxtui.analysis.cache.missed import (
@@ -143,6 +144,11 @@ class MissFinder:
         self.found: list[Missed] = []
         self.rows: list[CacheAudited] = []
         """The calls that were foretold and held against their reports."""
+
+    @property
+    def forecasts(self) -> CallForecasts:
+        """What the calls taken so far have taught about the next one."""
+        return self._auditor.forecasts
 
     def take(self, call: Call) -> Missed | None:
         """The next call of the session."""

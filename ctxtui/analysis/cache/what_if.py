@@ -7,8 +7,8 @@ from functools import partial
 from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster, Floors
-from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
@@ -40,23 +40,29 @@ class NextRequest(NamedTuple):
     forecast: CacheForecast | None = None
 
 
+Beside = Callable[[], CallForecasts | None]
+"""Gives what another one who goes through the same session has learnt so far; None where there is nobody."""
+
+
 class Replay:
     """A session's calls in order, up to one of them: what was known then. Asked about a later call it goes on from
     where it is, about an earlier one, or where the record changed, it begins anew. `rules` gives how a call is cached;
-    everything in `book` must be counted."""
+    everything in `book` must be counted. Who has gone through the session `beside` it is asked first: what they have
+    learnt is taken where it is the same, and gone on from once they have begun anew."""
 
-    def __init__(self, book: Book, rules: Callable[[Call], CacheRules]) -> None:
+    def __init__(self, book: Book, rules: Callable[[Call], CacheRules], beside: Beside = lambda: None) -> None:
         self._book = book
         self._rules = rules
-        self._begin()
+        self._beside = beside
+        self._lent: CallForecasts | None = None
+        """What was learnt by the one beside, when that was last looked at."""
+        self._known = self._begun()
 
-    def _begin(self) -> None:
-        book = self._book
-        self._taken: list[Call] = []
-        self._inputs = Forecaster(book.session, book.cumulated, book.card)
-        self._reads = CacheForecaster(book.session, self._rules, book.cumulated, self._inputs)
+    def _begun(self) -> CallForecasts:
+        return CallForecasts(self._book, self._rules)
 
-    def _go(self, last: Call, *, inclusive: bool) -> None:
+    def _upto(self, last: Call, *, inclusive: bool) -> CallForecasts:
+        """What the calls before `last` have taught, and it too where it is `inclusive`."""
         wanted: list[Call] = []
         for call in list(self._book.session.calls.values()):
             if call.id == last.id and not inclusive:
@@ -64,28 +70,30 @@ class Replay:
             wanted.append(call)
             if call.id == last.id:
                 break
-        if wanted[: len(self._taken)] != self._taken:  # compared by identity first: quick
-            self._begin()
-        for call in wanted[len(self._taken) :]:
-            self._learn(call)
-            self._taken.append(call)
-
-    def _learn(self, call: Call) -> None:
-        foretold = self._inputs.forecast(call) if call.usage is not None else None
-        forecast = self._reads.forecast(call, foretold) if foretold is not None else None
-        self._reads.learn(call, forecast, foretold)
-        self._inputs.learn(call, foretold)
+        beside = self._beside()
+        if self._lent is not None and self._lent is not beside:
+            # Nobody goes on with it any more.
+            self._known, self._lent = self._lent, None
+        if beside is not None and inclusive and _asks_alike(last) and beside.taken == wanted:
+            self._lent = beside
+            return beside
+        if wanted[: len(self._known.taken)] != self._known.taken:  # compared by identity first: quick
+            self._known = self._begun()
+        known = self._known
+        for call in wanted[len(known.taken) :]:
+            known.learn(call, known.foretell(call))
+        return known
 
     def before(self, call: Call) -> NextRequest:
         """`call` as it was sent, after every call that the session made before it."""
-        self._go(call, inclusive=False)
-        foretold = self._inputs.forecast(call)
+        known = self._upto(call, inclusive=False)
+        foretold = known.inputs.forecast(call)
         total = call.usage.input if call.usage else foretold.predicted if foretold else self._counted(call)
-        return self._asking(call, total)
+        return _asking(known.reads, call, total)
 
     def following(self, call: Call, head: int, at: float | None = None) -> NextRequest:
         """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended)."""
-        self._go(call, inclusive=True)
+        known = self._upto(call, inclusive=True)
         started = at if at is not None else call.ended or call.started
         coming = replace(
             call,
@@ -99,27 +107,28 @@ class Replay:
             usage=None,
             skeleton=_bare(call.skeleton),
         )
-        self._reads.expect(coming, call)
-        foretold = self._inputs.forecast(coming)
-        forecast = self._reads.forecast(coming, foretold) if foretold is not None else None
+        known.reads.expect(coming, call)
+        foretold = known.inputs.forecast(coming)
+        forecast = known.reads.forecast(coming, foretold) if foretold is not None else None
         total = foretold.predicted if foretold else self._counted(coming)
-        return self._asking(coming, total, forecast)
-
-    def _asking(self, call: Call, total: int, forecast: CacheForecast | None = None) -> NextRequest:
-        simulator, made, at = self._reads.asking(call, total)
-        # A copy: what is asked of stays as it is when the replay goes on.
-        return NextRequest(
-            simulator.copy(),
-            made,
-            at,
-            self._reads.tokens(call),
-            partial(self._reads.place, call),
-            self._reads.floors(call),
-            forecast,
-        )
+        return _asking(known.reads, coming, total, forecast)
 
     def _counted(self, call: Call) -> int:
         return sum(self._book.sums(call.model, call.sent_head))
+
+
+def _asks_alike(last: Call) -> bool:
+    """Whether asking what would follow `last` leaves no trace in what is learnt: its parameters are not on record, and
+    its client's habit is known."""
+    return last.skeleton is None and last.usage is not None and last.usage.has_cache
+
+
+def _asking(reads: CacheForecaster, call: Call, total: int, forecast: CacheForecast | None = None) -> NextRequest:
+    simulator, made, at = reads.asking(call, total)
+    # A copy: what is asked of stays as it is when the replay goes on.
+    return NextRequest(
+        simulator.copy(), made, at, reads.tokens(call), partial(reads.place, call), reads.floors(call), forecast
+    )
 
 
 def before(book: Book, rules: Callable[[Call], CacheRules], call: Call) -> NextRequest:

@@ -22,8 +22,7 @@ from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.chat.continue_from import CHAT
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.store.sessions.append import SLOTS
-from ctxtui.store.sessions.in_flight import InFlightEvent
+from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent
 from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
 from ctxtui.wire.speech import Result
 

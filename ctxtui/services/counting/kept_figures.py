@@ -22,9 +22,11 @@ import zstandard
 
 import ctxtui
 from ctxtui.analysis.book import CONTEXTS, Book
+from ctxtui.core.block import Place
 from ctxtui.core.call import Fidelity
 from ctxtui.core.canonical import Number
 from ctxtui.core.session import Session
+from ctxtui.core.tree import Tree
 from ctxtui.store.rows import KeptRow
 
 LEAST: Final = 200
@@ -159,7 +161,7 @@ def fingerprint(session: Session, nodes: int, calls: int) -> bytes | None:
     epochs: dict[object, int] = {}
     stretches = [epochs.setdefault(call.epoch, len(epochs)) for call in first.values()]
     found, written = blake2b(digest_size=_DIGEST), bytearray()
-    every: Iterator[object] = chain(islice(session.tree.keys, nodes - 1), map(_CALL, first.values()))
+    every: Iterator[object] = chain(_columns(session.tree, nodes), map(_CALL, first.values()))
     try:
         # A few at a time: memory that is in use already is written a third quicker.
         while some := list(islice(every, _AT_ONCE)):
@@ -170,6 +172,16 @@ def fingerprint(session: Session, nodes: int, calls: int) -> bytes | None:
     except (TypeError, ValueError, OverflowError, UnicodeError, RecursionError):
         return None
     return found.digest()
+
+
+def _columns(tree: Tree, nodes: int) -> Iterator[object]:
+    """What makes the first `nodes` nodes of a tree what they are; columns are written in half the time of rows."""
+    made = tree.nodes(1)[: nodes - 1]
+    places: dict[Place, int] = {}
+    yield [node.parent for node in made]
+    yield [node.block.digest for node in made]
+    yield [places.setdefault(node.place, len(places)) for node in made]
+    yield list(places)
 
 
 def _spelled(value: Any) -> Any:

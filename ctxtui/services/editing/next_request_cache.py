@@ -82,7 +82,7 @@ class NextRequestCache:
         made = UnderEdits.of(under) if under is not None else None
         study.count_all()
         if self._replay is None:
-            self._replay = Replay(study.book, cached_by(study.book))
+            self._replay = Replay(study.book, cached_by(study.book), study.learnt)
         found = next_of(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
         if self._read != (id(context), head):
             literals = Literals(context)

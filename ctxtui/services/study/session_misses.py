@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.call_forecasts import CallForecasts
     from ctxtui.analysis.cache.missed import Missed
     from ctxtui.analysis.cache.misses import MissFinder
+
+_AT_ONCE: Final = 512
+"""Calls taken in between two looks at what there is, where they are waited for."""
 
 
 class SessionMisses:
@@ -49,6 +53,20 @@ class SessionMisses:
             self.found = tuple(finder.found)
             return True
         return len(self._taken) > before
+
+    def forecasts(self) -> CallForecasts | None:
+        """What the calls taken so far have taught about the next one."""
+        return self._finder.forecasts if self._finder is not None else None
+
+    def catch_up(self) -> None:
+        """Take in all that can be, unless that were to be done anew."""
+        if self._finder is not None and (self._now()[1] or self._outdated()):
+            self._begun()
+            return
+        before = -1
+        while before < len(self._taken):
+            before = len(self._taken)
+            self.advance(_AT_ONCE)
 
     def grew(self) -> None:
         """The session has other calls than before."""

@@ -21,6 +21,7 @@ from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene, scene_at
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.call_forecasts import CallForecasts
     from ctxtui.analysis.money.totals import SessionTotals
     from ctxtui.core.block import Block
     from ctxtui.core.call import Call
@@ -155,6 +156,14 @@ class Study:
         """Count what is not counted yet, all of it: for the worker that else does slices."""
         while self.progress[0] < self.progress[1]:
             self._count()
+
+    def learnt(self) -> CallForecasts | None:
+        """What the session's calls have taught about the next one, as looking for misses has come to it; for the worker
+        that else does slices."""
+        while self.progress[0] == self.progress[1] and self._count():
+            pass
+        self.misses.catch_up()
+        return self.misses.forecasts()
 
     def grew(self) -> None:
         """The session has more than before: read the threads that were looked at anew."""

@@ -95,3 +95,9 @@ def m008_threads_in_flight(db: Database) -> None:
 def m009_kept_figures(db: Database) -> None:
     """What was worked out of a whole recording."""
     db.executescript(tables.KEPT)
+
+
+@LADDER()
+def m010_stretches_in_flight(db: Database) -> None:
+    """Of what is in flight a row holds all that was written at once."""
+    db.execute(tables.STRETCHES)

@@ -245,3 +245,8 @@ CREATE TABLE kept_figures (  -- what the whole of a recording taught, and the ru
 );
 CREATE INDEX kept_figures_at ON kept_figures(at);
 """
+
+STRETCHES: Final = """
+ALTER TABLE events ADD COLUMN
+  parts TEXT /* JSON [[at, length] ...] of several events whose data is joined; NULL: one event */
+"""

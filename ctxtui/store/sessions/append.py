@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from itertools import count
-from typing import Final
 
 from ctxtui.core.block import Place
 from ctxtui.core.call import Call
@@ -19,14 +18,10 @@ from ctxtui.dataclasses import replace
 from ctxtui.store.block_codec import Packer
 from ctxtui.store.rows import Priced, sql_text
 from ctxtui.store.sessions import call_rows, session_rows
+from ctxtui.store.sessions.in_flight import SLOTS, Event, stretches
 from ctxtui.store.sessions.read import nodes_by_run
 from ctxtui.store.sessions.runs import items_text
 from ctxtui.store.sessions.write import put_blocks
-
-SLOTS: Final = ("queue", "draft")
-"""Kinds of events of which only the last counts, and which no call ends."""
-
-Event = tuple[str, float, str, str | bytes, str]
 
 
 class Appender:
@@ -55,27 +50,14 @@ class Appender:
         self.events([(call, at, kind, data, thread)])
 
     def events(self, events: Iterable[Event]) -> None:
-        """The same of many, in their order: the call, the time, the kind, what it says, and the thread of each."""
-        rows: list[tuple[object, ...]] = []
-        key, host = self.key, self.host
-        # Of a stream they are all of one call: what is the same is worked out once.
-        last: tuple[str, str] | None = None
-        words: tuple[str | bytes, str | bytes] = ("", "")
-        for call, at, kind, data, thread in events:
-            if kind in SLOTS:
-                self._insert(rows)
+        """The same of many, in their order."""
+        into = "INSERT INTO events (session, host, thread, call, at, kind, data, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        for one in stretches(events):
+            if one.kind in SLOTS:
                 gone = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
-                self._conn.execute(gone, (key, host, kind))
-            if last is None or call is not last[0] or thread is not last[1]:
-                last, words = (call, thread), (sql_text(thread), sql_text(self._names.get(call, call)))
-            told = data if isinstance(data, bytes) or data.isascii() else sql_text(data)
-            rows.append((key, host, *words, at, kind, told))
-        self._insert(rows)
-
-    def _insert(self, rows: list[tuple[object, ...]]) -> None:
-        into = "INSERT INTO events (session, host, thread, call, at, kind, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self._conn.executemany(into, rows)
-        rows.clear()
+                self._conn.execute(gone, (self.key, self.host, one.kind))
+            names = (sql_text(one.thread), sql_text(self._names.get(one.call, one.call)))
+            self._conn.execute(into, (self.key, self.host, *names, one.at, one.kind, one.data, one.parts))
 
     def call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
         """Write a call that ended; the thread's record now ends at `tip`. What was in flight in the thread until here

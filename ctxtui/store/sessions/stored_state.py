@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 from ctxtui.store.errors import explained
-from ctxtui.store.rows import py_text
 from ctxtui.store.schema.connect import connect
-from ctxtui.store.sessions.in_flight import InFlightEvent
+from ctxtui.store.sessions.in_flight import COLUMNS, InFlightEvent, events_of
 from ctxtui.store.sessions.listing import find
 from ctxtui.store.sessions.read import read_session
 
@@ -56,6 +55,5 @@ def _state(conn: sqlite3.Connection, key: int) -> State:
 
 def _flying(conn: sqlite3.Connection, key: int) -> list[InFlightEvent]:
     marks = ", ".join("?" * len(GROWS))
-    columns = "call, at, kind, data, host, thread"
-    query = f"SELECT {columns} FROM events WHERE session = ? AND kind IN ({marks}) ORDER BY key"
-    return [InFlightEvent(py_text(call), *rest) for call, *rest in conn.execute(query, (key, *GROWS))]
+    query = f"SELECT {COLUMNS} FROM events WHERE session = ? AND kind IN ({marks}) ORDER BY key"
+    return events_of(conn.execute(query, (key, *GROWS)))

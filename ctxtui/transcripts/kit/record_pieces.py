@@ -92,15 +92,20 @@ def read_line(line: TextLine) -> Iterator[Piece]:
     yield from _slowly(number, start, bare.decode("utf-8", "surrogateescape"))
 
 
+def is_utf8(raw: bytes) -> bool:
+    """Whether `raw` is UTF-8."""
+    try:
+        return raw.isascii() or bool(raw.decode())
+    except UnicodeDecodeError:
+        return False
+
+
 def legible(piece: FoundObject) -> Iterator[Piece]:
     """`piece` if it is UTF-8, else what can be read of its line, with a note."""
-    try:
-        if not piece.raw.isascii():
-            piece.raw.decode()
-    except UnicodeDecodeError:
-        yield from read_line(TextLine(piece.line, piece.start, piece.raw))
-    else:
+    if is_utf8(piece.raw):
         yield piece
+    else:
+        yield from read_line(TextLine(piece.line, piece.start, piece.raw))
 
 
 def objects_at_start(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +33,10 @@ _PAUSE: Final = 0.01
 """Seconds between two slices of work that nothing waits for."""
 _KEY: Final = 0.25
 """Seconds for which work waits at most until a key is answered."""
+
+_MANY: Final = 10_000
+"""Nodes from which on the collector is spared what a session is made of: looking through it takes a sixth of the
+processor, up to a fifth of a second at a time."""
 
 
 class Source(Protocol):
@@ -148,6 +153,9 @@ class SessionLoader:
         self._answered = threading.Event()
         self._held_until = 0.0
         self._study: Study | None = None
+        self._read_whole = self._worked_out = False
+        """Whether nothing was left to read, and then to work out: what is made after that may be garbage soon."""
+        self._frozen = False
         self._wanted: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def read(self) -> None:
@@ -167,10 +175,12 @@ class SessionLoader:
                 self._post(Brought(news))
                 self._taken.wait(_PATIENCE)
                 self.wait_for_keys()
+                self._spare(loaded.session)
             loaded.check()
         except CtxtuiError as error:
             self._post(Failed(error))
             return
+        self._read_whole = True
         self._post(Complete())
         # Imported here: nothing is followed before it is read.
         from ctxtui.services.recordings.follow import Follower, run
@@ -244,6 +254,7 @@ class SessionLoader:
                 self._source.keep()
                 if finished is not None:
                     finished.keep()
+                    self._worked_out = self._read_whole
             # Else an edit asked whether there is more to count: nothing is shown a second time.
             self._rest()
 
@@ -256,7 +267,15 @@ class SessionLoader:
             if time.monotonic() - told > TELL:
                 told = time.monotonic()
                 self._post(Worked())
+            if self._study is not None:
+                self._spare(self._study.session)
         return found
+
+    def _spare(self, session: Session) -> None:
+        """What there is by now lives as long as the session: the collector need not look through it."""
+        if not self._worked_out and len(session.tree) >= _MANY:
+            gc.freeze()
+            self._frozen = True
 
     def _rest(self) -> None:
         """Work out what nothing waits for, with pauses: keys come first."""
@@ -274,3 +293,5 @@ class SessionLoader:
         self.go_on()
         self._more.set()
         self._source.close()
+        if self._frozen:
+            gc.unfreeze()

@@ -17,6 +17,7 @@ from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import CallSeen, Session
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of, run
 from ctxtui.services.recordings.open import load

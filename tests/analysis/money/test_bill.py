@@ -17,6 +17,7 @@ from ctxtui.core import block
 from ctxtui.core.call import ANSWER_LEAST, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost, known_usd, price_call
 from tests.analysis.money_cases import MODEL, agent, billed_session, counted
 from tests.analysis.sessions import Script

@@ -9,6 +9,7 @@ from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, fi
 from ctxtui.core import block
 from ctxtui.core.call import Fidelity
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import fields, replace
 from tests.analysis.money_cases import MODEL, agent, billed_session
 from tests.analysis.sessions import Script
 

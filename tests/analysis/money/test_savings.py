@@ -28,6 +28,7 @@ from ctxtui.core.block import Place
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import call_rates
 from tests.analysis.money_cases import MODEL, agent, billed, contexts, costs_of, counted, missed, usages
 from tests.analysis.sessions import Script

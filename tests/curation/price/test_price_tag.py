@@ -33,6 +33,7 @@ from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import price
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules

@@ -17,6 +17,7 @@ from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality.legality import check
+from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store

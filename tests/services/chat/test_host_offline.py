@@ -13,6 +13,7 @@ from ctxtui.agent import progress as mo
 from ctxtui.core.edit_kinds import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import replace
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
 from ctxtui.offline.local.servers import Local, LocalModel

@@ -17,6 +17,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.offline import offline
 from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint

@@ -26,6 +26,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings

@@ -11,6 +11,7 @@ import pytest
 from ctxtui.dataclasses import replace
 from textual.message import Message
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.config import load
 from ctxtui.services.library.library import SessionLibrary

@@ -18,6 +18,7 @@ from ctxtui.dataclasses import replace
 
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import load
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.mcp_servers import McpServer, parse_server

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ctxtui.core.call import Call
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines, subagent

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from ctxtui.dataclasses import replace
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings

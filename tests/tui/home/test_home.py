@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import replace
 from ctxtui.tui.home.loader import ReadingQueue
 from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open

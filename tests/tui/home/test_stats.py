@@ -9,6 +9,7 @@ from ctxtui.dataclasses import replace
 from textual.app import App
 
 from ctxtui.analysis.money.usage_stats import WorstMiss
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.count_cache import Memory

@@ -8,6 +8,7 @@ import pytest
 from ctxtui.dataclasses import replace
 from textual.app import App
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.count_cache import Memory

@@ -6,24 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ctxtui.core import block
-from ctxtui.core.answer_least import least_tokens
-from ctxtui.core.block import Item, Place
-from ctxtui.core.call import (
-    ANSWER_LEAST,
-    CLIENT_VERSION,
-    COMPACTED,
-    ESTIMATED_INPUT,
-    FRONT_RECORDED,
-    UNATTENDED,
-    Call,
-    Fidelity,
-    Skeleton,
-)
+from ctxtui.core.block import Item, message_place
+from ctxtui.core.call import FRONT_RECORDED, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
+from ctxtui.dataclasses import replace
+from ctxtui.transcripts.formats.claude_code.call_so_far import CallSoFar, Sent, first_facts
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     Anchor,
@@ -31,8 +21,8 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     Point,
     append,
     context,
+    later_time,
     newest,
-    said_at,
     sendable,
     spoken_since,
     under,
@@ -40,32 +30,13 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.timestamps import completed, seconds
+from ctxtui.transcripts.kit.timestamps import seconds
 
 PROVIDER: Final = "anthropic"
-ASSISTANT: Final = Place("messages", "assistant")
+ASSISTANT: Final = message_place("assistant")
 _RECENT: Final = 8
 """Calls back that two lines of work running at the same time are looked for."""
-_NO_TIME: Final = 0.5
-"""Seconds."""
-_EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations")
-"""Keys of a usage report that a call keeps as they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a file says of a request: its system prompt and tools, which end at `front` (`ROOT`: nothing of them;
-    `front_whole`: both are known), and
-    where it is on record its context, what spells it, when it was sent (Unix seconds) and what else the record says."""
-
-    front: int = ROOT
-    _: KW_ONLY
-    front_whole: bool = True
-    head: int | None = None
-    skeleton: Skeleton | None = None
-    at: float | None = None
-    fidelity: Fidelity = Fidelity.TRANSCRIPT
-    extra: dict[str, Json] = field(default_factory=dict)
+_TOTALS: Final = 64
 
 
 class Answers:
@@ -75,9 +46,14 @@ class Answers:
         self._tree = tree
         self._answers: dict[str, ApiResponse] = {}
         self._owners: dict[str, ApiResponse] = {}
+        self._results: dict[str, str] = {}
+        """Call of a tool -> digest of the result block that answered it."""
         self._totals: dict[tuple[str, int], ApiResponse] = {}
         """What a call left in the cache (thread, tokens read and written) -> its answer."""
+        self._so_far: CallSoFar | None = None
+        """The call whose answer comes in."""
         self.calls: dict[str, Call] = {}
+        """Every call as it was told last."""
 
     def owner(self, call_id: str) -> ApiResponse | None:
         """The answer that made the tool call `call_id`."""
@@ -90,7 +66,7 @@ class Answers:
         """
         id_ = said.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
         known = self._answers.get(id_)
-        request = self.calls[id_].extra.get("requestId") if known else None
+        request = self._extra(id_).get("requestId") if known else None
         if known and record.request_id and request and request != record.request_id:
             id_ = f"{id_}+{record.request_id}"
             known = self._answers.get(id_)
@@ -113,13 +89,13 @@ class Answers:
             head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
-        shrunk = _shrunk(asked.anchor, thread)
+        at, before = seconds(record.timestamp), newest(asked)
+        extra = first_facts(record, sent, asked, thread.input, (before, at))
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
         answer = ApiResponse(head, id=id_, asked=asked, context=head, number=len(self.calls), front=sent.front)
         self._answers[id_] = thread.last = answer
-        at, before = seconds(record.timestamp), newest(asked)
-        self.calls[id_] = Call(
+        self.calls[id_] = call = Call(
             id_,
             thread.id,
             head,
@@ -127,14 +103,15 @@ class Answers:
             head,
             provider=PROVIDER,
             model=said.model,
-            started=sent.at if sent.at is not None else began(asked, at),
+            started=sent.at if sent.at is not None else began(before, at),
             fidelity=sent.fidelity,
             epoch=thread.epoch,
             skeleton=sent.skeleton,
             line=found.line,
             bytes_=(found.start, found.end),
-            extra=_client(record) | (_known(sent) or _asked(said_at(asked), before, at)) | shrunk,
+            extra=extra,
         )
+        self._so_far = CallSoFar(call, answer, set())
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)
         thread.call, thread.model, thread.process, thread.resumed = id_, said.model or thread.model, process, False
@@ -142,41 +119,42 @@ class Answers:
 
     def extend(
         self, answer: ApiResponse, thread: ClaudeThread, said: ClaudeMessage, record: ClaudeRecord, found: FoundObject
-    ) -> Call:
-        """Add what a record says to `answer` of `thread`: new blocks in the order of the records, the latest usage."""
-        self._say(answer, said)
-        call = self.calls[answer.id]
-        stop = said.stop or call.stop_reason
-        at = seconds(record.timestamp)
-        usage, known = later(call.usage, said.report.usage), call.extra
-        told = known if usage and "requestId" in known and usage is call.usage else extra_of(record, said, known)
-        # Built in full: `replace` takes four times as long, and this is done for every record of an answer.
-        self.calls[answer.id] = call = Call(
-            call.id,
-            call.thread,
-            call.raw_head,
-            call.sent_head,
-            answer.head,
-            provider=call.provider,
-            model=said.model or call.model,
-            started=call.started,
-            first_byte=call.first_byte,
-            ended=at if call.ended is None or (at is not None and at > call.ended) else call.ended,
-            fidelity=call.fidelity,
-            epoch=completed(call.epoch, usage.input) if usage else call.epoch,
-            usage=usage,
-            stop_reason=stop,
-            error=call.error,
-            skeleton=call.skeleton,
-            line=call.line,
-            bytes_=(call.bytes_[0], max(call.bytes_[1], found.end)),
-            extra=_with_least(told, usage, answer),
-        )
-        if usage is not None and usage.cache_write:
-            self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
+    ) -> tuple[str, Usage | None]:
+        """Add what a record says to `answer` of `thread`: new blocks in the order of the records, the latest usage.
+        Gives the call's model and usage; the call itself is made when it is `told`."""
+        so_far = self._so_far
+        if so_far is None or so_far.answer is not answer or so_far.told is not self.calls[answer.id]:
+            blocks = {one.digest for one in answer.blocks(self._tree)}
+            so_far = self._so_far = CallSoFar(self.calls[answer.id], answer, blocks)
+        self._say(so_far, said)
+        usage = so_far.take(said, record, seconds(record.timestamp), found.end)
+        if usage is not None:
+            self._left(thread, usage, answer)
+        return so_far.model, so_far.usage
+
+    def _left(self, thread: ClaudeThread, usage: Usage, answer: ApiResponse) -> None:
+        """Note what the call of `answer` left in the cache."""
+        if not usage.cache_write:
+            return
+        if len(self._totals) >= _TOTALS:
+            # What lies too far back is never asked for.
+            recent = len(self.calls) - _RECENT
+            self._totals = {key: one for key, one in self._totals.items() if one.number >= recent}
+        self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
+
+    def told(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
+        """The call of `answer` of `thread`, with all that its records have said so far."""
+        so_far = self._so_far
+        if so_far is None or so_far.answer is not answer:
+            return self.calls[answer.id]
+        self.calls[answer.id] = call = so_far.made(self._tree)
         if thread.call == call.id:
-            thread.epoch, thread.input = call.epoch, usage.input if usage else thread.input
+            thread.epoch, thread.input = call.epoch, call.usage.input if call.usage else thread.input
         return call
+
+    def _extra(self, id_: str) -> dict[str, Json]:
+        so_far = self._so_far
+        return so_far.extra if so_far is not None and so_far.answer.id == id_ else self.calls[id_].extra
 
     def put_under(self, ids: Iterable[str], front: int, old: int) -> Iterator[CallSeen]:
         """Put the system prompt and tools at `front`, which have become known, before calls that have `old` there."""
@@ -205,24 +183,29 @@ class Answers:
         if usage is None or not isinstance(above, ApiResponse) or spoken_since(asked):
             return asked
         other = self._totals.get((thread.id, usage.cache_read))
-        if other is None or other is above or other.unanswered or len(self.calls) - other.number > _RECENT:
+        if other is None or other is above or other.waiting or len(self.calls) - other.number > _RECENT:
             return asked
         before = self.calls[above.id].usage
         return asked if before is None or before.cache_read + before.cache_write == usage.cache_read else Point(other)
 
-    def _say(self, answer: ApiResponse, said: ClaudeMessage) -> None:
-        items = []
+    def _say(self, so_far: CallSoFar, said: ClaudeMessage) -> None:
+        items, answer = [], so_far.answer
         for part in said.parts:
-            if part.block.digest not in answer.digests:
-                answer.digests.add(part.block.digest)
+            if part.block.digest not in so_far.blocks:
+                so_far.blocks.add(part.block.digest)
                 items.append(Item(part.block, ASSISTANT))
-                answer.unweighed.append(part.block)
-                if part.makes and part.makes not in answer.answered:
-                    answer.unanswered.add(part.makes)
-                    self._owners.setdefault(part.makes, answer)
+                if part.makes:
+                    self._calls_tool(answer, part.makes)
         if items:
             answer.head = append(self._tree, answer.head, items)
             answer.version += 1
+
+    def _calls_tool(self, answer: ApiResponse, call_id: str) -> None:
+        """Note that `answer` waits for the result of a call of a tool, unless that is known."""
+        if self._owners.get(call_id) is not answer:
+            # What another answer called before is answered there: this one waits for good.
+            self._owners.setdefault(call_id, answer)
+            answer.waiting += 1
 
     def answered(self, part: ContentPart, at: float | None, role: str) -> tuple[Anchor | None, bool]:
         """Put a result where the call it answers stands. Gives the answer that made the call, and whether the result
@@ -230,80 +213,26 @@ class Answers:
         owner = self._owners.get(part.answers)
         if owner is None:
             return None, False
-        known = owner.answered.get(part.answers)
+        known = self._results.get(part.answers)
         if known is None:
-            owner.answered[part.answers] = part.block.digest
-            owner.unanswered.discard(part.answers)
-            owner.results.append(Item(part.block, Place("messages", role)))
-            owner.latest = max((t for t in (owner.latest, at) if t is not None), default=None)
+            self._results[part.answers] = part.block.digest
+            owner.waiting -= 1
+            owner.results += (Item(part.block, message_place(role)),)
+            owner.latest = later_time(owner.latest, at)
             owner.version += 1
         return owner, known is None or known == part.block.digest
 
     def replaced(self, call_id: str, text: str) -> None:
         """From now on the result of `call_id` reads `text`: the client keeps a large one out of its requests."""
-        owner = self._owners.get(call_id)
+        owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):
-            if owner and item.block.digest == owner.answered.get(call_id):
+            if owner and item.block.digest == digest:
                 new = block.make("tool_result", {**item.block.value(), "content": text})
-                owner.results[n] = Item(new, item.place)
+                owner.results = (*owner.results[:n], Item(new, item.place), *owner.results[n + 1 :])
                 owner.version += 1
 
 
-def began(asked: Point, at: float | None) -> float | None:
-    """When a request at `asked`, answered at `at`, was sent: with the newest record in its context. A copied file may
-    carry the copy's time on some records: nothing is asked after it was answered."""
-    before = newest(asked)
+def began(before: float | None, at: float | None) -> float | None:
+    """When a request was sent that was answered at `at`: with the newest record in its context, of the time `before`. A
+    copied file may carry the copy's time on some records: nothing is asked after it was answered."""
     return before if before is None or at is None or before <= at else None
-
-
-def later(old: Usage | None, new: Usage | None) -> Usage | None:
-    """Of two reports of one answer the one that counts: the later one, but none from before the answer's end."""
-    if new is None or (old is not None and old.output_final and not new.output_final):
-        return old
-    return new
-
-
-def _with_least(extra: dict[str, Json], usage: Usage | None, answer: ApiResponse) -> dict[str, Json]:
-    """`extra` with what the answer comes to at least, as long as nobody reported its end."""
-    if usage is None or usage.output_final:
-        return {key: value for key, value in extra.items() if key != ANSWER_LEAST} if ANSWER_LEAST in extra else extra
-    answer.least += sum(map(least_tokens, answer.unweighed))
-    answer.unweighed.clear()
-    least = answer.least
-    return {**extra, ANSWER_LEAST: least} if extra.get(ANSWER_LEAST, 0) != least else extra
-
-
-def _known(sent: Sent) -> dict[str, Json]:
-    """What the file says of a request; that system prompt and tools are on record, where the request itself is not."""
-    if sent.fidelity == Fidelity.TRANSCRIPT and sent.front != ROOT and sent.front_whole:
-        return {**sent.extra, FRONT_RECORDED: True}
-    return sent.extra
-
-
-def _shrunk(anchor: Anchor, thread: ClaudeThread) -> dict[str, Json]:
-    """Who asked for the compaction that the context begins with, and at how many tokens."""
-    if anchor.used or not anchor.trigger:
-        return {}
-    return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or thread.input}}
-
-
-def _client(record: ClaudeRecord) -> dict[str, Json]:
-    """Which client made a request, and for whom: ``sdk-cli`` (``-p``) and the SDKs run it for programs."""
-    found: dict[str, Json] = {CLIENT_VERSION: record.version} if record.version else {}
-    return found | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else found
-
-
-def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
-    """When a person asked, where a copy gave other records its own time: nothing is answered in no time."""
-    if said is None or before is None or at is None or at - before >= _NO_TIME or before - said < _NO_TIME:
-        return {}
-    return {"asked_at": said}
-
-
-def extra_of(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
-    """What is `known` of a call beyond its report, with what a record of its answer says."""
-    report = said.report.value
-    reported = report if isinstance(report, dict) else {}
-    found: Iterable[tuple[str, Json]] = [(key, reported.get(key)) for key in _EXTRA]
-    facts = (("requestId", record.request_id), (ESTIMATED_INPUT, said.report.estimated), *found)
-    return known | {key: value for key, value in facts if value}

@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Raw
 
 from ctxtui.core import block, block_content, canonical
-from ctxtui.core.block import Block, Item, Place
+from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.canonical import Json
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.formats.claude_code.usage import Report, report, report_of
+from ctxtui.transcripts.formats.claude_code.usage import NO_REPORT, Report, report, report_of
 from ctxtui.transcripts.kit import raw_block
 from ctxtui.transcripts.kit.fields import plain
 from ctxtui.transcripts.kit.record_pieces import tidy
@@ -41,7 +41,7 @@ class ClaudeMessage:
     id: str = ""
     model: str = ""
     stop: str = ""
-    report: Report = field(default_factory=Report)
+    report: Report = NO_REPORT
     string: bool = False
 
 
@@ -63,6 +63,7 @@ class _Part(msgspec.Struct):
 _LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
 _message: Final = msgspec.json.Decoder(_Message)
 _part: Final = msgspec.json.Decoder(_Part)
+_typed: Final = msgspec.json.Decoder(list[_Part])
 _parts: Final = msgspec.json.Decoder(list[Raw])
 
 
@@ -71,25 +72,25 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
     was not asked yet."""
     if record.loose is not None:
         return of_value(record.loose.get("message"), record.type or "")
-    raw = bytes(record.message)
-    if not raw or raw == b"null":
+    raw = record.message
+    if not raw:
         return None
-    if clean is None:
-        raw, clean = tidy(raw)
     try:
         found = _message.decode(raw)
-        parts = _raw_parts(bytes(found.content), clean)
+        content = bytes(found.content)
+        if clean is None:
+            content, clean = tidy(content) if content else (content, True)
         return ClaudeMessage(
             found.role or record.type or "",
-            parts,
+            _raw_parts(content, clean),
             id=found.id or "",
             model=found.model or "",
             stop=found.stop_reason or "",
-            report=report(bytes(found.usage), bool(found.stop_reason)),
-            string=bytes(found.content)[:1] == b'"',
+            report=report(bytes(found.usage), bool(found.stop_reason)) if found.usage else NO_REPORT,
+            string=content[:1] == b'"',
         )
     except msgspec.MsgspecError:
-        return of_value(canonical.loads(raw), record.type or "")
+        return of_value(canonical.loads(bytes(raw)), record.type or "")
 
 
 def of_value(message: Json, role: str) -> ClaudeMessage | None:
@@ -117,6 +118,20 @@ def _raw_parts(raw: bytes, clean: bool) -> list[ContentPart]:
         return [ContentPart(raw_block.of_text(raw, clean))]
     if raw[:1] != b"[":
         return _value_parts(canonical.loads(raw))
+    try:
+        parts = _typed.decode(raw)
+    except msgspec.ValidationError:
+        return _mixed_parts(raw, clean)
+    # Most lists are of one part: in canonical JSON that is what stands between the brackets.
+    items = (raw[1:-1],) if clean and len(parts) == 1 else map(bytes, _parts.decode(raw))
+    return [
+        _paired(raw_block.of_part(item, part.type or "text", clean), part.id or "", part.tool_use_id or "")
+        for item, part in zip(items, parts, strict=True)
+    ]
+
+
+def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
+    """The parts of a list that holds other things than objects."""
     found = []
     for item in map(bytes, _parts.decode(raw)):
         if item[:1] != b"{":
@@ -158,12 +173,14 @@ INTERRUPTED = "[Request interrupted by user"
 
 @dataclass(slots=True)
 class Spoken:
-    """What a user record says: results of calls, other blocks, and the words a person said in it."""
+    """What a user record says: results of calls, other blocks, and the words a person said in it; `leaves`: with one
+    of them a person left the client."""
 
     results: list[ContentPart] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
     words: str = ""
     interrupted: str = ""
+    leaves: bool = False
 
 
 def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
@@ -175,9 +192,13 @@ def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
         if part.answers:
             found.results.append(part)
             continue
-        words = block_content.read(part.block).text if part.block.kind == "text" else ""
+        words = ""
+        if part.block.kind == "text":
+            value = part.block.value()
+            words = block_content.read_value("text", value).text
+            found.leaves = found.leaves or (isinstance(value, dict) and leaves(str(value.get("text"))))
         own = mark or mark_of(words)
-        found.items.append(Item(part.block, Place("messages", role, own)))
+        found.items.append(Item(part.block, message_place(role, own)))
         if words.startswith(INTERRUPTED):
             found.interrupted = words
         elif not own and words.strip():
@@ -196,7 +217,7 @@ def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
         own = ""
         if user and not part.answers:
             own = mark or (mark_of(block_content.read(part.block).text) if part.block.kind == "text" else "")
-        found.append(Item(part.block, Place("messages", message.role, own)))
+        found.append(Item(part.block, message_place(message.role, own)))
     return found
 
 
@@ -209,7 +230,7 @@ def client_text(content: Json) -> list[Item]:
     """A text that the client wrote, as a meta block of the user's; nothing for anything but words."""
     if not isinstance(content, str) or not content.strip():
         return []
-    return [Item(block.text(content), Place("messages", "user", META))]
+    return [Item(block.text(content), message_place("user", META))]
 
 
 def error_text(error: Json) -> str:

@@ -8,12 +8,12 @@ the context.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final
 
 from ctxtui.core import block
-from ctxtui.core.block import Block, Item, Place
+from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.call import EpochStart
 from ctxtui.core.tree import ROOT, Tree
 
@@ -43,8 +43,8 @@ class Anchor:
     _: KW_ONLY
     used: bool = False
     trigger: str = ""
-    results: list[Item] = field(default_factory=list)
-    sides: list[Point] = field(default_factory=list)
+    results: tuple[Item, ...] = ()
+    sides: tuple[Point, ...] = ()
     latest: float | None = None
     version: int = 1
     front: int = ROOT
@@ -54,20 +54,23 @@ class Anchor:
 @dataclass(slots=True, eq=False)
 class ApiResponse(Anchor):
     """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
-    `number` how many calls the session had before."""
+    `number` how many calls the session had before, `waiting` how many of its calls of tools have no result yet.
+
+    `weighed` of its blocks come to `least` tokens at least; the others wait until it matters.
+    """
 
     id: str = ""
     _: KW_ONLY
     asked: Point | None = None
     context: int = ROOT
     number: int = 0
-    digests: set[str] = field(default_factory=set)
+    waiting: int = 0
+    weighed: int = 0
     least: int = 0
-    """Tokens that its blocks come to at least, without those that are `unweighed`: they wait until it matters."""
-    unweighed: list[Block] = field(default_factory=list)
-    unanswered: set[str] = field(default_factory=set)
-    answered: dict[str, str] = field(default_factory=dict)
-    """Call id -> digest of the result block that answered it."""
+
+    def blocks(self, tree: Tree, start: int = 0) -> list[Block]:
+        """The blocks of the answer, in order, from index `start` on, with the header before them where it has one."""
+        return [tree[node].block for node in tree.path(self.head, self.context)[start:]]
 
 
 @dataclass(slots=True, eq=False)
@@ -100,7 +103,7 @@ def follow(
     point.anchor.rendered = point.anchor.rendered or rendered
     made.root = made if kind == RESULT else point.root
     if kind == CLIENT and made.items and made.root is not None:
-        point.anchor.sides.append(made)
+        point.anchor.sides += (made,)
         point.anchor.version += 1
     return made
 
@@ -108,33 +111,51 @@ def follow(
 def beside(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
     """A point below `anchor` that stands in every later context, whatever the ancestry says (a queued message)."""
     made = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
-    anchor.sides.append(made)
+    anchor.sides += (made,)
     anchor.version += 1
     return made
 
 
 def context(tree: Tree, point: Point) -> int:
     """The context that a request sent at `point` would have, as far as the record tells so far."""
-    anchor = point.anchor
+    anchor, version = point.anchor, point.anchor.version
+    if point.version == version and not (anchor.sides or anchor.rendered):
+        return point.head
     chain: list[Point] = []
     above: Point | None = point
-    whole = bool(anchor.sides) or anchor.rendered
-    while above is not None and (whole or above.version != anchor.version):
+    if anchor.sides or anchor.rendered:
+        while above is not None:
+            chain.append(above)
+            above = above.up
+        arranged = _with_sides(anchor, chain[::-1])
+        head = _answered(tree, anchor)
+        return append(tree, head, _arranged(arranged) if anchor.rendered else _added(arranged))
+    while above is not None and above.version != version:
         chain.append(above)
         above = above.up
-    chain.reverse()
-    if whole:
-        chain = _with_sides(anchor, chain)
-        head = _answered(tree, anchor)
-    else:
-        head = above.head if above is not None else _answered(tree, anchor)
-    if anchor.rendered:
-        return append(tree, head, _arranged(chain))
-    for one in chain:
-        head = append(tree, head, one.items)
-        if not whole:
-            one.head, one.version = head, anchor.version
+    head = above.head if above is not None else _answered(tree, anchor)
+    for one in reversed(chain):
+        if one.items:
+            head = append(tree, head, one.items)
+        one.head, one.version = head, version
     return head
+
+
+def adds_nothing(point: Point) -> bool:
+    """Whether the context at `point` is that of its anchor, with nothing after it."""
+    anchor = point.anchor
+    if anchor.results or anchor.sides or anchor.rendered:
+        return False
+    above: Point | None = point
+    while above is not None:
+        if above.items:
+            return False
+        above = above.up
+    return True
+
+
+def _added(chain: Iterable[Point]) -> list[Item]:
+    return [item for point in chain for item in point.items]
 
 
 def _arranged(chain: Iterable[Point]) -> list[Item]:
@@ -207,7 +228,7 @@ def _answered(tree: Tree, anchor: Anchor) -> int:
 
 @cache
 def _header(role: str) -> Item:
-    return Item(block.header(role), Place("messages", role))
+    return Item(block.header(role), message_place(role))
 
 
 def append(tree: Tree, head: int, items: Sequence[Item]) -> int:
@@ -233,12 +254,19 @@ def under(tree: Tree, front: int, head: int, old: int) -> int:
 
 def newest(point: Point) -> float | None:
     """The time of the newest record in the context at `point`, since its anchor."""
-    times = [point.anchor.latest, *(side.at for side in point.anchor.sides)]
+    newest = point.anchor.latest
+    for side in point.anchor.sides:
+        newest = later_time(newest, side.at)
     above: Point | None = point
     while above is not None:
-        times.append(above.at)
+        newest = later_time(newest, above.at)
         above = above.up
-    return max((time for time in times if time is not None), default=None)
+    return newest
+
+
+def later_time(one: float | None, other: float | None) -> float | None:
+    """The later one of two times of which either may not be known."""
+    return other if one is None or (other is not None and other > one) else one
 
 
 def said_at(point: Point) -> float | None:
@@ -255,7 +283,7 @@ def sendable(point: Point) -> Point:
     Where the answer above still waits for results and nobody has spoken since, another line of work is interleaved
     in the file, or the answer was given up: the context goes on from what that answer was asked.
     """
-    while isinstance(point.anchor, ApiResponse) and point.anchor.unanswered and point.anchor.asked is not None:
+    while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.asked is not None:
         if spoken_since(point):
             break
         point = point.anchor.asked

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxtui.core.block import Item, Place
-from ctxtui.core.session import MAIN, CallSeen, Event, Happened
+from ctxtui.core.block import Item, message_place
+from ctxtui.core.session import MAIN, Event, Happened
 from ctxtui.transcripts.formats.claude_code.answers import ASSISTANT
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction
 from ctxtui.transcripts.formats.claude_code.message import (
@@ -11,11 +11,19 @@ from ctxtui.transcripts.formats.claude_code.message import (
     SYNTHETIC,
     ClaudeMessage,
     Spoken,
-    leaves,
     sent_items,
     spoken,
 )
-from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, RESULT, SAID, Anchor, Point, append, context
+from ctxtui.transcripts.formats.claude_code.message_chain import (
+    CLIENT,
+    RESULT,
+    SAID,
+    Anchor,
+    Point,
+    adds_nothing,
+    append,
+    context,
+)
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, records_requests
 from ctxtui.transcripts.formats.claude_code.request_log import sending
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
@@ -32,36 +40,43 @@ def message(
     thread, events = state.thread(record, agent)
     if state.contexts and records_requests(record.version):
         state.requests(agent).store.record(record, said, sent_items(record, said))
-    if said.role != "assistant":
-        return events + _user(state, record, said, thread, agent)
-    if said.model == SYNTHETIC:
+    if said.role == "assistant" and said.model != SYNTHETIC:
+        return events + _answer(state, record, said, found, thread, agent)
+    events = state.told() + events
+    if said.role == "assistant":
         return events + _synthetic(state, record, said, thread)
-    return events + _answer(state, record, said, found, thread, agent)
+    return events + _user(state, record, said, thread, agent)
 
 
 def _answer(
     state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: FoundObject, thread: ClaudeThread, agent: str
 ) -> list[Event]:
-    id_, answer = state.answers.of(said, record)
-    notes: list[Event] = []
+    events: list[Event] = []
+    answers = state.answers
+    id_, answer = answers.of(said, record)
+    if state.answering is not None and (state.answering[0] is not answer or state.answering[1] is not thread):
+        events = state.told()
     above = state.threads.points.get(str(record.parent_uuid))
     if answer is None:
         parent = state.threads.parent(record, thread, starts=False)
         sent, notes = sending.answered(state, record, thread, agent)
-        answer = state.answers.begin(id_, thread, parent, said, record, found, sent)
+        events += notes
+        answer = answers.begin(id_, thread, parent, said, record, found, sent)
     above = above if above is not None and above.anchor is answer else None
     point = Point(answer, above, order=state.number(), at=seconds(record.timestamp), root=above.root if above else None)
     thread.tip = state.register(record, point)
-    if state.answers.calls[id_].thread != thread.id:
+    if answers.calls[id_].thread != thread.id:
         # Another thread's answer, copied into the history of this one.
-        return notes + state.moved(thread)
-    call = state.answers.extend(answer, thread, said, record, found)
+        return events + state.moved(thread)
+    model, usage = answers.extend(answer, thread, said, record, found)
     if state.contexts:
-        state.side.seen(call, own=not agent)
+        state.side.seen(id_, model, usage, own=not agent)
     for part in said.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)
-    return [*notes, CallSeen(call), *state.moved(thread)]
+    state.answering = (answer, thread)
+    # The call is told once all its records have come, unless the context goes on before that.
+    return events if adds_nothing(point) else events + state.told()
 
 
 def _synthetic(state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, thread: ClaudeThread) -> list[Event]:
@@ -119,16 +134,20 @@ def _results(
         made_by, settled = state.answers.answered(part, seconds(record.timestamp), role)
         owner = owner or made_by
         if not settled:
-            loose.append(Item(part.block, Place("messages", role)))
-        if record.loose is not None or b'"agentId"' in bytes(record.tool_use_result):
+            loose.append(Item(part.block, message_place(role)))
+        if state.threads.tasks.spawns(part.answers) and _names_agent(record):
             agent = state.threads.tasks.result(part.answers, record.json("toolUseResult"))
             events += state.threads.spawned(agent) if agent else []
     return owner, loose
 
 
+def _names_agent(record: ClaudeRecord) -> bool:
+    return record.loose is not None or b'"agentId"' in bytes(record.tool_use_result)
+
+
 def _heard(state: ClaudeState, record: ClaudeRecord, what: Spoken, thread: ClaudeThread, agent: str) -> list[Event]:
     events: list[Event] = []
-    if any(leaves(str(item.block.member("text"))) for item in what.items if item.block.kind == "text"):
+    if what.leaves:
         thread.resumed = True
     if what.interrupted:
         at = seconds(record.timestamp)

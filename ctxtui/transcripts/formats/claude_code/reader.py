@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from itertools import chain
 from typing import Final
 
 from ctxtui.core.block_content import read
@@ -20,7 +18,7 @@ from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, 
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.written.files import INDEX, BodyFileReader, BodyIndexReader, is_body_name
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, legible
+from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, is_utf8, legible
 from ctxtui.transcripts.kit.records import RecordStream
 from ctxtui.transcripts.reader import Reader
 
@@ -38,6 +36,8 @@ _BEGINNING: Final = 120
 """Bytes of a block that are looked at for what it begins with."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
+_SAYING: Final = ("user", "assistant", "system")
+_OUTPUT: Final = OUTPUT.encode()
 _SURE: Final = 0.99
 _AGENT: Final = re.compile(r"agent-([^/\\]+?)\.jsonl$")
 _MARKS: Final = (
@@ -104,7 +104,7 @@ class ClaudeCodeReader:
 
     def settle(self) -> list[Event]:
         """Take a last record without its line end; then what bodies say that the client wrote to files."""
-        events = self._take(self._stream.settle())
+        events = [*self._take(self._stream.settle()), *self._state.bodies.through(self._state.told())]
         # What is beside the records is told once all files are read: the session's own settles last.
         return events if self._agent else [*events, *self._state.bodies.settle(), *self._state.side_calls()]
 
@@ -117,22 +117,31 @@ class ClaudeCodeReader:
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
-        for piece in chain.from_iterable(map(self._read, pieces)):
-            if isinstance(piece, FoundObject):
-                record = piece.record or decode(piece.raw)
-                if self._belongs(record):
-                    if piece.note:
-                        events.append(self._named(Skipped(piece.line, piece.note)))
-                    events += take(self._state, record, piece, self._agent)
-            elif not self._foreign:
-                skipped = Skipped(piece.line, piece.reason)
-                events.append(self._named(skipped))
-                if isinstance(piece, Broken):
-                    events += system_records.broken(self._state, piece, self._agent)
+        for piece in pieces:
+            if isinstance(piece, FoundObject) and (piece.record is None or self._is_legible(piece)):
+                events += self._record(piece)
+                continue
+            for one in legible(piece) if isinstance(piece, FoundObject) else (piece,):
+                events += self._record(one) if isinstance(one, FoundObject) else self._lost(one)
         return self._state.bodies.through(events)
 
-    def _read(self, piece: Piece) -> Iterable[Piece]:
-        return legible(piece) if isinstance(piece, FoundObject) and piece.record is not None else (piece,)
+    def _record(self, piece: FoundObject) -> list[Event]:
+        record = piece.record or decode(piece.raw)
+        if not self._belongs(record):
+            return []
+        events = take(self._state, record, piece, self._agent)
+        return [self._named(Skipped(piece.line, piece.note)), *events] if piece.note else events
+
+    def _lost(self, piece: Broken | Skipped) -> list[Event]:
+        if self._foreign:
+            return []
+        events: list[Event] = [self._named(Skipped(piece.line, piece.reason))]
+        if isinstance(piece, Broken):
+            events += self._state.told() + system_records.broken(self._state, piece, self._agent)
+        return events
+
+    def _is_legible(self, piece: FoundObject) -> bool:
+        return is_utf8(piece.raw)
 
     def _belongs(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:
@@ -158,35 +167,42 @@ def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: st
     if not agent:
         state.about.record(record)
         state.clock = record.timestamp if record.timestamp is not None else state.clock
-    events = _dispatch(state, record, found, record.agent_id or agent if agent else "")
-    return [*events, *state.about.news()]
+    owner = record.agent_id or agent if agent else ""
+    read = _message if record.type in _SPEAKERS else _dispatch
+    return [*read(state, record, found, owner), *state.about.news()]
 
 
 def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
     match record.type:
         case "system":
-            return system_records.system(state, record, agent)
+            return state.told() + system_records.system(state, record, agent)
         case "progress":
-            return system_records.progress(state, record, found, agent)
+            return state.told() + system_records.progress(state, record, found, agent)
         case "attachment":
-            return system_records.attachment(state, record, agent)
+            return state.told() + system_records.attachment(state, record, agent)
         case "queue-operation":
-            return system_records.queue(state, record)
+            return state.told() + system_records.queue(state, record)
         case "content-replacement":
-            return system_records.replacements(state, record)
+            return state.told() + system_records.replacements(state, record)
         case "cost-state" if not agent:
-            return sending.meter(state, found)
+            return state.told() + sending.meter(state, found)
         case kind if kind in KINDS:
-            return sending.request(state, record, found, agent)
+            return state.told() + sending.request(state, record, found, agent)
         case kind if kind in _TITLES:
             state.about.titled(record, known=record.leaf_uuid in state.threads.points)
             return []
+    return _message(state, record, found, agent)
+
+
+def _message(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
+    """A record with a message; one that has none stands in the chain of the others at most."""
     message = state.said(record, found.clean)
-    if message is not None and message.role in ("user", "assistant", "system"):
+    if message is not None and message.role in _SAYING:
         if message.role == "user" and not agent and message.parts:
             first = message.parts[0].block
-            state.about.window(shown_window(read(first).text) if OUTPUT.encode() in first.body[:_BEGINNING] else 0)
+            if _OUTPUT in first.body[:_BEGINNING]:
+                state.about.window(shown_window(read(first).text))
         return messages.message(state, record, message, found, agent)
     tally = state.silent if record.type in _SILENT else state.other
     tally[record.type or "no type"] += 1
-    return system_records.passing(state, record, agent) if record.uuid else []
+    return state.told() + system_records.passing(state, record, agent) if record.uuid else []

@@ -131,6 +131,10 @@ class Tasks:
             self._calls[str(value.get("id"))] = task
             self._prompts[given["prompt"].strip()] = task
 
+    def spawns(self, call_id: str) -> bool:
+        """Whether a call spawns a subagent."""
+        return call_id in self._calls
+
     def result(self, call_id: str, tool_use_result: Json) -> str:
         """Note a call's result; gives the id of the subagent that made it ("" for any other call)."""
         agent = tool_use_result.get("agentId") if isinstance(tool_use_result, dict) else None

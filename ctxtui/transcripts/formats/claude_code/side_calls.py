@@ -7,7 +7,7 @@ went into requests that no record names: compactions, titles, classifiers, attem
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from operator import add
 from typing import Final, NamedTuple
@@ -64,30 +64,40 @@ class SideCalls:
         self._names: dict[str, str] = {}
         self._calls: dict[str, tuple[str, Spent, bool]] = {}
         """Calls on record: model, what they used, whether they stand in the main file."""
+        self._metered = False
+        """Whether there was a record of the meter."""
+        self._others: set[str] = set()
+        """Until then: calls on record that do not stand in the main file."""
         self._late: set[str] = set()
         """Calls that no record of the meter can have counted yet."""
         self._at: float | None = None
         self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
         self._told: dict[str, Spent] = {}
 
-    def seen(self, call: Call, own: bool) -> None:
+    def seen(self, id_: str, model: str, usage: Usage | None, own: bool) -> None:
         """A call on record, or more of one; `own`: in the session's own file, where the next record counts it."""
-        usage = call.usage
         if usage is None:
             return
-        model, spent = plain(call.model), _of(usage)
-        before = self._calls.get(call.id)
-        if before is not None and before[2] and own and before[0] == model and before[1] == spent:
-            self._late.add(call.id)
+        if not self._metered:
+            # Most sessions have no meter: until there is one, it is enough to know whose each call is.
+            (self._others.discard if own else self._others.add)(id_)
             return
-        self._calls[call.id] = (model, spent, own)
+        model, spent = plain(model), _of(usage)
+        before = self._calls.get(id_)
+        if before is not None and before[2] and own and before[0] == model and before[1] == spent:
+            self._late.add(id_)
+            return
+        self._calls[id_] = (model, spent, own)
         if own:
             added = spent.less(before[1]) if before is not None else spent
             self._since[model] = self._since.get(model, _NONE).plus(added)
-            self._late.add(call.id)
+            self._late.add(id_)
 
-    def meter(self, report: Json, at: float | None, line: int, bytes_: tuple[int, int]) -> bool:
-        """A record of the meter, `at` the time of the last record before it; False where it says nothing."""
+    def meter(
+        self, report: Json, at: float | None, line: int, bytes_: tuple[int, int], calls: Mapping[str, Call]
+    ) -> bool:
+        """A record of the meter, `at` the time of the last record before it; `calls` are those on record. False where
+        it says nothing."""
         models = report if isinstance(report, dict) else {}
         now: dict[str, Spent] = {}
         for name, one in models.items():
@@ -96,6 +106,11 @@ class SideCalls:
                 now[plain(name)] = now.get(plain(name), _NONE).plus(_reported(one))
         if not now:
             return False
+        if not self._metered:
+            self._metered = True
+            for call in calls.values():
+                if call.usage is not None:
+                    self._calls[call.id] = (plain(call.model), _of(call.usage), call.id not in self._others)
         if not self._continued(now):
             for model, spent in self._now.items():
                 self._earlier[model] = self._earlier.get(model, _NONE).plus(spent)

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
-from ctxtui.core.session import MAIN, Event, ThreadSeen, TipMoved
+from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, said
@@ -56,6 +56,8 @@ class ClaudeState:
     contexts: bool = True
     """Whether contexts are kept; else what calls used is all that is told."""
     side: SideCalls = field(default_factory=SideCalls)
+    answering: tuple[ApiResponse, ClaudeThread] | None = None
+    """The answer of which records come in, and its thread: its call is told when they have come (`told`)."""
     bodies: BodyJoin = field(init=False)
     """Bodies of requests that the client wrote to files."""
 
@@ -64,7 +66,7 @@ class ClaudeState:
 
     def _beside(self, call: Call) -> None:
         """A call that bodies tell of and no record: what the client counts is less by it."""
-        self.side.seen(call, own=False)
+        self.side.seen(call.id, call.model, call.usage, own=False)
 
     def call_at(self, uuid: str) -> str:
         """The id of the call whose answer the record `uuid` holds; "" for any other record."""
@@ -96,7 +98,19 @@ class ClaudeState:
 
     def side_calls(self) -> list[Event]:
         """What the client counts and does not record, once every subagent that is known has been read."""
-        return self.side.news(self.answers.calls | self.bodies.calls) if self.threads.complete else []
+        return self.side.news(self.known_calls()) if self.threads.complete else []
+
+    def known_calls(self) -> dict[str, Call]:
+        """Every call on record, as it was told last."""
+        return self.answers.calls | self.bodies.calls
+
+    def told(self) -> list[Event]:
+        """The call whose answer came in, now that another record or nothing more follows."""
+        if self.answering is None:
+            return []
+        answer, thread = self.answering
+        self.answering = None
+        return [CallSeen(self.answers.told(answer, thread)), *self.moved(thread)]
 
     def number(self) -> int:
         """The number of the next record."""

@@ -3,7 +3,7 @@ reading, without the contexts. What cannot be told without those is not guessed:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -15,18 +15,20 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.core.session import CallSeen, Event
 from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code import message
-from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Answers, Sent, began, extra_of, later
+from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Answers, began
+from ctxtui.transcripts.formats.claude_code.call_so_far import Sent, extra_of, later
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
-from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, sendable
+from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, newest, sendable
 from ctxtui.transcripts.formats.claude_code.reader import ClaudeCodeReader, agent_of
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.formats.claude_code.usage import report
 from ctxtui.transcripts.formats.claude_code.written.files import is_body_name
-from ctxtui.transcripts.kit.record_pieces import FoundObject, Piece
+from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import NeedsContexts, Reader
 
@@ -48,9 +50,9 @@ class ClaudeUsageReader(ClaudeCodeReader):
             raise NeedsContexts("bodies of requests")
         return ClaudeUsageReader(self._state, agent_of(name), name)
 
-    def _read(self, piece: Piece) -> Iterable[Piece]:
-        # What is not legible stands in texts: who looks into them finds it there.
-        return (piece,)
+    def _is_legible(self, piece: FoundObject) -> bool:
+        # What is not stands in texts: who looks into them finds it there.
+        return True
 
     def settle(self) -> list[Event]:
         """As in the full reading; then what answers come to whose end was not reported."""
@@ -170,7 +172,7 @@ class CallReports(Answers):
             thread.id,
             provider=PROVIDER,
             model=said.model,
-            started=began(asked, seconds(record.timestamp)),
+            started=began(newest(asked), seconds(record.timestamp)),
             usage=said.report.usage,
             stop_reason=said.stop,
             extra=extra_of(record, said, {}),
@@ -180,12 +182,11 @@ class CallReports(Answers):
 
     def extend(
         self, answer: ApiResponse, thread: ClaudeThread, said: ClaudeMessage, record: ClaudeRecord, found: FoundObject
-    ) -> Call:
+    ) -> tuple[str, Usage | None]:
         """Take in what a record reports of `answer`, and the tools that it calls."""
         for part in said.parts:
-            if part.makes and part.makes not in answer.answered:
-                answer.unanswered.add(part.makes)
-                self._owners.setdefault(part.makes, answer)
+            if part.makes:
+                self._calls_tool(answer, part.makes)
         call = self.calls[answer.id]
         usage, known = later(call.usage, said.report.usage), call.extra
         told = known if usage and "requestId" in known and usage is call.usage else extra_of(record, said, known)
@@ -193,18 +194,18 @@ class CallReports(Answers):
         if usage is not call.usage or told is not known or (stop, model) != (call.stop_reason, call.model):
             call = replace(call, model=model, usage=usage, stop_reason=stop, extra=told)
             self.calls[answer.id] = call
-        if usage is not None and usage.cache_write:
-            self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
+        if usage is not None:
+            self._left(thread, usage, answer)
         if usage is not None and usage.output_final:
             self._unfinished.pop(answer.id, None)
         else:
             self._unfinished.setdefault(answer.id, []).append(record)
-        return call
+        return call.model, usage
 
     def answered(self, part: ContentPart, at: float | None, role: str) -> tuple[Anchor | None, bool]:
         """As in the full reading. Whether two results of one call are the same is for that one to compare."""
         owner = self.owner(part.answers)
-        if owner is not None and part.answers in owner.answered:
+        if owner is not None and part.answers in self._results:
             raise NeedsContexts("two results of one call")
         return super().answered(part, at, role)
 

@@ -16,6 +16,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.bodies.reader import BodiesReader
 from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import encode

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
-from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Sent
+from ctxtui.transcripts.formats.claude_code.answers import PROVIDER
+from ctxtui.transcripts.formats.claude_code.call_so_far import Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
 from ctxtui.transcripts.formats.claude_code.session_info import named_window
@@ -70,7 +71,7 @@ def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (found.start, found.end)
     state.about.window(max(map(named_window, report), default=0) if isinstance(report, dict) else 0)
-    known = state.side.meter(report, seconds(state.clock), found.line, place)
+    known = state.side.meter(report, seconds(state.clock), found.line, place, state.known_calls())
     (state.silent if known else state.other)["cost-state"] += 1
     return []
 

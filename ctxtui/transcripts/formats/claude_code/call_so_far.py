@@ -1,0 +1,168 @@
+"""A call while the records of its answer come in: what each of them adds, and the call that they make together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctxtui.core.answer_least import least_tokens
+from ctxtui.core.call import (
+    ANSWER_LEAST,
+    CLIENT_VERSION,
+    COMPACTED,
+    ESTIMATED_INPUT,
+    FRONT_RECORDED,
+    UNATTENDED,
+    Call,
+    Fidelity,
+    Skeleton,
+)
+from ctxtui.core.canonical import Json
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
+from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage
+from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, later_time, said_at
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
+from ctxtui.transcripts.kit.timestamps import completed
+
+_NO_TIME: Final = 0.5
+"""Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a file says of a request: its system prompt and tools, which end at `front` (`ROOT`: nothing of them;
+    `front_whole`: both are known), and
+    where it is on record its context, what spells it, when it was sent (Unix seconds) and what else the record says."""
+
+    front: int = ROOT
+    _: KW_ONLY
+    front_whole: bool = True
+    head: int | None = None
+    skeleton: Skeleton | None = None
+    at: float | None = None
+    fidelity: Fidelity = Fidelity.TRANSCRIPT
+    extra: dict[str, Json] = field(default_factory=dict)
+
+
+class CallSoFar:
+    """A call as it was told last, and what records of its answer have said since."""
+
+    def __init__(self, call: Call, answer: ApiResponse, blocks: set[str]) -> None:
+        self.told = call
+        self.answer = answer
+        self.blocks = blocks
+        """Digests of the answer's blocks: a record may say again what another one said."""
+        self.model = call.model
+        self.stop_reason = call.stop_reason
+        self.usage = call.usage
+        self.ended = call.ended
+        self.epoch = call.epoch
+        self.extra = {key: value for key, value in call.extra.items() if key != ANSWER_LEAST}
+        self._end = call.bytes_[1]
+        self._first = True
+
+    def take(self, said: ClaudeMessage, record: ClaudeRecord, at: float | None, end: int) -> Usage | None:
+        """Take in what `record`, of the time `at` and ending at byte `end`, says of the call; gives its report, where
+        that is news."""
+        self.model = said.model or self.model
+        self.stop_reason = said.stop or self.stop_reason
+        self.ended = later_time(self.ended, at)
+        self._end = max(self._end, end)
+        before, usage = self.usage, later(self.usage, said.report.usage)
+        if not (usage and "requestId" in self.extra and usage is before):
+            self.extra = extra_of(record, said, self.extra)
+        if usage is None or (usage is before and not self._first):
+            return None
+        self.usage, self._first = usage, False
+        self.epoch = completed(self.epoch, usage.input)
+        return usage
+
+    def made(self, tree: Tree) -> Call:
+        """The call."""
+        call, usage = self.told, self.usage
+        # Built in full: this is done for every answer of a session, and `replace` takes several times as long.
+        self.told = made = Call(
+            call.id,
+            call.thread,
+            call.raw_head,
+            call.sent_head,
+            self.answer.head,
+            provider=call.provider,
+            model=self.model,
+            started=call.started,
+            first_byte=call.first_byte,
+            ended=self.ended,
+            fidelity=call.fidelity,
+            epoch=self.epoch,
+            usage=usage,
+            stop_reason=self.stop_reason,
+            error=call.error,
+            skeleton=call.skeleton,
+            line=call.line,
+            bytes_=(call.bytes_[0], self._end),
+            extra=self.extra if usage is None or usage.output_final else _with_least(self.extra, self.answer, tree),
+        )
+        return made
+
+
+def later(old: Usage | None, new: Usage | None) -> Usage | None:
+    """Of two reports of one answer the one that counts: the later one, but none from before the answer's end."""
+    if new is None or (old is not None and old.output_final and not new.output_final):
+        return old
+    return new
+
+
+def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
+    """`extra` with what the answer, whose end nobody reported so far, comes to at least."""
+    new = answer.blocks(tree, answer.weighed)
+    answer.least += sum(map(least_tokens, new))
+    answer.weighed += len(new)
+    return {**extra, ANSWER_LEAST: answer.least} if answer.least else extra
+
+
+def first_facts(
+    record: ClaudeRecord, sent: Sent, asked: Point, input_before: int, times: tuple[float | None, float | None]
+) -> dict[str, Json]:
+    """What is known of a call, beyond its report, when its first `record` comes. It was sent after `asked`, the last
+    call of its thread had `input_before` tokens of input; `times`: of the newest record before it, and its own."""
+    known = _known(sent) or _asked(said_at(asked), *times)
+    return _client(record) | known | _shrunk(asked.anchor, input_before)
+
+
+def _known(sent: Sent) -> dict[str, Json]:
+    """What the file says of a request; that system prompt and tools are on record, where the request itself is not."""
+    if sent.fidelity == Fidelity.TRANSCRIPT and sent.front != ROOT and sent.front_whole:
+        return {**sent.extra, FRONT_RECORDED: True}
+    return sent.extra
+
+
+def _shrunk(anchor: Anchor, input_before: int) -> dict[str, Json]:
+    """Who asked for the compaction that the context begins with, and at how many tokens."""
+    if anchor.used or not anchor.trigger:
+        return {}
+    return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or input_before}}
+
+
+def _client(record: ClaudeRecord) -> dict[str, Json]:
+    """Which client made a request, and for whom: ``sdk-cli`` (``-p``) and the SDKs run it for programs."""
+    found: dict[str, Json] = {CLIENT_VERSION: record.version} if record.version else {}
+    return found | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else found
+
+
+def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
+    """When a person asked, where a copy gave other records its own time: nothing is answered in no time."""
+    if said is None or before is None or at is None or at - before >= _NO_TIME or before - said < _NO_TIME:
+        return {}
+    return {"asked_at": said}
+
+
+def extra_of(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
+    """What is `known` of a call beyond its report, with what a record of its answer says."""
+    found = dict(known)
+    if record.request_id:
+        found["requestId"] = record.request_id
+    if said.report.estimated:
+        found[ESTIMATED_INPUT] = said.report.estimated
+    found.update(said.report.extra)
+    return found
