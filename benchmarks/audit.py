@@ -15,8 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from ctxtui.dataclasses import replace
-
 from benchmarks.forecast_tables import RECORD, put
 from benchmarks.left_out import Pair, foretold, known
 from benchmarks.measure import Result

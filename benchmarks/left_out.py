@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
-from ctxtui.dataclasses import replace
-
 from benchmarks.naive import naive
 from benchmarks.recorded import Recording
 from ctxtui.analysis.audit import Audited, audited

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from benchmarks import checkout, speed_page, table
 from benchmarks.measure import Result, agreed, not_run, ratio

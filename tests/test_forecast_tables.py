@@ -6,7 +6,6 @@ import csv
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from benchmarks import audit
 from benchmarks.forecast_tables import PLACES, ROOT, on_record, shown

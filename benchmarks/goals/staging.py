@@ -18,8 +18,6 @@ from random import Random
 from statistics import median, quantiles
 from typing import Final
 
-from ctxtui.dataclasses import replace
-
 from benchmarks.measure import Result
 from benchmarks.sessions import MARK, home, session
 from benchmarks.terminal import CTXTUI, PAGE_UP, Terminal

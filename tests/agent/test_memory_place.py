@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.agent.conversation import Conversation
 from ctxtui.agent.memory_place import MemoryPlace

@@ -7,7 +7,6 @@ from itertools import pairwise
 from statistics import median
 
 import pytest
-from ctxtui.dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.read import absence

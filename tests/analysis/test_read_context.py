@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.money.block_costs import thread_costs

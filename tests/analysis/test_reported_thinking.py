@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import block_figures, figures

@@ -1,7 +1,6 @@
 """What is said of a session is so."""
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.analysis.cache.misses import misses_of

@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtui.dataclasses import replace
-
 from ctxtui.cache.markers import MarkerRefusal
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes

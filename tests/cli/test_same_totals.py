@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.money.totals import main_thread
 from ctxtui.dataclasses import replace

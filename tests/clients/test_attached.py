@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.core.call import Fidelity
 from ctxtui.dataclasses import replace

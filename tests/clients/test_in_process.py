@@ -8,7 +8,6 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ctxtui.dataclasses import fields, replace
 from hypothesis import strategies as st
 
 from ctxtui.core import block, canonical

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.dataclasses import replace

@@ -13,7 +13,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 from sqlite_utils.db import Database
 
 from ctxtui.core.errors import InUse

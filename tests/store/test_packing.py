@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

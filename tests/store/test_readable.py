@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 from sqlite_utils import Database
 
 from ctxtui.core import block

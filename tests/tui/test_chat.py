@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 from textual.events import Paste
 from textual.pilot import Pilot
 

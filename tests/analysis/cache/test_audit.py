@@ -7,7 +7,6 @@ import random
 from functools import cache
 
 import pytest
-from ctxtui.dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from ctxtui.dataclasses import replace
-
 from ctxtui.analysis.read.absence import NONE_GONE
 from ctxtui.core import canonical
 from ctxtui.core.call import Call, Fidelity

@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.lab.deviation import WITHIN
 from ctxtui.analysis.lab.recorded import simulated_calls

@@ -6,7 +6,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.lab.variant import StagedEdits, Variant
 from ctxtui.core.edit import make

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from ctxtui.dataclasses import fields, replace
 
 from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
 from ctxtui.core import block

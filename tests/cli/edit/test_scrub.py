@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place

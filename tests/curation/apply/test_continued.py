@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from random import Random
 
-from ctxtui.dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

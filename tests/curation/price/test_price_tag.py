@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.cache.prompts import message_before
 from ctxtui.cache.prefix_key import PrefixEnd, Prefixes

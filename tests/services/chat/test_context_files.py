@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from ctxtui.dataclasses import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo

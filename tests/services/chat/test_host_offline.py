@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo

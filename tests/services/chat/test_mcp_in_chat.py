@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from ctxtui.dataclasses import replace
-
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
 from ctxtui.dataclasses import replace

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.core.edit import make

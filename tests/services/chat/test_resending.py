@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.agreement import ALIKE, UNCHANGED, WORSE, agreements, load_bearing

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from ctxtui.dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from zstandard import ZstdDecompressor

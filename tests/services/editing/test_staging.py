@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, following

@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

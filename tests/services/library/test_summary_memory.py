@@ -8,7 +8,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 from textual.message import Message
 
 from ctxtui.dataclasses import replace

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import uvicorn
-from ctxtui.dataclasses import replace
 
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.errors import BadConfig, NotFound

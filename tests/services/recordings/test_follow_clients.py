@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id

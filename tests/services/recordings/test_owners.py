@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import sample_paths

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.analysis.figures import figures
 from ctxtui.core.session import MAIN, CallSeen

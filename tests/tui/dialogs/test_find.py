@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 from textual.pilot import Pilot
 
 from ctxtui.dataclasses import replace

@@ -8,7 +8,6 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from ctxtui.dataclasses import replace
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 from textual.app import App
 
 from ctxtui.analysis.money.usage_stats import WorstMiss

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.clients import CLIENTS, places_of

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.cli.manage.sessions import _rows, _table
 from ctxtui.dataclasses import replace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from ctxtui.dataclasses import replace
 
 from ctxtui.dataclasses import replace
 from ctxtui.views.inspector.chat_start import ChatStart, lines

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

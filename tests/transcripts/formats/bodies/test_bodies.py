@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ctxtui.dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
