@@ -25,7 +25,7 @@ def shown(rows: ContextRows, table: Table, marked: frozenset[int]) -> list[list[
     return [list(rows.line(index, 0, grid, "▸" if index == 2 else " ")) for index in range(rows.count)]
 
 
-@pytest.mark.parametrize("kinds", [(DROP, TRUNCATE, DROP), (PIN, DROP, DROP), (TRUNCATE, PIN, TRUNCATE)])
+@pytest.mark.parametrize("kinds", [(DROP, TRUNCATE, PIN), (PIN, DROP, TRUNCATE), (TRUNCATE, PIN, DROP)])
 def test_what_was_drawn_before_is_what_would_be_drawn_now(kinds: tuple[str, ...]) -> None:
     table = Table(every_category())
     kept = ContextRows(Readings(table.study.session, table.study.book.names))
