@@ -54,6 +54,7 @@ class RunningTotals:
         self._next = (self.version, *_none())
         self.elsewhere: dict[int, int] = {}
         """Nodes whose block counts mostly in another category than its own, because label rules split it: that one."""
+        self._along: tuple[Absences | None, tuple[int, ...], Sequence[int]] = None, (), ()
         self._gone: tuple[Absences | None, int, _GoneTotals, _GoneTotals] = (None, 0, *_nothing_gone())
 
     @property
@@ -84,12 +85,13 @@ class RunningTotals:
 
     def _extend(self, totals: list[int], thoughts: list[int], limit: int | None) -> None:
         book, model = self._book, self._model
-        ways = book.cumulated(model)
-        first, last = len(thoughts), book.cumulated(model).done
+        ways, whole = book.cumulated(model), book.whole(model)
+        first, last = len(thoughts), ways.done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
-            own = 0 if node.block.kind == HEADER else book.own(model, id_)
-            categories = ways.categories(id_)
+            categories, own = ways.categories(id_), 0
+            if node.block.kind != HEADER:
+                own = sum([whole.of(id_, c) - whole.of(node.parent, c) for c in categories])
             if len(categories) > 1 or categories[0] != node.category:
                 self._place(id_)
             thinking = own if node.category == _THINKING else 0
@@ -143,6 +145,14 @@ class RunningTotals:
         start = self._tree[head].turn_start if self.strips_thinking else ROOT
         thoughts, others = self._absent(gone)
         return lambda node: sent(node) - others.until(node) - (thoughts.until(node, start) if node >= start else 0)
+
+    def along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
+        """`read` of the context `head` at each of its `nodes`. The last answer is kept: while edits are staged the same
+        is asked for with every key."""
+        gone, known = self._book.contexts.at(head), self._along
+        if known[0] is not gone or known[1] != (head, self.version, len(nodes)):
+            known = self._along = gone, (head, self.version, len(nodes)), [*map(self.reading(head), nodes)]
+        return known[2]
 
     def _known_to_be_read(self, head: int) -> Callable[[int], int]:
         """Tokens up to and with a node of the context `head`, less the thinking that is taken out by rule."""
