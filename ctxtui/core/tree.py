@@ -54,13 +54,10 @@ _CATEGORIES: Final[dict[tuple[str, Place], str]] = {}
 
 
 def _category(block: Block, place: Place) -> str:
-    """As `category_of`, which looks at nothing but these two."""
-    key = (block.kind, place)
-    found = _CATEGORIES.get(key)
-    if found is None:
-        if len(_CATEGORIES) >= _FEW:
-            _CATEGORIES.clear()
-        found = _CATEGORIES[key] = category_of(block, place)
+    """As `category_of`, which looks at nothing but these two; remembered."""
+    if len(_CATEGORIES) >= _FEW:
+        _CATEGORIES.clear()
+    found = _CATEGORIES[block.kind, place] = category_of(block, place)
     return found
 
 
@@ -91,9 +88,10 @@ class Tree:
 
     def child(self, parent: int, block: Block, place: Place) -> int:
         """The node for `block` at `place` after the context `parent`, made if it is new."""
-        found = self._known(parent, block.digest, place)
-        if found:
-            return found
+        if self._first[parent]:
+            found = self._known(parent, block.digest, place)
+            if found:
+                return found
         guard = self.guard
         if guard is None:
             return self._make(parent, block, place)
@@ -119,7 +117,7 @@ class Tree:
     def _make(self, parent: int, block: Block, place: Place) -> int:
         up, new = self._nodes[parent], len(self._nodes)
         block = self._blocks.setdefault(block.digest, block)
-        category = _category(block, place)
+        category = _CATEGORIES.get((block.kind, place)) or _category(block, place)
         message, turn, start, open_, results = up.message, up.turn, up.turn_start, up._open, up._results
         if block.kind == HEADER:
             message, results = message + 1, False

@@ -118,16 +118,22 @@ class Answers:
         return answer
 
     def extend(
-        self, answer: ApiResponse, thread: ClaudeThread, said: ClaudeMessage, record: ClaudeRecord, found: FoundObject
+        self,
+        answer: ApiResponse,
+        thread: ClaudeThread,
+        said: ClaudeMessage,
+        record: ClaudeRecord,
+        at: float | None,
+        end: int,
     ) -> tuple[str, Usage | None]:
-        """Add what a record says to `answer` of `thread`: new blocks in the order of the records, the latest usage.
-        Gives the call's model and usage; the call itself is made when it is `told`."""
+        """Add what a record of the time `at`, which ends at byte `end`, says to `answer` of `thread`: new blocks in the
+        order of the records, the latest usage. Gives the call's model and usage; the call is made when it is `told`."""
         so_far = self._so_far
         if so_far is None or so_far.answer is not answer or so_far.told is not self.calls[answer.id]:
             blocks = {one.digest for one in answer.blocks(self._tree)}
             so_far = self._so_far = CallSoFar(self.calls[answer.id], answer, blocks)
         self._say(so_far, said)
-        usage = so_far.take(said, record, seconds(record.timestamp), found.end)
+        usage = so_far.take(said, record, at, end)
         if usage is not None:
             self._left(thread, usage, answer)
         return so_far.model, so_far.usage

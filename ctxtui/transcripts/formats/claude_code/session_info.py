@@ -40,7 +40,7 @@ class About:
         now = self.now
         session, version = record.session_id or now.id, record.version or now.version
         cwd, client = now.cwd or plain(record.cwd or ""), record.entrypoint or now.client
-        if (session, version, cwd, client) == (now.id, now.version, now.cwd, now.client):
+        if session == now.id and version == now.version and cwd == now.cwd and client == now.client:
             return
         if session:
             self.sessions.add(session)

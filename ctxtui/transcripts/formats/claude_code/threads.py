@@ -45,6 +45,8 @@ class ClaudeThreads:
     def own_ids(self, record: ClaudeRecord, agent: str) -> None:
         """Tell `record`, which stands in the file of subagent `agent` ("" for the main file), from one of another
         thread that has its uuid: ids are a file's own, and a fork's file repeats its parent's records."""
+        if not self._others and record.uuid not in self.points:
+            return
         parent = record.parent_uuid
         if isinstance(parent, str):
             record.parent_uuid = self._others.get((agent, parent), parent)

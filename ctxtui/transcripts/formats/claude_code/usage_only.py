@@ -181,7 +181,13 @@ class CallReports(Answers):
         return answer
 
     def extend(
-        self, answer: ApiResponse, thread: ClaudeThread, said: ClaudeMessage, record: ClaudeRecord, found: FoundObject
+        self,
+        answer: ApiResponse,
+        thread: ClaudeThread,
+        said: ClaudeMessage,
+        record: ClaudeRecord,
+        at: float | None,
+        end: int,
     ) -> tuple[str, Usage | None]:
         """Take in what a record reports of `answer`, and the tools that it calls."""
         for part in said.parts:
