@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
@@ -23,6 +23,7 @@ from ctxtui.analysis.forecast import Forecaster, teaches
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import DATA
 from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.features import Features

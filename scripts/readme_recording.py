@@ -16,10 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
+
+from ctxtui.dataclasses import replace
 
 REPO = Path(__file__).parent.parent
 sys.path[:0] = [str(REPO), str(REPO / "scripts")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from benchmarks.measure import Result, agreed, not_run, ratio
 from benchmarks.peers import peer
 from benchmarks.registry import FAMILIES, Family, chosen, goals
 from benchmarks.running import Run
+from ctxtui.dataclasses import replace
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from statistics import median, quantiles
@@ -44,6 +43,7 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import PriceQuestion, price_tag
 from ctxtui.curation.price.request_count import RequestCount, body_sums
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.tokens.cumulate import Cumulated

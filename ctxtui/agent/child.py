@@ -4,13 +4,13 @@ some."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, field
 
 AGENT: Final = "agent"
 """The tool that starts a sub-agent, and the beginning of their threads' ids."""

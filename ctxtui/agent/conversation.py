@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.agent.answer import AnswerCall, Settled, settle
@@ -14,6 +13,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire import registry
 from ctxtui.wire.codec.speller import Speller
 from ctxtui.wire.grammars import ANTHROPIC, OLLAMA

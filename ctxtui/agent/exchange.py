@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
-
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.call import Call, Epoch, Fidelity
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import EventParser
 from ctxtui.wire.stream import Delta, StreamReader

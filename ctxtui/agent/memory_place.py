@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire.speech import Attached, user_message
 
 MARK: Final = "memory"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ctxtui.agent.conversation import Draft
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.planned_write import Planned
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire.stream import Delta
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ctxtui.agent import events, progress
@@ -18,6 +17,7 @@ from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.tools.planned_write import Planned
 from ctxtui.agent.turn import TurnPhase, TurnState, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.speech import Attached, Result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -39,6 +38,7 @@ from ctxtui.agent.events import (
     Wait,
     Waited,
 )
+from ctxtui.dataclasses import dataclass, replace
 
 ATTEMPTS: Final = 6
 """How often one request is tried."""

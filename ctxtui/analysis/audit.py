@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.analysis.forecast_errors import CallsBefore, cause
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import ModelCard
 
 LEAST: Final = 100

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@ known. Every share of a window is one of these (facts §13: what clients record)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.call import WINDOW, Call
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import SETTING
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ the difference of two rounded running sums.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -20,6 +19,7 @@ from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import is_read
 
 NOT_RECORDED: Final = "not_recorded"

@@ -8,7 +8,6 @@ weights, which each report corrects (`tokens.calibrate`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.read.reported_thinking import Carried
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.calibrate import Calibration, Tokenizer, tokenizer
 from ctxtui.tokens.conformal import Errors
 from ctxtui.tokens.cumulate import Cumulated

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.residual_steps import ResidualStep, added_beside, largest, steps
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
+from ctxtui.dataclasses import dataclass, replace
 
 _MOST: Final = 0.5
 """Share of the residual from which on one call's step is its cause; else it grew with the context."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final
 
@@ -13,6 +12,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import dataclass
 
 _LOOKED_AT: Final = 12
 """Steps of a residual whose causes are looked for."""

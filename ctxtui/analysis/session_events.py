@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -12,6 +11,7 @@ from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import ASIDE, TOOLS_CHANGED, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 
 JUMP: Final = 5_000
 """A context that grew by more tokens than this in one call made a jump."""

@@ -4,10 +4,10 @@ compacted by itself, whether it asked for the long one (facts §13)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.call import COMPACTED, Call, Fidelity
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import plain_id
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from ctxtui.attach import http1
@@ -15,6 +14,7 @@ from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, Reque
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import dataclass, field
 
 GONE: Final = "the client went away"
 CUT: Final = "the provider's connection broke off"

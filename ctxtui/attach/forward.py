@@ -12,7 +12,6 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, cast
 
 from ctxtui.attach import http1
@@ -28,6 +27,7 @@ from ctxtui.attach.relay import HOST
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 _OPEN: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _USER: Final = "ctxtui"

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import dataclass, field
 
 _TEXT: Final = 1
 _CLOSE: Final = 8

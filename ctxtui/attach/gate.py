@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from ctxtui.attach.early_answer import AsEvent
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass, field
 
 
 class Alive(Protocol):

@@ -6,10 +6,10 @@ What is passed on are the bytes themselves; what is read here only says whose th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import dataclass
 
 END: Final = b"\r\n\r\n"
 MOST_HEAD: Final = 1 << 20

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ctxtui.attach.masks import Fields
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

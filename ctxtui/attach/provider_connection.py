@@ -7,10 +7,10 @@ import asyncio
 import select
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final, Protocol, cast
 
 from ctxtui.attach.upstream import Upstream
+from ctxtui.dataclasses import dataclass, field
 
 MOST_UNSENT: Final = 1 << 16
 """Bytes that wait for a slow end before the other one is asked to wait."""

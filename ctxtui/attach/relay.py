@@ -13,7 +13,6 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.attach.connection import Connection
@@ -23,6 +22,7 @@ from ctxtui.attach.provider_connection import SpareConnections
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 HOST: Final = "127.0.0.1"
 _SWITCHING: Final = 0.00005

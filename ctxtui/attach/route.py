@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from ctxtui.attach.http1 import Head
 from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import KW_ONLY, dataclass
 
 _ASKS: Final = re.compile(
     r"/(?:messages|messages/count_tokens|chat/completions|completions|responses|responses/input_tokens|responses/compact"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 from ctxtui.attach.lines import digest
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.kit.fields import objects, word
 from ctxtui.transcripts.kit.http_exchange.pair import value
 

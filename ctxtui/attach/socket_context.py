@@ -4,10 +4,11 @@ new, and an edit may be about all of it. No IO."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+
+from ctxtui.dataclasses import dataclass
 
 Members = dict[str, msgspec.Raw]
 _KEPT: Final = 64

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 
 NO_MARKER: Final = "no marker"
 MINIMUM: Final = "below minimum"

@@ -8,7 +8,6 @@ kept per node: a call costs as much as it has new blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
@@ -18,6 +17,7 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire.grammars import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 
 THINKING_IS_POSITION: Final = True

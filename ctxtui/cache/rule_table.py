@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from ctxtui.cache.rules import SECTIONS, CacheRules, Parameter
 from ctxtui.cache.simulate import ENGINES
 from ctxtui.core.call import CLIENT_VERSION, Call
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.models import ModelCard, plain_id
 
 

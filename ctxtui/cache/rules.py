@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass, field
 
 SECTIONS: Final = ("tools", "system", "messages")
 """The sections of a prompt, in the order in which they are cached."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.core.block import HEADER, Block
@@ -13,6 +12,7 @@ from ctxtui.core.block_content import read_value
 from ctxtui.core.call import ANSWER_LEAST
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 
 _SIGN: Final = r"[!-/:-@\[-`{-~]"
 _BEYOND: Final = (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 
 HEADER: Final = "header"
 NOT_RECORDED: Final = "not_recorded"

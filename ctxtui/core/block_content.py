@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

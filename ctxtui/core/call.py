@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 ESTIMATED_INPUT: Final = "estimated_input"
 """What `Call.extra` holds tokens of input under that a recording gives as an estimate, not as a report."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit_kinds import KINDS, EditKind, kind_of
+from ctxtui.dataclasses import KW_ONLY, dataclass
 
 APPLY: Final = "apply"
 """The entry that applies staged edits; it is no edit itself."""

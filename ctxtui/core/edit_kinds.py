@@ -6,8 +6,9 @@ one of those that change a block in its place and one of those that put somethin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from ctxtui.dataclasses import dataclass
 
 PIN: Final = "pin"
 DROP: Final = "drop"

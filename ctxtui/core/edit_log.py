@@ -8,11 +8,11 @@ says. Undo and redo are reverts that say so, so that they go on after a restart;
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, in_force, payload
+from ctxtui.dataclasses import dataclass
 
 UNDO: Final = "undo"
 REDO: Final = "redo"

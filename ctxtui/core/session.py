@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import KW_ONLY, dataclass, field, fields, replace
 
 MAIN: Final = "main"
 """The id of a session's main thread."""
@@ -31,6 +31,10 @@ class Described:
     version: str = ""
     window: int = 0
     """The context window in tokens that the recording itself reports."""
+
+
+DESCRIBED: Final = tuple(member.name for member in fields(Described))
+"""The members of `Described`, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ class Session:
             del self.threads[call.thread]
 
     def _describe(self, event: Described) -> None:
-        news = {name: value for name in Described.__slots__ if (value := getattr(event, name))}
+        news = {name: value for name in DESCRIBED if (value := getattr(event, name))}
         self.about = replace(self.about, **news)
 
     def thread_calls(self, thread: str = MAIN) -> list[Call]:

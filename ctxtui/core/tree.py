@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Final, overload
 
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import INDEX, category_of
+from ctxtui.dataclasses import dataclass
 
 ROOT: Final = 0
 """The empty context."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, fields
 from typing import Final, Self
+
+from ctxtui.dataclasses import KW_ONLY, dataclass, fields
 
 FRESH: Final = "fresh"
 WRITES: Final = ("write_5m", "write_1h", "write_30m", "write_12h")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -14,6 +13,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
 from ctxtui.curation.context import ASSISTANT, THINKING, CallFacts, Context, is_call, is_result
+from ctxtui.dataclasses import dataclass, field
 
 ASKED, SAID = 200, 400
 """Characters that are kept of what a person asked, and of the last answer."""

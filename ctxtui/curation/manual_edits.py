@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import TOOL, Block
@@ -20,6 +19,7 @@ from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimis
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.tool_results import results
+from ctxtui.dataclasses import replace
 
 COMPACTING: Final[Policy] = replace(
     compact_json.POLICY, defaults={key: value for key, value in compact_json.POLICY.defaults.items() if key != "least"}

@@ -8,13 +8,13 @@ import binascii
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 
 PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 """A PNG of one transparent pixel, in base64: what stands for an image."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire.grammars import ANTHROPIC
 
 if TYPE_CHECKING:

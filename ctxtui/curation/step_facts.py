@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.extractive_summary import Distinct, ExtractedFacts, facts, told_of_tests
+from ctxtui.dataclasses import dataclass, field
 
 MOST: Final = 20
 """Files that one range names at most."""

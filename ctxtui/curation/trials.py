@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
+
+from ctxtui.dataclasses import dataclass
 
 _KINDS: Final = "trial|candidate|individual|child|program|solution|variant|attempt"
 HEADING: Final = re.compile(

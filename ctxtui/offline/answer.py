@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ctxtui.core.canonical import Json, text_of
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

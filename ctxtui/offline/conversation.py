@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.offered import called_within, tools_in
 from ctxtui.offline.openai.cipher import opened

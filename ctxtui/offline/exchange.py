@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass, field
 
 
 @dataclass(slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass, replace
 
 STATUSES: Final = {
     "429": "This request would exceed your organization's rate limit. Please try again later.",

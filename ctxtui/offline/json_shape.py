@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 
 Path = tuple[str | int, ...]
 """Keys and indexes from the body down."""

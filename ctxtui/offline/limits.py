@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, field
 from typing import Final
+
+from ctxtui.dataclasses import dataclass, field
 
 MINUTE: Final = 60.0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -13,6 +12,7 @@ from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import TOOL
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import dataclass
 from ctxtui.offline.counting import block_counter
 from ctxtui.offline.data import DATA, card
 from ctxtui.wire.codec.memo import Memo

@@ -6,12 +6,12 @@ Prices are list prices in USD; what a subscription pays is another matter. An un
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final
 
 from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import KW_ONLY, dataclass, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
 from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of

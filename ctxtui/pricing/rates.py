@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Final
 
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.table import EMPTY, Override, PriceTable
 from ctxtui.pricing.terms import STANDARD, Terms
 from ctxtui.tokens.models import plain_id

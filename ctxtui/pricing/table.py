@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final, NamedTuple
+
+from ctxtui.dataclasses import KW_ONLY, dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ left for files; and what there is to warn of."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.project.selection import BY_TASK, NAMED, REASONS, RELATED, SHORTENED, SIGNATURES, Selection
 
 PARTS: Final = ("system", "tools", "task")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Final
+
+from ctxtui.dataclasses import KW_ONLY, dataclass
 
 
 def _words(text: str) -> frozenset[str]:

@@ -4,10 +4,10 @@ signatures."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.project import file_kinds
 from ctxtui.project.imports import Paths, imported, importers
 from ctxtui.project.named import named

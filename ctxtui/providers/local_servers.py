@@ -6,10 +6,10 @@ import asyncio
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 from ctxtui.providers.endpoint import CHAT, OLLAMA, Endpoint
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from ctxtui.dataclasses import dataclass
 
 _HEADER: Final = re.compile(
     r"(?:anthropic-ratelimit-(?P<what>requests|tokens|input-tokens|output-tokens)-(?P<field>limit|remaining|reset))"

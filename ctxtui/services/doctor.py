@@ -9,11 +9,11 @@ import platform
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ctxtui import __version__
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.clients import CLIENTS, KnownClient, user_home, whole_requests_by
 from ctxtui.services.config.package_data import sample_paths, vocabulary
 from ctxtui.services.config.paths import database

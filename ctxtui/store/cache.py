@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from itertools import repeat
 from typing import TypeVar
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import fields
 from ctxtui.store.rows import Glance, KeptRow, sql_text
 from ctxtui.store.schema.database_file import writing
 

@@ -11,10 +11,10 @@ import re
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.store.errors import DAMAGED, told
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing

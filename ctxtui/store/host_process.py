@@ -8,9 +8,10 @@ import subprocess
 import threading
 import time
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from ctxtui.dataclasses import dataclass
 
 PROC: Final = Path("/proc")
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
+from ctxtui.dataclasses import replace
 from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing

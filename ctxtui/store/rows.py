@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import dataclass
 
 Progress = Callable[[int, int], None]
 """Called with (blocks done, blocks in all) while an import packs; from the importing thread."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from ctxtui.dataclasses import KW_ONLY, dataclass, replace
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.image import ImageRule, parse_image_rule
 from ctxtui.tokens.vocab import ENCODINGS

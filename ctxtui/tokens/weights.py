@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from operator import mul
 from typing import TYPE_CHECKING
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.features import Features
 
 if TYPE_CHECKING:

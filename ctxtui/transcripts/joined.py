@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.block import Item
@@ -16,6 +15,7 @@ from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.session import CallSeen, Described, Event, Happened, Session, Skipped, Thread, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less
+from ctxtui.dataclasses import dataclass, field, replace
 
 _CLOCKS: Final = 1.0
 """Seconds by which the client's times of a call may lie beside ours: both clocks are of one machine."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, replace
 from importlib import import_module
 from itertools import chain
 from typing import Any, Final
 
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import KW_ONLY, dataclass, replace
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.identify import what_is as _what_is
 from ctxtui.transcripts.reader import Reader

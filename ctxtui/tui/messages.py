@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import KW_ONLY, dataclass
 from ctxtui.wire.parts import Piece, WirePart, content_part, part, shape, unreadable, words
 
 TOOLS = Place("tools")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire import anthropic, ollama_chat, openai_chat, openai_chat_stream, openai_responses
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.request import Request, Response

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ctxtui.core.answer_least import in_part
@@ -11,6 +10,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.realign import realign
 from ctxtui.wire.grammars import GRAMMARS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.category import CATEGORIES
 from ctxtui.curation.legality.legality import check
+from ctxtui.dataclasses import replace
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.speech import Attached, Result

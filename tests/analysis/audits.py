@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
@@ -14,6 +14,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from tests.analysis.sessions import Script, book, words
 

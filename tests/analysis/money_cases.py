@@ -16,6 +16,7 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import fields
 from ctxtui.pricing.price import call_rates, price_call
 from ctxtui.services.counting.books import cached_by
 from ctxtui.tokens.block_features import features_of
@@ -84,7 +85,7 @@ def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m",
     for call in calls:
         session.apply(CallSeen(call))
     for call, usage in zip(calls, usages(contexts(session), times, ttl), strict=True):
-        session.apply(CallSeen(Call(**{**{f: getattr(call, f) for f in Call.__slots__}, "usage": usage})))
+        session.apply(CallSeen(Call(**{**{f.name: getattr(call, f.name) for f in fields(call)}, "usage": usage})))
     return session
 
 

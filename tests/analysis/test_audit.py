@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
@@ -18,6 +17,7 @@ from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from tests.analysis.audits import CODEX, OPUS4, OPUS45, counted, loop, report, result, rows, speech, start, tool
 from tests.analysis.sessions import Script, book, thinking
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ctxtui.analysis.figures import block_figures, figures
@@ -13,6 +11,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from tests.analysis.audits import OPUS45, counted
 from tests.analysis.sessions import Script
 

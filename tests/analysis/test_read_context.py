@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -23,6 +22,7 @@ from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost
 from tests.analysis.audits import counted, speech
 from tests.analysis.sessions import said

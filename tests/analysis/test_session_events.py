@@ -1,7 +1,5 @@
 """What is said of a session is so."""
 
-from dataclasses import replace
-
 import pytest
 
 from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
@@ -12,6 +10,7 @@ from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Happened
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cached_by
 from tests.analysis.sessions import Script, book

@@ -9,13 +9,13 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxtui.core.call import Fidelity
+from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE

@@ -7,13 +7,14 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import ROOT, Client

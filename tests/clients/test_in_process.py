@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import sysconfig
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.client import ROOT, Client
 from tests.clients.lab import lab

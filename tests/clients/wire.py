@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from ctxtui.dataclasses import replace
 
 _SAID = ("text", "thinking", "content", "output", "arguments", "input", "instructions", "summary", "function")
 """Members that hold what is said to a model or by it."""

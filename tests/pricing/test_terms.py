@@ -1,12 +1,12 @@
 """Money on other terms: batch, service tiers, fast mode, long prompts, writes of every lifetime; names; other costs."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import essence, parse_prices, price, price_call, uncached
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.terms import STANDARD, Terms, terms_of

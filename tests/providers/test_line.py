@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ctxtui.core.errors import ProviderError
+from ctxtui.dataclasses import replace
 from ctxtui.providers.endpoint import PATHS, Endpoint, key_for
 from ctxtui.providers.rate_limits import headrooms, retry_after
 from ctxtui.providers.sdk_client import SdkLine

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -27,6 +26,7 @@ from ctxtui.core.session import (
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import fields, replace
 from ctxtui.store.rows import SourceInfo
 
 FILE = SourceInfo("/recordings/a.jsonl", 100, 1.5, "claude code")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
+from ctxtui.dataclasses import replace
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, named, state, talk
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
+from ctxtui.dataclasses import replace
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, talk
 

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.errors import Unreadable
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import replace
 from ctxtui.store import block_codec
 from ctxtui.store.block_codec import Packer, Unpacker, preview
 from ctxtui.store.sessions.write import USABLE, WINDOW, filling_order, on_leaf

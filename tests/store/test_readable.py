@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from sqlite_utils import Database
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen
+from ctxtui.dataclasses import replace
 from ctxtui.store.fulltext import Unit
 from ctxtui.store.schema.sql_views import VIEWS
 from ctxtui.store.store import Store

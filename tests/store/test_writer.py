@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions.in_flight import Event as Flying

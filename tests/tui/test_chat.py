@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 
+from ctxtui.dataclasses import replace
 from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import Seen
 from ctxtui.services.chat.chat_model import ModelChoice

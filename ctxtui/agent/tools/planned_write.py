@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
@@ -16,6 +15,7 @@ from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.tools.write_tools import EDIT_FILE, WRITE_FILE, carry_out
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.references import expand_value
+from ctxtui.dataclasses import replace
 
 TOOLS: Final[tuple[Tool, ...]] = (READ_FILE, LIST_DIR, FIND, GREP, WRITE_FILE, EDIT_FILE)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import dataclass
 
 MOST: Final = 60_000
 """Characters of a result: more is cut, and said."""

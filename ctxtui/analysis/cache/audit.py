@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ctxtui.analysis.audit import percentile
@@ -18,6 +17,7 @@ from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.analysis.running_totals import running_of
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import ModelCard
 
 SHARE: Final = 0.02

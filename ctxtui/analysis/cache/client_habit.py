@@ -7,11 +7,11 @@ its entries live, which prefix is warm when everything else is lost, and whether
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, field
 
 CALL_AT_MOST: Final = 180.0
 """Seconds that a call and the tools it asks for take at most, where a copy lost the times: the two minutes that the

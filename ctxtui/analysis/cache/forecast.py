@@ -8,7 +8,6 @@ with the lifetime that the session itself wrote. Prefixes have the lengths that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ctxtui.analysis.cache.client_habit import USUAL, Clock, Habit, Leanings, LongPauses
@@ -37,6 +36,7 @@ from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import UNATTENDED, Call, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 

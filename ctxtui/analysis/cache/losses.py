@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -13,6 +12,7 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 
 SHORTEST_CACHED: Final = 1_024
 """Below this many tokens in the cache there is nothing to miss: most models' least cacheable prefix (facts §2)."""

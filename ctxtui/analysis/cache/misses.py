@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -38,6 +37,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.pricing.rates import Rates
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from ctxtui.analysis.cache.forecast import usage_of
 from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 
 LAST: int = 20
 """Calls whose answers make the typical one."""

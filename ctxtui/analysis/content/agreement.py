@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
@@ -16,6 +15,7 @@ from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import category_of
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 
 UNCHANGED: Final = "unchanged"
 """The variant that sends what was recorded: the noise floor."""

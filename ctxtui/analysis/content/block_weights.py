@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.block import HEADER
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import is_read
 
 

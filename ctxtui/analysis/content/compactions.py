@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -23,6 +22,7 @@ from ctxtui.core.call import COMPACTED, Call, EpochStart
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node
 from ctxtui.curation.price.dependence import literals_of
+from ctxtui.dataclasses import dataclass
 
 FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)

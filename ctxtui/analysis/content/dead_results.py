@@ -8,7 +8,6 @@ was of no use.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.content.block_lifetimes import Stays
@@ -19,6 +18,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Tree
 from ctxtui.curation.context import THINKING
 from ctxtui.curation.price.dependence import literals, literals_of
+from ctxtui.dataclasses import dataclass
 
 LEAST: Final = 200
 """Tokens below which a result is not worth a word."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -23,6 +22,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.sequence_diff import Range, aligned
 from ctxtui.core.tree import Node, Tree
+from ctxtui.dataclasses import dataclass
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
 """How a block differs: other words in its place; only in the second context; only in the first; the same words with

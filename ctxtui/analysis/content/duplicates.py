@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.content.file_accesses import CHANGE, READ, Touch, touches
@@ -16,6 +15,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.dataclasses import dataclass
 
 IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
 """Why a block could go: its text stands before it, or nearly so; its file was read again later, or changed later; its

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.content.file_accesses import touches
@@ -12,6 +11,7 @@ from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node, Tree
+from ctxtui.dataclasses import dataclass
 
 FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "calls"
 """What a group is: readings of a file, a program's output, a tool's results, texts that a tool writes, a tool's

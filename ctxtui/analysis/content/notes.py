@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass, field
 
 
 def target_of(tree: Tree, node: int) -> Target:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core import long_json
@@ -14,6 +13,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
+from ctxtui.dataclasses import dataclass
 
 VERSION: Final = 1
 """Raised when `words_of` gives other words: what was indexed before is then indexed anew."""

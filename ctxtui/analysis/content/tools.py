@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ctxtui.analysis.content.block_lifetimes import Stays
@@ -12,6 +11,7 @@ from ctxtui.analysis.content.tool_definitions import Defined, called, definition
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass
 
 LOADED, DEFERRED, FOUND, UNKNOWN = "loaded", "deferred", "found", "unknown"
 """Whether a definition is read: from the start; not until it is found; found since; not recorded."""

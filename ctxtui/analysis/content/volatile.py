@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxtui.analysis.content.diff import parts, versions
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

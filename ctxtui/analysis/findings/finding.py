@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from ctxtui.analysis.book import Book
@@ -17,6 +16,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
 from ctxtui.curation.policies.situation import PolicyContext, Settings
+from ctxtui.dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.findings.finding import Finding
@@ -16,6 +15,7 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import best_moment, saved_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 from ctxtui.curation.price.rest_of_session import FreedBlock, RestOfSession
+from ctxtui.dataclasses import dataclass
 
 LEAST: Final = 0.01
 """The share of what the best saves from which on something is told."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.growth.phases import Phase
 from ctxtui.analysis.growth.projection import Limit, Outlook, grows_to, limit, typical_of
 from ctxtui.analysis.growth.units_ahead import Range, Typical
+from ctxtui.dataclasses import dataclass
 
 PHASE: Final = "phase"
 FITS: Final = "fits"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Final
 
 from ctxtui.analysis.short_names import first_words
@@ -14,6 +13,7 @@ from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, Happened, Session
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import asdict, dataclass
 
 CONTINUED: Final = "continued from"
 """Kind of the happening that says where a session comes from."""

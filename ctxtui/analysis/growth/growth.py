@@ -5,7 +5,6 @@ again and never quoted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
@@ -19,6 +18,7 @@ from ctxtui.analysis.money.resent import Sending
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.turns import turns_of
+from ctxtui.dataclasses import dataclass, field
 
 RESIDUAL: Final = "residual"
 PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
@@ -12,6 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import turns_of
+from ctxtui.dataclasses import KW_ONLY, dataclass
 
 TURN, EPOCH, CALL = "turn", "epoch", "call"
 """Rules that need no expression: a phase for each turn, each epoch, each call."""

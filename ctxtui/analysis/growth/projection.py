@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -21,6 +20,7 @@ from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree
 from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, replace
 
 TURN: Final = "turn"
 ROUND: Final = "round"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from ctxtui.dataclasses import dataclass
 
 LINEAR: Final = "linear"
 FASTER: Final = "quadratic"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ctxtui.analysis.money.spending import row_of, summed
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import MAIN, Session, Thread
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ctxtui.analysis.lab.lab import Experiment
 from ctxtui.analysis.lab.variant import StagedEdits, Variant, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench
 from ctxtui.core.edit import Edit
+from ctxtui.dataclasses import dataclass
 
 
 class Trial(NamedTuple):

@@ -6,7 +6,6 @@ Everything about a call is what was known before it: its own report is only what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -20,6 +19,7 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import COUNTED
 
 NO_BLOCKS: Final = "no block is recorded: a context cannot be rebuilt"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.analysis.lab.deviation import deviations
@@ -14,6 +13,7 @@ from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass, field
 
 _COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 

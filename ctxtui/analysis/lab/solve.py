@@ -6,12 +6,12 @@ And what an entry of the cache is worth keeping: a request that only reads it, a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.cache.rules import CacheRules
+from ctxtui.dataclasses import dataclass
 
 Costs = Mapping[str, float]
 """What one session comes to under each variant, as a multiple of what it comes to as recorded."""

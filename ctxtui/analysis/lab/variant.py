@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.policy import Step
+from ctxtui.dataclasses import dataclass, field
 
 AS_RECORDED: Final = "as_recorded"
 """The policy that does nothing, and so the variant that the others are held against."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -35,6 +34,7 @@ from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.tokens import weights
 
 _THINKING: Final = INDEX["thinking"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ctxtui.analysis.lab.variant import VariantCall, VariantRun
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 
 SIMULATED = "simulated"
 """In `Call.extra` of a variant's calls, True: nobody reported what they used."""

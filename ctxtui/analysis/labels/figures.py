@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import BlockFigure
 from ctxtui.analysis.labels.segments import featured
 from ctxtui.core.category import CATEGORIES
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.features import plus
 from ctxtui.tokens.weights import tokens
 

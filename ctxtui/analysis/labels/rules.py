@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass
 
 LOOKED_INTO: Final = tuple(name for name in CATEGORIES if name not in ("thinking", "image"))
 """Categories whose blocks may be split: a provider takes thinking out as a whole, an image has no text."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.labels.match import Match
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.tokens.features import Features, plus
 from ctxtui.tokens.share import shares
 

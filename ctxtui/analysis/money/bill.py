@@ -7,7 +7,6 @@ that they add up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
@@ -18,6 +17,7 @@ from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import running_of
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.pricing.price import Cost, known_usd
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Stays
@@ -12,6 +11,7 @@ from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 _CANDIDATES = 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Lifetime, Stays
@@ -13,6 +12,7 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 _THINKING = INDEX["thinking"]

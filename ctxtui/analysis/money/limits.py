@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from ctxtui.analysis.money.bill import Bill
@@ -11,6 +10,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import asdict, dataclass, fields
 
 TOLERANCE: Final = 0.05
 """Share by which a figure may be worse than the baseline's before that counts as worse."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, NamedTuple
+
+from ctxtui.dataclasses import dataclass
 
 HOUR: Final = 3600
 FIVE_HOURS: Final = 5 * HOUR

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -14,6 +13,7 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import dataclass
 
 LIKE: Final = 0.5
 """The share of words from which on a block counts as an earlier one that was changed."""

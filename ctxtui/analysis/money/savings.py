@@ -8,7 +8,6 @@ clearing is looked for call by call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.cache.missed import TTL, Missed
@@ -17,6 +16,7 @@ from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.rates import Rates
 
 _CALL, _TOOLS = INDEX["tool_call"], INDEX["tools"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ctxtui.analysis.latency import Latency, latencies
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.spending import SpendingRow, merged
 from ctxtui.core.call import Call
 from ctxtui.curation.price.advice import Advice
+from ctxtui.dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

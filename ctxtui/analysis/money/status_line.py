@@ -6,11 +6,11 @@ foretells the same from the whole recording.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 
 LAST: Final = 20
 """Calls whose answers make the typical one, as in `analysis.cache.next_call`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content.tool_definitions import called, definitions, is_mcp, referred, split_name
@@ -15,6 +14,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     # What was worked out is read where no ledger is.

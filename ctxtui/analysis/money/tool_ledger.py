@@ -4,11 +4,11 @@ whether to keep, defer or drop each."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, UNKNOWN
 from ctxtui.analysis.money.tool_costs import ToolCosts
+from ctxtui.dataclasses import dataclass
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
 FEW: Final = 10

@@ -4,7 +4,6 @@ Home, the header, `cost`, `show` and `sessions`."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ctxtui.analysis.call_choice import choose
@@ -12,6 +11,7 @@ from ctxtui.analysis.money.spending import SpendingRow, row_of
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 NOTHING: Final = SpendingRow("")

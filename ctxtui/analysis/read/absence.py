@@ -8,12 +8,12 @@ report alone, and shown as inferred.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node, Tree
+from ctxtui.dataclasses import dataclass
 
 NOT_SENT: Final = "not sent as recorded"
 THINKING_LEFT_OUT: Final = "thinking left out"

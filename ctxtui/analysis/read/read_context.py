@@ -8,7 +8,6 @@ recorded blocks, the blocks are found that are gone (`analysis.absence`). No lat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
@@ -27,6 +26,7 @@ from ctxtui.analysis.read.shortfall import Shortfalls
 from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import replace
 
 if TYPE_CHECKING:
     from ctxtui.analysis.block_counts import BlockCounts

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final, overload
 
 from ctxtui.analysis.read.absence import NONE_GONE, Absence, Absences
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import replace
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import tokens
 

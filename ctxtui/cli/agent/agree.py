@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +16,7 @@ from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.progress import Working
+from ctxtui.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from ctxtui.core.usage import Usage

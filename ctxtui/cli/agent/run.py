@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from ctxtui.cli import exit_codes
 from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, tell, write, write_json
+from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.model_choice import NAMES
 

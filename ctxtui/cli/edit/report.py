@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write, write_json
 from ctxtui.cli.progress import counting
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import asdict
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.views.text.span import Span
 

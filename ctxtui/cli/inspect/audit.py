@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, worked
 from ctxtui.core.errors import CtxtuiError, NoContext
+from ctxtui.dataclasses import asdict
 from ctxtui.services.counting.books import Audit
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import AUDIT, AuditAsked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 from ctxtui.analysis.book import Book
@@ -17,6 +16,7 @@ from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import price_of, prices_for

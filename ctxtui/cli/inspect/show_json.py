@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from ctxtui.analysis.book import Book
@@ -26,6 +25,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import totals_of
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ from ctxtui.cli import exit_codes, terminal
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
+from ctxtui.dataclasses import asdict
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, DoctorFinding, checks, clients_found
 from ctxtui.views.text.signs import MARK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from ctxtui.cli.money.advice_json import HORIZON_HELP
 from ctxtui.cli.output import write_json
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
+from ctxtui.dataclasses import replace
 
 if TYPE_CHECKING:
     from ctxtui.analysis.findings.priced import PricedFinding

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary

@@ -7,7 +7,6 @@ gets its place. What cannot be had is held back with the reason, the rest is don
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import USER, Edit, in_force
@@ -21,6 +20,7 @@ from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
+from ctxtui.dataclasses import replace
 
 SIGNED = "its provider signed this block: it can be stripped, not changed"
 

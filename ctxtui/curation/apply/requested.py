@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Asleep, HeldEdit, Insertion
 from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import dataclass, field
 
 FORCED = "tool_choice names this tool"
 LAST_TOOL = "calls are in the context: one tool must stay defined"

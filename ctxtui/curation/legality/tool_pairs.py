@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.curation.legality.violation import ERROR, PAIR, RESULTS_FIRST, TEXT, Violation, listed
+from ctxtui.dataclasses import dataclass, field
 
 _ELSEWHERE: Final = frozenset({"tool_result", "mcp_tool_result"})
 """Results whose calls are not the provider's own tools."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied, BlockChange
 from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import dataclass, field
 
 
 class Stretch(NamedTuple):

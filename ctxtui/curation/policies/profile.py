@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.curation.policies.policy import Policy, Step
+from ctxtui.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Final, NamedTuple
 
@@ -20,6 +19,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy, Step, proposed, proposing, run_all
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
 from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.dataclasses import dataclass, replace
 
 WORK: Final = 60_000
 """Blocks that are gone through to try pairs of policies: with each policy alone two seconds on 10,000 blocks."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, TypeVar, cast
@@ -19,6 +18,7 @@ from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_res
 from ctxtui.curation.policies.earlier import Earlier, EditedPositions, Stretch, differing
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
+from ctxtui.dataclasses import dataclass, replace
 
 T = TypeVar("T")
 Settings = Mapping[str, Json]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.search import Remedy
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
+from ctxtui.dataclasses import dataclass
 
 HORIZON: Final = 20
 """Calls ahead over which savings are added up, unless a user says otherwise."""

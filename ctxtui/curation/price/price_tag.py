@@ -7,7 +7,6 @@ The first request pays for what must be written again, the second shows what eve
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from math import ceil
 from typing import Final, NamedTuple
@@ -24,6 +23,7 @@ from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.sent_path import SentPath
 from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
+from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
 from ctxtui.wire.grammars import RESPONSES
 
 NOW: Final = "now"

@@ -8,11 +8,11 @@ calls that only go on these are the tag's prices, once and for every later call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ctxtui.core.call import Call
 from ctxtui.core.usage import FRESH, WRITES, Usage
+from ctxtui.dataclasses import dataclass, replace
 
 
 class FreedBlock(NamedTuple):

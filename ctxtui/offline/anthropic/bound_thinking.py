@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.offline.anthropic.models import Claude, claude
 from ctxtui.offline.anthropic.signature import Signed, follows, open_, plausible, says
 from ctxtui.offline.anthropic.thinking_chain import Prefix, blocks

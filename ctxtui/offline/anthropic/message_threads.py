@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 from ctxtui.offline.anthropic.field_errors import listed, worded
 from ctxtui.offline.exchange import ApiRequest, Refusal
 from ctxtui.offline.json_shape import STRING, Fields, faults, members, needed, rows

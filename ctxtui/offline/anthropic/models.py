@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final
 
+from ctxtui.dataclasses import KW_ONLY, dataclass
 from ctxtui.offline.data import card
 from ctxtui.tokens.models import plain_id
 

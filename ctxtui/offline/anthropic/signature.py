@@ -10,11 +10,11 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 from ctxtui.offline.anthropic.thinking_chain import Prefix, blocks, whole
 from ctxtui.offline.counting import text_counter
 from ctxtui.offline.data import card

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.offline.anthropic.models import Claude
 from ctxtui.offline.anthropic.thinking_chain import blocks
 from ctxtui.offline.exchange import Refusal

@@ -6,7 +6,6 @@ import base64
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import IO, Final
 from ctxtui import __version__
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass, field
 
 MASKED: Final = "<masked>"
 _SECRET: Final = frozenset(

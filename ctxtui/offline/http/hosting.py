@@ -6,12 +6,12 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
 
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass
 from ctxtui.offline.http.server import Server
 from ctxtui.offline.http.visitors import is_loopback
 

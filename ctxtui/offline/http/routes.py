@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import dataclass
 from ctxtui.offline.anthropic import messages_api
 from ctxtui.offline.anthropic.validate import MOST_BYTES
 from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply

@@ -6,7 +6,6 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Final
 
@@ -14,6 +13,7 @@ from aiohttp import web
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
 from ctxtui.offline.faults import SLOW, STATUSES, Fault, Faults, parse

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import replace
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local.servers import LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, rules, serving

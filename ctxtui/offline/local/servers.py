@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 from ctxtui.offline.exchange import ApiRequest, Refusal
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.openai.models import Gpt

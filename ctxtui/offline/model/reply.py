@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core.canonical import Json, text_of
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
 from ctxtui.offline.conversation import ScriptTask, ToolOutcome, named
 from ctxtui.offline.json_shape import members

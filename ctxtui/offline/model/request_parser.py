@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
+
+from ctxtui.dataclasses import dataclass, replace
 
 _WORDS: Final = {
     "read": "read open show view cat print display load",

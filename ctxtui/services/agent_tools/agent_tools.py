@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +14,7 @@ from ctxtui.agent.tools.recall_tool import Known
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.references import expand_value
+from ctxtui.dataclasses import replace
 from ctxtui.services.agent_tools.agent_commands import AgentCommands
 from ctxtui.services.agent_tools.own_tools import OwnTools
 from ctxtui.services.agent_tools.tool_process import ToolProcess

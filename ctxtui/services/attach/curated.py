@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,6 +13,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_log import standing, waiting
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 

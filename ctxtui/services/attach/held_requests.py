@@ -4,12 +4,12 @@ about them. For worker threads: each asks over loopback."""
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.attach.control import ask_all
 from ctxtui.services.attach.hold_rules import told_of
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.attach.desk.request_desk import Foretold
 
 _CHARACTERS: Final = 4

@@ -9,7 +9,6 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +16,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
 from ctxtui.curation.masking import Level, Masker
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.pricing.price import price_call
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from ctxtui.dataclasses import dataclass
 
 Env = Mapping[str, str]
 Urls = Mapping[str, str]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.core.session import MAIN
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.attach.curated import AppliedEdits, Proof, curated
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database

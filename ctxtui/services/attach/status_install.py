@@ -10,12 +10,12 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ctxtui.core.errors import BadConfig, CtxtuiError
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.paths import data_dir
 
 MEMBER: Final = "statusLine"

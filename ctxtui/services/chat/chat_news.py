@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.session import MAIN, Event
+from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.agent import progress

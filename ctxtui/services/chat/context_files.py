@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from ctxtui.analysis.context_window import running_window
 from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.cache.truncated_prompt import fix_for
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.window_checks import check_size, setting_of, size_of
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store import leases

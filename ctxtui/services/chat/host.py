@@ -13,7 +13,6 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import replace
 from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.chat_news import TOLD, ChatNews, Judge, Tell, no_rule

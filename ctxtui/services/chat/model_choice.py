@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound, ProviderError
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.table import PriceTable, models_of
 from ctxtui.providers.endpoint import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.agent.conversation import ConversationStart, begin, go_on
@@ -19,6 +18,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.price.sent_path import leaving
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_choice import NAMES, choose, makers, params_for
 from ctxtui.services.config.config import Config

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.core.errors import ProviderError
 from ctxtui.core.session import MAIN, Session
+from ctxtui.dataclasses import replace
 from ctxtui.offline.playback import Playback
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.child_process import ChildGone, ChildProcess

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,6 +13,7 @@ from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.agent.child import OwnTool

@@ -4,13 +4,13 @@ propose, and where they are armed they act."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Skeleton
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import replace
 from ctxtui.tokens.models import ModelCard
 
 if TYPE_CHECKING:

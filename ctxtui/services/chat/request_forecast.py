@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxtui.agent.conversation import Draft
@@ -15,6 +14,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.weights import tokens
 from ctxtui.wire.request import Request
 

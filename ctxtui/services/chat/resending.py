@@ -6,7 +6,6 @@ Nothing is sent before `carried_out` is called, and nothing that could cost more
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,6 +27,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.curation.price.sent_path import leaving
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import rates
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself

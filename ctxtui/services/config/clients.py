@@ -10,12 +10,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from ctxtui.dataclasses import KW_ONLY, dataclass
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.projects import is_own_folder, is_worktree_folder
 

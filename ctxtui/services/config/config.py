@@ -6,11 +6,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass, fields
 from ctxtui.services.config.settings import FIELDS, Settings
 
 PROJECT_FILE: Final = "ctxtui.toml"

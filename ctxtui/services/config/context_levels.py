@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings

@@ -6,10 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass, field
 
 _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")

@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.paths import config_file
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ctxtui.core.edit import Edit
@@ -14,6 +13,7 @@ from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.settings_text import value_of
 from ctxtui.curation.policies.situation import PolicyContext, Settings
+from ctxtui.dataclasses import replace
 from ctxtui.services.config import plugins
 from ctxtui.services.config.plugins import Plugin
 

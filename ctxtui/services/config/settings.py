@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from ctxtui.dataclasses import Field, fields
 
 Check = Callable[[Any], Any]
 """Takes a value as TOML or text gives it and returns it typed; raises `ValueError` saying what is wanted."""

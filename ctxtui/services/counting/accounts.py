@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -18,6 +17,7 @@ from ctxtui.analysis.money.statement import Dear, Statement
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.project.file_block import BINARY, file_block
 from ctxtui.services.config.settings import Settings

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, tokens

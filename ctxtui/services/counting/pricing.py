@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost, Override, PriceTable, price_call, uncached
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ctxtui.analysis.cache.what_if import NextRequest
@@ -14,6 +13,7 @@ from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
+from ctxtui.dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,6 +20,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.projects import LONGEST_NAME, folder_name
 from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, resumed_by, translates, written

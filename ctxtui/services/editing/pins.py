@@ -10,7 +10,6 @@ import json
 import shlex
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import PIN
 from ctxtui.core.errors import CtxtuiError, Malformed
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.views.text import safe_text
 

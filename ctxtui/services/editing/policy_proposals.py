@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
@@ -25,6 +24,7 @@ from ctxtui.curation.price.advice import Advice, advice
 from ctxtui.curation.price.dependence import quotes
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back, price_tag
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens

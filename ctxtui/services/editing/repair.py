@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -13,6 +11,7 @@ from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, refusal, told
 from ctxtui.curation.legality.repair import Mended, all_thinking, repair
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import ModelCard
 
 

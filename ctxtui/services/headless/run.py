@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -15,6 +14,7 @@ from ctxtui.agent.tools.command_tool import told
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_news import TOLD, ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because

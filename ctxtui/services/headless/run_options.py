@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -13,6 +12,7 @@ from ctxtui.curation.policies.builtin.truncate_results import NAME as TRUNCATING
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.config.context_levels import CRITICAL, FINE, WARNING
 
 CONTEXT_MESSAGES: Final = 10

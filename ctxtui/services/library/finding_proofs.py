@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.analysis.call_choice import ChosenCall
@@ -12,6 +11,7 @@ from ctxtui.analysis.lab.proof import Proof, Trial, proofs
 from ctxtui.analysis.lab.variant_pass import Bench
 from ctxtui.core.edit import Edit
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import replace
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.lab.breakpoints import placed_breakpoints

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.cache.marker_trials import tried_markers
@@ -21,6 +20,7 @@ from ctxtui.curation.price.advice import saved_over
 from ctxtui.curation.price.later_calls import charged_as, later_calls, left_by
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.price.rest_of_session import RestOfSession, rest_of_session
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account

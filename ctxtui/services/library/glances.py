@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.format_registry import detect, format_called
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings

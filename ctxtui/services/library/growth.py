@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
@@ -15,6 +14,7 @@ from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.library.preflight import Preflight, preflight

@@ -6,7 +6,6 @@ Also the smallest set of edits that keeps the run below the usable window, and t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing, taught
@@ -27,6 +26,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.risk import Risk, risk_of
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import PriceTable, price_call
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.masking import Masker
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter

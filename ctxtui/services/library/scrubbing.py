@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.masking import Masker
+from ctxtui.dataclasses import replace
 
 
 def scrubbed(session: Session, id_: str, masker: Masker) -> Session:

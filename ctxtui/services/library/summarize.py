@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -24,6 +23,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed, NotFound, Unreadable
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.counting.books import table_for
 from ctxtui.tokens.weights import prior, slack, tokens
 

@@ -7,11 +7,11 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.agent.tools.tool import shortened
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 from ctxtui.project.file_block import IMAGE, file_block, image_trouble
 from ctxtui.wire.speech import ResultImage
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from ctxtui.core import block
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import dataclass
 from ctxtui.project.file_block import BINARY, IMAGE, TEXT, file_block, image_trouble
 from ctxtui.project.mentions import mentions, spelled
 from ctxtui.project.selection import SIGNATURES, WHOLE, rendered

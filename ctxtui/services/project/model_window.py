@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtui.analysis.context_window import running_window
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.window_checks import check_size, check_usable, setting_of, size_of
 from ctxtui.services.counting.books import table_for

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from ctxtui.core.errors import NotFound
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.project.file_block import TEXT, file_block
 from ctxtui.project.ignored import FILE, IgnoredPaths
 from ctxtui.services.project.progress import ReadingProgress

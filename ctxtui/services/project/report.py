@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ctxtui.core import block
 from ctxtui.core.block import TOOL, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.project.budget import CHARACTERS, PARTS, ContextBudget, Warn, warnings
 from ctxtui.project.file_kinds import DATA, KINDS, MEDIA, kind_of
 from ctxtui.project.selection import ProjectFile, Selection, Thresholds, loadable, select

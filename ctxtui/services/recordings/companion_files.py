@@ -6,10 +6,10 @@ import glob
 import os
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.recordings.body_folder import BodyFolder, folders_for
 from ctxtui.services.recordings.file_tail import Tail
 from ctxtui.transcripts.reader import Reader

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import CallSeen, Described, Event, Session, Skipped, TipMoved
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.services.config.format_registry import detect, what_is
 from ctxtui.services.recordings.companion_files import RECENT, CompanionPart, Folders, folders_of
 from ctxtui.services.recordings.discover import id_of

@@ -11,10 +11,10 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
 ACTIVE: Final = 0.05

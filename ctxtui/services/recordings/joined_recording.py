@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import AnswerGrew, Session, Skipped
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.recordings.databases.address import parted
 from ctxtui.services.recordings.discover import find, id_of, own_transcripts

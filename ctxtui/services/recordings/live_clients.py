@@ -6,11 +6,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.clients import CLIENTS, KnownClient
 from ctxtui.services.recordings.discover import FoundRecording, seen_at
 

@@ -9,9 +9,10 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from ctxtui.dataclasses import dataclass
 
 KEPT: Final = 2_000_000
 """Bytes of output that are kept: the first half, and the last."""

@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from ctxtui.dataclasses import dataclass
 
 BWRAP: Final = "bwrap"
 SEATBELT: Final = "sandbox-exec"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store.fulltext import Unit

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ from ctxtui.analysis.content.search import BlockHits, FirstPlace
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content.search import words_of
 from ctxtui.core.errors import BadPattern
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from ctxtui.services.search.pattern import Pattern

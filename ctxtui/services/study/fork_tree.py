@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
 from ctxtui.core.errors import NotFound
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.paths import database
 from ctxtui.services.recordings.identity import stored_name
 from ctxtui.views.lists.forks import ForkRow

@@ -5,7 +5,6 @@ longer than a frame may. A further report is a row of `REPORTS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -16,6 +15,7 @@ from ctxtui.core import edit_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account

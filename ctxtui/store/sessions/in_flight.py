@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ctxtui.core.session import MAIN
+from ctxtui.dataclasses import dataclass
 from ctxtui.store.errors import explained
 from ctxtui.store.host_process import HostProcess
 from ctxtui.store.leases import living

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ctxtui.core.block import Place
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass, field
 
 
 class ContextAt(NamedTuple):

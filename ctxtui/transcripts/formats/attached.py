@@ -4,7 +4,6 @@ request and answer as it went, in the order and at the times of their bytes."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.call import EDITS, Call
@@ -12,6 +11,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import AnswerGrew, CallSeen, Described, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.answer_so_far import AnswerSoFar

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ctxtui.core import canonical
@@ -11,6 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen, Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import obj
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core import block as blocks
@@ -13,6 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word

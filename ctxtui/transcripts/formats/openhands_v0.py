@@ -8,7 +8,6 @@ shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.core import block as blocks
@@ -18,6 +17,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, Item
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.wire.codec import spans
 
 UNHELD: Final = "a changed block stands in the file in another form: as recorded"

@@ -7,10 +7,10 @@ itself, stays out and is named: a signature or an encrypted item is refused behi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.kit.resume import ResumedFile
 from ctxtui.wire.translate.turns import Losses
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from textual import events
 
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.widgets.rows import ScrolledRows
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width

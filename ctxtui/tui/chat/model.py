@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import replace
 from ctxtui.services.editing.external_editor import NoPager, page
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import keeps_to_itself
 from ctxtui.tui.chat.start_pane import StartPane
 from ctxtui.tui.chat.state import ChatController, ChatState

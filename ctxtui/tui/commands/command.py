@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from inspect import isawaitable
 from typing import ClassVar, Final, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
+
+from ctxtui.dataclasses import dataclass
 
 _SHOWN: Final = {
     "enter": "⏎",

@@ -4,13 +4,13 @@ What is typed filters it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.package_data import glossary
 from ctxtui.tui.commands import Command, key_text
 from ctxtui.tui.widgets.line_edit import LineEdit

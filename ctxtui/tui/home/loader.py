@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from threading import Event, Lock
 from typing import Any, Final, Protocol
 
 from textual.message import Message
 from textual.screen import Screen
 
+from ctxtui.dataclasses import replace
 from ctxtui.views.model.session_summary import SessionSummary
 
 BATCH: Final = 0.15

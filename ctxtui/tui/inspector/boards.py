@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual import events
@@ -12,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from ctxtui.dataclasses import replace
 from ctxtui.tui.lazy import later
 from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -11,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 
+from ctxtui.dataclasses import replace
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.board import Board
 from ctxtui.views.text.span import Span, Spans

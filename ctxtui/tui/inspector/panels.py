@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from textual.widget import Widget
 
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.boards import (
     ContextBoard,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from functools import partial
 
 from ctxtui.analysis.content.tools import ToolUse
 from ctxtui.analysis.figures import context_size, figures
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import replace
 from ctxtui.services.study.study import Study
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.views.inspector import call_strip, composition, growth_chart, toolset

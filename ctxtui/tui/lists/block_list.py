@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import ClassVar, TypeVar
 
+from ctxtui.dataclasses import replace
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import HostedList, ListHost
 from ctxtui.views.text.signs import MARK

@@ -5,7 +5,6 @@ to a phase's first call.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -14,6 +13,7 @@ from textual.message import Message
 
 from ctxtui.analysis.growth.feasible import feasible
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import dataclass
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -14,6 +13,7 @@ from ctxtui.core.block import NOT_RECORDED, Block
 from ctxtui.core.block_content import BlockContent, Media, arguments_value
 from ctxtui.core.canonical import Json, loads
 from ctxtui.core.category import CATEGORIES
+from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.image import image_size
 from ctxtui.views.blocks import code_text, json_text, markdown
 from ctxtui.views.blocks.markdown import Highlight

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.text import signs
 from ctxtui.views.text.signs import Sign
 

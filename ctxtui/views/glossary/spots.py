@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.glossary.entries import Entry, Glossary
 from ctxtui.views.text import cells
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
+from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
 from ctxtui.views.home.session_list import Entry, ListOrder, SessionsSought, arrange, matches
 from ctxtui.views.home.totals import CallOwners, Totals
 from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.home.columns import read_share
 from ctxtui.views.model.session_summary import CallSpent
 from ctxtui.views.text import numbers, sums

@@ -5,9 +5,9 @@ show to who cannot see them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
+from ctxtui.dataclasses import KW_ONLY, dataclass
 from ctxtui.views.html.document import safe
 from ctxtui.views.text import scale
 from ctxtui.views.text.numbers import tokens

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.cache.missed import TTL, Missed
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.inspector import strip_columns
 from ctxtui.views.inspector.strip_columns import StripColumn, Window
 from ctxtui.views.text import scale

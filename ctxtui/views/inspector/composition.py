@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.category import CATEGORIES
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.inspector import composition_row
 from ctxtui.views.inspector.composition_row import BAR_FROM, HEADS_FROM, CategoryPart
 from ctxtui.views.model.scene import Scene

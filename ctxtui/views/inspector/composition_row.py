@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.text import bars, cells, numbers
 from ctxtui.views.text.signs import NOT_RECORDED, Sign, category_at
 from ctxtui.views.text.span import Span, width

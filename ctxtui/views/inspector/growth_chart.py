@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ctxtui.analysis.context_window import ContextWindow
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.text import bars, braille, numbers, scale
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, merged

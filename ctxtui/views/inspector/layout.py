@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from ctxtui.dataclasses import dataclass, field
 
 NARROW: Final = 100
 WIDE: Final = 160

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.dataclasses import dataclass
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "turn": ("turn",),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.growth import PARTS, RESIDUAL, Growth
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.inspector.strip_columns import axis, stacked_cell
 from ctxtui.views.text import bars, cells, scale, signs
 from ctxtui.views.text.signs import MARK, Sign

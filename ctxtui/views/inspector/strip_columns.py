@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final, NamedTuple
 
+from ctxtui.dataclasses import KW_ONLY, dataclass, replace
 from ctxtui.views.text.scale import short
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, merged

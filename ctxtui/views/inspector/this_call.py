@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.cache.missed import TTL
 from ctxtui.analysis.session_events import told
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 from ctxtui.views.model.scene import Scene, proof
 from ctxtui.views.text import bars, cells, numbers, safe_text

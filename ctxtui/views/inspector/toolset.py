@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.analysis.content.tool_definitions import PREFIXING
@@ -18,6 +17,7 @@ from ctxtui.analysis.content.tools import (
     totals,
     used,
 )
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers, safe_text, sums
 from ctxtui.views.text.span import Span

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED, category_at
 from ctxtui.views.text.span import Span, cropped, width

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import cells, numbers, safe_text, sums

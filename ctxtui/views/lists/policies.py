@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.curation.policies.risk import Risk
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.views.lists.advice import STYLE
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.grid import fitted

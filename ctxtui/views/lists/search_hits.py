@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.model.preview import tool_label
 from ctxtui.views.text import cells, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY

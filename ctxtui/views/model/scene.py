@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.views.text import numbers
 
 _GOES_ON = frozenset({"ctxtui", "attached"})

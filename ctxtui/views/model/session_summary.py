@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.tool_costs import ToolCosts

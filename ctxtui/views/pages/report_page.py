@@ -5,11 +5,11 @@ before it gets here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.analysis.growth.growth import PARTS, RESIDUAL
 from ctxtui.core.category import CATEGORIES
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.html import charts
 from ctxtui.views.html.charts import LimitLine, Mark, StackPart
 from ctxtui.views.html.document import foot, head, safe, table

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.category import INDEX
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.html.document import foot, head, safe
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY, NOT_RECORDED, Sign

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
+from ctxtui.dataclasses import KW_ONLY, dataclass
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans, cropped, width
 

@@ -7,10 +7,10 @@ between ASCII and the glyphs is a table at the edge (`tui.theme.glyphs`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:

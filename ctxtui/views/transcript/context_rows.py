@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block import UNREADABLE
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import replace
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, kind_of
 from ctxtui.core.edit_log import DISCARD, REDO, EditsInForce
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from ctxtui.core.edit import APPLY, LEAVE, REVERT, WAIT, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT
 from ctxtui.core.edit_log import EXPIRY, MISS, standing, waiting
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, width

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ctxtui.core.category import INDEX
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.views.blocks.live_text import LiveText
 from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid, fitted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.blocks.body import Body, HitInLine
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings, Recent

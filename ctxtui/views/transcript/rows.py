@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.call import Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.preview import Preview

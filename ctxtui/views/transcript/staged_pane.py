@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import proof
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells, numbers, safe_text

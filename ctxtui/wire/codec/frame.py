@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.wire.codec.spans import Member, close, malformed, members, read, skip
 from ctxtui.wire.codec.style import Style
 from ctxtui.wire.parts import shape

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.block import UNREADABLE
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire.codec.style import Style
 from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import WirePart

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NoReturn
 
 from ctxtui.core.canonical import Json, Number
+from ctxtui.dataclasses import dataclass
 from ctxtui.wire.codec.spans import skip
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from ctxtui.dataclasses import replace
 from ctxtui.wire.translate.turns import ASSISTANT, CALL, RESULT, THINKING, TOOL, USER, Losses, Turn, TurnPart
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import BlockContent, Media, read, read_value
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, OLLAMA, RESPONSES, join_item
 from ctxtui.wire.input_items import AGENT_ITEM, NAMESPACE, TOOLS_ITEM
 from ctxtui.wire.parts import Piece

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -17,6 +16,7 @@ from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import CallSeen, Session
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of, run
 from ctxtui.services.recordings.open import load

@@ -158,9 +158,8 @@ def test_a_policy_that_does_nothing_is_as_recorded(dialect: str, seed: int) -> N
 
 def test_its_own_report_is_not_looked_at() -> None:
     """A call whose report is absurd comes to what its blocks come to."""
-    from dataclasses import replace
-
     from ctxtui.core.session import CallSeen
+    from ctxtui.dataclasses import replace
 
     def contexts(times: int) -> list[int]:
         session = grown(long_run(5, turns=3), "anthropic", Random(5), wire=False)

@@ -3,7 +3,6 @@ where a report first told of it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -13,6 +12,7 @@ from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import TRUNCATE
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of, run
 from tests.analysis.lab.recordings import COUNTER, START, grown

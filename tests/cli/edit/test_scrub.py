@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen, Described, Happened, TipMoved
 from ctxtui.curation.masking import Level, Masker
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.store.rows import SourceInfo

@@ -4,7 +4,6 @@ the one before it is what it would work out by itself."""
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from random import Random
 
 from hypothesis import given, settings
@@ -20,6 +19,7 @@ from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import PAYLOADS, context_of
 from tests.curation.shaped import SHAPES, edits

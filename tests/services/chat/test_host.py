@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality.legality import check
+from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from ctxtui.agent import progress as mo
 from ctxtui.core.edit_kinds import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
+from ctxtui.dataclasses import replace
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
 from ctxtui.offline.local.servers import Local, LocalModel

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -19,6 +18,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
+from ctxtui.dataclasses import replace
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.playback import Playback, Recorded
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint

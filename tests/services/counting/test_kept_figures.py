@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import gettempdir
@@ -26,6 +25,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings

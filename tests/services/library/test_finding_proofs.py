@@ -5,7 +5,6 @@ recording and by the price tag that they are staged with. What a setting promise
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,6 +29,7 @@ from ctxtui.curation.price.later_calls import later_calls
 from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
 from ctxtui.curation.price.rest_of_session import LaterCall
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import replace
 from ctxtui.services.library.totals.spending import TOOL, totals_by
 from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, change_of
 from ctxtui.services.library.totals.stats import WAYS, stats_of
@@ -39,7 +38,7 @@ CALLS = st.lists(
 ).map(tuple)
 SESSIONS = st.lists(
     st.builds(
-        SessionSummary,
+        lambda **members: SessionSummary(**members),
         key=st.sampled_from("xyz"),
         source=st.sampled_from(["codex", ""]),
         client_version=st.sampled_from(["", "2.1.9", "2.1.10"]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from textual.message import Message
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.config import load
 from ctxtui.services.library.library import SessionLibrary

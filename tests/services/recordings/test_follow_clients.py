@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from ctxtui.core.call import Call
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines, subagent

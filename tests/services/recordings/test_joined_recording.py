@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -14,6 +13,7 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
+from ctxtui.dataclasses import replace
 from ctxtui.services.attach.forking.recorded_answers import answers_of
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir

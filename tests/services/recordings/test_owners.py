@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ctxtui.analysis.figures import figures
 from ctxtui.core.session import MAIN, CallSeen
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.study.study import Study

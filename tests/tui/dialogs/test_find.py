@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.workers.search_worker import SearchWorker
 from ctxtui.tui.dialogs.find import FindScreen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -14,6 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import replace
 from ctxtui.tui.home.loader import ReadingQueue
 from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.clients import CLIENTS, places_of
 from ctxtui.views.home import columns
 from ctxtui.views.home.preview import growth

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ctxtui.cli.manage.sessions import _rows, _table
+from ctxtui.dataclasses import replace
 from ctxtui.tui.home.commands import NextSort
 from ctxtui.views.home import columns
 from ctxtui.views.text.span import Span, plain

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.dataclasses import replace
 from ctxtui.views.inspector import growth_chart, strip_columns
 from ctxtui.views.inspector.growth_chart import GrowthChart
 from ctxtui.views.inspector.strip_columns import StripColumn

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from ctxtui.dataclasses import replace
 from ctxtui.views.inspector.chat_start import ChatStart, lines
 from ctxtui.views.text.span import width
 

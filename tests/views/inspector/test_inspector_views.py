@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -18,6 +17,7 @@ from ctxtui.core.call import ANSWER_LEAST, Call, EpochStart
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost
 from ctxtui.views.glossary.arithmetic import of_call
 from ctxtui.views.inspector import call_strip, composition, header, this_call, threads
@@ -251,7 +251,7 @@ def test_a_call_without_report_says_so() -> None:
 @given(
     st.integers(30, 250),
     st.builds(
-        Header,
+        lambda **members: Header(**members),
         title=st.text(max_size=60).filter(str.isprintable),
         model=st.sampled_from(["", "opus-4"]),
         call=st.integers(0, 99999),

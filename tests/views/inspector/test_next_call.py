@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.dataclasses import replace
 from ctxtui.views.inspector.next_call import lines, sentence
 from ctxtui.views.text.span import plain, width
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ctxtui.core.edit import make
 from ctxtui.curation.policies.risk import Risk
+from ctxtui.dataclasses import replace
 from ctxtui.views.lists.policies import TABLE, Proposed, ordered
 from ctxtui.views.text.span import plain
 

@@ -4,7 +4,6 @@ functions as the inspector's next call, applies the edits that waited for this m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -25,6 +24,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag, price_tag
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.attach.desk.request_desk import Foretold, LeavingRequest, PreparedRequest
 from ctxtui.services.config.policy_registry import chosen_steps
 from ctxtui.services.config.settings import Settings

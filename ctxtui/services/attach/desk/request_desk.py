@@ -7,12 +7,12 @@ import asyncio
 import time
 from asyncio import Lock
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.child_process import ChildGone, ChildProcess
 
 if TYPE_CHECKING:

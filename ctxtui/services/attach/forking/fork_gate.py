@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from ctxtui.attach.gate import Gate, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.session import MAIN
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctxtui.agent import events, progress
@@ -17,6 +16,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.session import MAIN, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.opening import opening

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.dataclasses import replace
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.sub_agents.child_run import ChildRun, MaySpend

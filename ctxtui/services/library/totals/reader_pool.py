@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
 from threading import Event
 from typing import Final
 
+from ctxtui.dataclasses import replace
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.cluster import answers
 from ctxtui.services.config.settings import Settings

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merged
 from ctxtui.analysis.money.totals import NOTHING, SessionTotals, added
+from ctxtui.dataclasses import replace
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"

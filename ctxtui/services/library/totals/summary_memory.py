@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
 from functools import cache
 from typing import Any, Final, get_type_hints
 
@@ -15,6 +14,7 @@ from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import asdict, fields, replace
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, Several
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.recordings.databases.address import MARK, is_database
 from ctxtui.services.recordings.databases.sources import Wanted, reading, tables_of
 from ctxtui.transcripts.kit.fields import at, moment, one_line, word

@@ -4,7 +4,6 @@ messages that were sent."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.core.block import HEADER
@@ -12,6 +11,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Event, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import replace
 
 _TELLING: Final = 40
 """Characters from which on a part of an answer tells it from others: a heading in an answer cuts it in the chat

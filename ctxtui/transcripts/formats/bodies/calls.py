@@ -6,7 +6,6 @@ An answer may be a body, an event stream, a bare message or an error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ctxtui.core import canonical
@@ -15,6 +14,7 @@ from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.formats.bodies.pairs import Pair
 from ctxtui.transcripts.formats.bodies.shapes import answer_dialect, dialect, is_answer, is_message
 from ctxtui.transcripts.formats.bodies.values import Text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.core import canonical
@@ -12,6 +11,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Described, Event, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.bodies import pairs
 from ctxtui.transcripts.formats.bodies.calls import ContextMaker, answer_of, call_of
 from ctxtui.transcripts.formats.bodies.pairs import Pair

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Skipped
+from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value

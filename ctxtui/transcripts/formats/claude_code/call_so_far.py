@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core.answer_least import least_tokens
@@ -20,6 +19,7 @@ from ctxtui.core.call import (
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, later_time, said_at
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, NamedTuple
 
 import msgspec
@@ -12,6 +11,7 @@ from msgspec import Raw
 from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.usage import NO_REPORT, Report, report, report_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Skipped, ThreadSeen
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -10,6 +9,7 @@ import msgspec
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.fields import count
 from ctxtui.wire import usage
 

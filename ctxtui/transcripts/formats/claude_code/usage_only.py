@@ -4,7 +4,6 @@ reading, without the contexts. What cannot be told without those is not guessed:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -17,6 +16,7 @@ from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.core.session import CallSeen, Event
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code import message
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Answers, began
 from ctxtui.transcripts.formats.claude_code.call_so_far import Sent, extra_of, later

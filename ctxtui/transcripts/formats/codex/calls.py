@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from ctxtui.core import canonical
 from ctxtui.core.call import ESTIMATED_INPUT, WINDOW, Call, Epoch, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.formats.codex.usage import Counts, missing
 from ctxtui.transcripts.kit.timestamps import completed, seconds, shrunk
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.codex import items
 
 SYSTEM = Place("system")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit import raw_block
 from ctxtui.wire.grammars import item_role, split_item
 from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -10,6 +9,7 @@ from msgspec import Raw
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
 
 META: Final = "session_meta"
 ITEM: Final = "response_item"

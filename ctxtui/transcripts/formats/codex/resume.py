@@ -9,10 +9,10 @@ meter begins with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from ctxtui.core.block import Item
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.codex.records import META
 from ctxtui.transcripts.formats.codex.resume_line import RolloutLine, Slot, lines_of, made_item, written
 from ctxtui.transcripts.formats.codex.resume_usage import Size, reported

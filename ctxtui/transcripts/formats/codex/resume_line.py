@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ import msgspec
 from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.records import EVENT, ITEM, META, decode
 from ctxtui.transcripts.kit.record_pieces import FoundObject

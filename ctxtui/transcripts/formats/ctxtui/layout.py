@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
 from typing import Final
 
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import MISSING, fields
 from ctxtui.transcripts.kit.fields import money
 from ctxtui.transcripts.kit.timestamps import LAST
 from ctxtui.wire.codec.check_skeleton import check

@@ -13,7 +13,7 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, TOOL, Block, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Unreadable
-from ctxtui.core.session import CallSeen, Described, Event, Happened, Outcome, Skipped, ThreadSeen, TipMoved
+from ctxtui.core.session import DESCRIBED, CallSeen, Described, Event, Happened, Outcome, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, time_of
 from ctxtui.transcripts.formats.ctxtui.write import name_of
@@ -132,12 +132,12 @@ class CtxtuiReader:
                 place="line 1",
                 way_out="open it with a newer ctxtui",
             )
-        known = {key: value for key, value in line["session"].items() if key in Described.__slots__}
+        known = {key: value for key, value in line["session"].items() if key in DESCRIBED}
         for key, value in known.items():
             if not isinstance(value, int if key == "window" else str):
                 raise ValueError(f"session.{key} must be a {'number' if key == 'window' else 'text'}")
         yield Described(**known)
-        news = {key: value for key, value in line["session"].items() if key not in Described.__slots__}
+        news = {key: value for key, value in line["session"].items() if key not in DESCRIBED}
         if news:
             told = {
                 "of": name_of(line),

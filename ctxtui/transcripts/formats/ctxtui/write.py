@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.block import Block, Place
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import Described, Session
+from ctxtui.core.session import DESCRIBED, Session
 from ctxtui.core.tree import Node
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, MAJOR, MINOR, call_json
 
@@ -74,7 +74,7 @@ def name_of(line: dict[str, Json]) -> str:
 
 
 def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
-    about = {name: value for name in Described.__slots__ if (value := getattr(session.about, name))}
+    about = {name: value for name in DESCRIBED if (value := getattr(session.about, name))}
     yield {"ctxtui": MAJOR, "minor": MINOR, "session": about}
     yield from _nodes(session)
     for thread in session.threads.values():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Item
@@ -13,6 +12,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.formats.inspect_ai import messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word

@@ -4,7 +4,6 @@ answers are not sent again (its ``MessageV2``, 1.18)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.block import Item
@@ -12,6 +11,7 @@ from ctxtui.core.call import ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.formats.opencode import parts as spelled
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.kit.chat_messages import spoken

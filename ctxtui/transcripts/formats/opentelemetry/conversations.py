@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ctxtui.core.block import HEADER, Item
@@ -11,6 +10,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.formats.opentelemetry import model_call
 from ctxtui.transcripts.formats.opentelemetry.attributes import text
 from ctxtui.transcripts.formats.opentelemetry.model_call import ModelCall

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ctxtui.core import canonical
@@ -12,6 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.opentelemetry import messages
 from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, first, text, tokens
 from ctxtui.transcripts.formats.opentelemetry.spans import OtelSpan, SpanEvent

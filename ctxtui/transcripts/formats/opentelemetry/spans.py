@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, attributes_of, plain
 from ctxtui.transcripts.kit.fields import at, moment, obj, objects, word
 

@@ -7,7 +7,6 @@ becomes a link of it. Its meter and its compaction go by the usage of the last a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
@@ -15,6 +14,7 @@ from typing import Any, Final
 from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.pi.session import ESTIMATED_BY, part_of
 from ctxtui.transcripts.kit.fields import count, listed, obj, word
 from ctxtui.transcripts.kit.record_pieces import FoundObject

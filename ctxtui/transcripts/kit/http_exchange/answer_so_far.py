@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.fields import obj
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value

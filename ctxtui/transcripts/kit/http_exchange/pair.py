@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 _HOSTS: Final = (
     ("anthropic.com", "anthropic"),

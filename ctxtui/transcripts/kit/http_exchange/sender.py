@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
+from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
 
 TITLE: Final = "title"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctxtui.analysis.growth.phases import NAMED
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import replace
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import BLOCK, NOTES, QUESTION
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess

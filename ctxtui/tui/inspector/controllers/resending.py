@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import dataclass
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController

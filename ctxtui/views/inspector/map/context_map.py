@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ctxtui.core.tree import ROOT
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.inspector.map import raster
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.scene import Scene

@@ -7,13 +7,13 @@ The weights of the context shown: for a worker, since a long context takes longe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
 from ctxtui.analysis.content.duplicates import Repeat
 from ctxtui.analysis.content.stale import stale
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene

@@ -7,7 +7,6 @@ that grows with what is new in each request.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 import msgspec
@@ -18,6 +17,7 @@ from ctxtui.core.call import Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
 from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.request_log.records import (
     BLOB,
     SHAPE,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import of
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
 from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, said
 from ctxtui.transcripts.formats.claude_code.records import decode

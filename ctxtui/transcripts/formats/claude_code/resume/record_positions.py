@@ -7,10 +7,10 @@ what a person typed, several in one turn. In the file each is an attachment of i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ctxtui.core.block import Item
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.claude_code.resume.record import SourceRecord
 from ctxtui.transcripts.kit.resume import matched, told
 

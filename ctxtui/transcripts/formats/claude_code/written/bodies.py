@@ -9,11 +9,11 @@ results and words since.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.written.request import (
     Ending,
     WrittenRequest,

@@ -6,7 +6,6 @@ import itertools
 import operator
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.core import block_content
@@ -16,6 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
 from ctxtui.transcripts.formats.claude_code.threads import short
 from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, WrittenBodies, WrittenExchange

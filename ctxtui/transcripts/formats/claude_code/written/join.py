@@ -4,7 +4,6 @@ the wire. What no transcript has (a title's call, a compaction's own) becomes a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from ctxtui.core import block
@@ -13,6 +12,7 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code.message_chain import append
 from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, aside
 from ctxtui.transcripts.formats.claude_code.written.bodies import IndexLine, WrittenBodies

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +13,7 @@ from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.attachments import mark_of
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY
 from ctxtui.transcripts.kit.fields import obj, word
