@@ -66,10 +66,11 @@ class Answers:
         """
         id_ = said.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
         known = self._answers.get(id_)
-        request = self._extra(id_).get("requestId") if known else None
-        if known and record.request_id and request and request != record.request_id:
-            id_ = f"{id_}+{record.request_id}"
-            known = self._answers.get(id_)
+        if known is not None and record.request_id:
+            request = self._extra(id_).get("requestId")
+            if request and request != record.request_id:
+                id_ = f"{id_}+{record.request_id}"
+                known = self._answers.get(id_)
         return id_, known
 
     def begin(

@@ -7,8 +7,8 @@ the context.
 
 from __future__ import annotations
 
+import dataclasses as standard
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final
 
@@ -16,6 +16,7 @@ from ctxtui.core import block
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.call import EpochStart
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import KW_ONLY, dataclass
 
 PASSING: Final = "passing"
 """A point that adds nothing: progress, hooks, a record of a message that stands elsewhere."""
@@ -25,7 +26,7 @@ CLIENT: Final = "client"
 RESULT: Final = "result"
 
 
-@dataclass(slots=True, eq=False)
+@standard.dataclass(slots=True, eq=False)
 class Anchor:
     """A place that context goes on from. `head` is the context there; `results` answer the calls made in it.
 
@@ -51,7 +52,7 @@ class Anchor:
     rendered: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@standard.dataclass(slots=True, eq=False)
 class ApiResponse(Anchor):
     """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
     `number` how many calls the session had before, `waiting` how many of its calls of tools have no result yet.

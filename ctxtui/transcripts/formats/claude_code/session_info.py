@@ -77,15 +77,18 @@ class About:
 
     def seen(self, uuid: str) -> None:
         """A record of this file: a summary may have been waiting for it."""
-        if self._summaries and uuid in self._summaries:
+        if uuid in self._summaries:
             self.title(self._summaries.pop(uuid), _SUMMARY)
 
-    def news(self) -> list[Described]:
-        """The description, if it changed since it was last told."""
-        if self.now is self._told:
-            return []
+    @property
+    def is_news(self) -> bool:
+        """Whether the description has changed since it was last told."""
+        return self.now is not self._told
+
+    def news(self) -> Described:
+        """The description, which is told now."""
         self._told = self.now
-        return [self.now]
+        return self.now
 
 
 def shown_window(words: object) -> int:
@@ -121,7 +124,7 @@ class Tasks:
 
     def call(self, thread: str, block: Block) -> None:
         """Note a tool call if it spawns a subagent (it has a prompt and a description)."""
-        if b'"prompt":' not in block.body:
+        if block.body.find(b'"prompt":') < 0:
             return
         value = block.value()
         given = value.get("input")
