@@ -141,13 +141,14 @@ class Answers:
 
     def _left(self, thread: ClaudeThread, usage: Usage, answer: ApiResponse) -> None:
         """Note what the call of `answer` left in the cache."""
-        if not usage.cache_write:
+        written = usage.cache_write
+        if not written:
             return
         if len(self._totals) >= _TOTALS:
             # What lies too far back is never asked for.
             recent = len(self.calls) - _RECENT
             self._totals = {key: one for key, one in self._totals.items() if one.number >= recent}
-        self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
+        self._totals[thread.id, usage.cache_read + written] = answer
 
     def told(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
         """The call of `answer` of `thread`, with all that its records have said so far."""

@@ -145,8 +145,8 @@ def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
 
 
 def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
-    kind = part.type or "text"
-    return _paired(raw_block.of_part(raw, kind, clean), part.id or "", part.tool_use_id or "")
+    block = raw_block.of_part(raw, part.type or "text", clean)
+    return _paired(block, part.id or "", part.tool_use_id or "")
 
 
 def _value_parts(content: Json) -> list[ContentPart]:

@@ -161,8 +161,7 @@ def agent_of(name: str) -> str:
 
 def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
     """The events that one record makes; `agent` is the subagent whose file it stands in ("" for the session's)."""
-    state.threads.own_ids(record, agent)
-    if record.uuid is not None and record.uuid in state.threads.points:
+    if state.threads.repeats(record, agent):
         return []
     if not agent:
         state.about.record(record)

@@ -33,11 +33,15 @@ class About:
     sessions: set[str] = field(default_factory=set)
     _told: Described = field(default_factory=Described)
     _rank: int = 0
-    _summaries: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    """Summaries that wait for the last record that they cover, by its id."""
 
     def record(self, record: ClaudeRecord) -> None:
         """Take what any record of the main file says in its envelope."""
         now = self.now
+        same_client = not record.entrypoint or record.entrypoint == now.client
+        if same_client and record.session_id == now.id and record.version == now.version and now.cwd:
+            return
         session, version = record.session_id or now.id, record.version or now.version
         cwd, client = now.cwd or plain(record.cwd or ""), record.entrypoint or now.client
         if session == now.id and version == now.version and cwd == now.cwd and client == now.client:
@@ -73,12 +77,12 @@ class About:
         elif record.summary and known:
             self.title(record.summary, _SUMMARY)
         elif record.summary and record.leaf_uuid:
-            self._summaries[record.leaf_uuid] = record.summary
+            self.waiting[record.leaf_uuid] = record.summary
 
     def seen(self, uuid: str) -> None:
         """A record of this file: a summary may have been waiting for it."""
-        if uuid in self._summaries:
-            self.title(self._summaries.pop(uuid), _SUMMARY)
+        if uuid in self.waiting:
+            self.title(self.waiting.pop(uuid), _SUMMARY)
 
     @property
     def is_news(self) -> bool:
