@@ -1,81 +1,112 @@
-"""Child processes that are forked from one that has imported everything: each is a process as the program's own, with
-the same pipes and the same end, and costs a hundredth of its start.
+"""Programs that are forked from one that has imported everything: each is a process as the real one, with the same
+streams, signals and end, and costs a fiftieth of its start.
 
 `tests/conftest` lets every `ChildProcess` be started so; a test of how it starts takes the fixture `cold_children`.
+What runs `ctxtui` or a script with a provider's SDK, and is not about how that starts, runs it with `warm_python`.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import fcntl
+import marshal
 import os
+import socket
+import subprocess
 import sys
-import threading
+import tempfile
+from contextlib import suppress
 from functools import cache
-from multiprocessing import forkserver
-from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Lock
 from typing import Any
-
-import pytest
 
 from ctxtui.services import child_process
 
 REPO = Path(__file__).parents[1]
 COLD = child_process._start
+_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))[:16]
+_FOLDER = Path(tempfile.gettempdir()) / f"ctxtui-warm-{os.getuid()}-{_RUN}"
+_CHILD = "from ctxtui.services.child_process import main; main()"
+_starting = Lock()
+
+
+def warm_python() -> list[str]:
+    """What stands for ``sys.executable`` in a command."""
+    return [sys.executable, "-I", "-S", str(REPO / "tests" / "warm_launch.py"), server()]
+
+
+def warm_ctxtui() -> list[str]:
+    """`ctxtui` as a command."""
+    return [*warm_python(), "-m", "ctxtui"]
 
 
 class WarmChild:
     """What `child_process` needs of a ``Popen``."""
 
     def __init__(self, maker: str) -> None:
-        _serve()
-        context = multiprocessing.get_context("forkserver")
-        requests, asked = context.Pipe(duplex=False)
-        told, answers = context.Pipe(duplex=False)
-        self._process = context.Process(
-            target=live, args=(maker, requests, answers, dict(os.environ), os.getcwd()), daemon=True
-        )
-        self._process.start()
-        requests.close()
-        answers.close()
-        self.stdin: Any = os.fdopen(os.dup(asked.fileno()), "wb")
-        self.stdout: Any = os.fdopen(os.dup(told.fileno()), "rb")
-        asked.close()
-        told.close()
-        assert self._process.pid is not None
-        self.pid = self._process.pid
+        requests, asked = os.pipe()
+        told, answers = os.pipe()
+        with open(os.devnull, "wb") as nowhere:
+            self._link = _ask(server(), ["-c", _CHILD, maker], [requests, answers, nowhere.fileno()])
+        os.close(requests)
+        os.close(answers)
+        self.stdin: Any = os.fdopen(asked, "wb")
+        self.stdout: Any = os.fdopen(told, "rb")
+        self.pid = int.from_bytes(self._link.recv(8), "big")
+        assert self.pid
 
     def kill(self) -> None:
-        self._process.kill()
+        # Its link ends, and it with it: a number is not safe to kill when the process may be gone.
+        with suppress(OSError):
+            self._link.shutdown(socket.SHUT_WR)
 
     def wait(self) -> None:
-        self._process.join()
+        with suppress(OSError):
+            self._link.recv(8)
+        self._link.close()
 
 
-_serving = threading.Lock()
-"""Held while the environment is another one: threads start children at the same moment."""
+def server() -> str:
+    """The socket of the process that forks, which all workers of a test run share and which ends with them."""
+    with _starting:
+        return _server()
 
 
 @cache
-def _serve() -> None:
-    """Start the process that the others are forked from, where it finds `tests` wherever a test stands."""
-    with _serving, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(REPO))
-        patch.setattr(sys, "stderr", sys.__stderr__)  # Textual's has no file to be handed on
-        forkserver.set_forkserver_preload(["tests.warm_preload"])
-        forkserver.ensure_running()
+def _server() -> str:
+    _FOLDER.mkdir(mode=0o700, exist_ok=True)
+    path = str(_FOLDER / "socket")
+    with open(_FOLDER / "lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path):
+            _start_server(path)
+        _holding.append(_ask(path, [], []))
+    return path
 
 
-def live(maker: str, requests: Connection, answers: Connection, environ: dict[str, str], folder: str) -> None:
-    """The child's life, from where its program would begin."""
-    os.environ.clear()
-    os.environ.update(environ)
-    os.chdir(folder)
-    os.dup2(requests.fileno(), 0)
-    os.dup2(answers.fileno(), 1)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    # The parent's end is the end of the requests: no other copy of them may stay open.
-    requests.close()
-    answers.close()
-    sys.stdin, sys.argv = os.fdopen(0), ["ctxtui", maker]
-    child_process.main()
+_holding: list[socket.socket] = []
+
+
+def _start_server(path: str) -> None:
+    # Not with -m: a warning that is shown in a program's own module only is not shown for the server's.
+    command = [sys.executable, "-c", "from tests.warm_server import main; main()", path]
+    environ = {**os.environ, "PYTHONPATH": str(REPO)}
+    nowhere: Any = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    started = subprocess.Popen(
+        command, cwd=REPO, env=environ, stdout=subprocess.PIPE, start_new_session=True, **nowhere
+    )
+    assert started.stdout is not None
+    with started.stdout as said:
+        assert said.readline() == b"ready\n", "the process that forks programs did not start"
+    started.returncode = 0  # it outlives this worker where others hold it
+
+
+def _ask(path: str, words: list[str], streams: list[int]) -> socket.socket:
+    """The link to the server, where it was asked for a program with `words`; with none it holds the server."""
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    link.connect(path)
+    asked = marshal.dumps((os.getcwd(), words, dict(os.environb), list(range(len(streams)))))
+    data = len(asked).to_bytes(8, "big") + asked
+    sent = socket.send_fds(link, [data], streams) if streams else 0
+    link.sendall(data[sent:])
+    return link

@@ -7,7 +7,6 @@ import contextlib
 import http.client
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.offline import talks
 from tests.offline.loop import anthropic_loop, responses_loop
 from tests.offline.test_client_traffic import CODEX, post
 from tests.transcripts.reading import calls, read, total
+from tests.warm import warm_ctxtui
 
 NOW = 1_800_000_000.0
 Entry = dict[str, Any]
@@ -123,7 +123,7 @@ def test_an_answer_that_breaks_off_is_what_left(fault: str, logging: RunningProv
 def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     told = subprocess.run(
-        [sys.executable, "-m", "ctxtui", "offline", "--port", "0", "--log", str(tmp_path / "file" / "logs")],
+        [*warm_ctxtui(), "offline", "--port", "0", "--log", str(tmp_path / "file" / "logs")],
         capture_output=True,
         text=True,
         timeout=60,
@@ -141,7 +141,7 @@ def test_two_logs_of_one_second_are_two_files(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_one_and_says_where(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ctxtui", "offline", "--port", "0", "--json", "--no-websocket"]
+    command = [*warm_ctxtui(), "offline", "--port", "0", "--json", "--no-websocket"]
     with subprocess.Popen([*command, "--log", str(tmp_path / "logs")], stdout=subprocess.PIPE, text=True) as running:
         try:
             assert running.stdout is not None

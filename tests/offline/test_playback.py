@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from ctxtui.offline.playback import Playback, Recorded
 from ctxtui.wire.registry import DIALECTS
 from tests.offline.loop import CHAT_TOOLS, READ, anthropic_loop
 from tests.pty_app import environment, plant
+from tests.warm import warm_ctxtui
 
 
 def recorded(task: str) -> tuple[list[Recorded], list[str]]:
@@ -67,7 +67,7 @@ def test_by_context_then_by_number() -> None:
 
 @contextmanager
 def command(home: Path, *arguments: str) -> Iterator[tuple[dict[str, str], subprocess.Popen[str]]]:
-    asked = [sys.executable, "-m", "ctxtui", "offline", "--port", "0", "--json", *arguments]
+    asked = [*warm_ctxtui(), "offline", "--port", "0", "--json", *arguments]
     with subprocess.Popen(
         asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(home)
     ) as process:
@@ -109,7 +109,7 @@ def test_the_command(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_arguments(tmp_path: Path, arguments: list[str], code: int, words: str) -> None:
-    asked = [sys.executable, "-m", "ctxtui", "offline", *arguments]
+    asked = [*warm_ctxtui(), "offline", *arguments]
     done = subprocess.run(asked, capture_output=True, text=True, env=environment(tmp_path), timeout=30)
     assert (done.returncode, words in done.stderr) == (code, True)
 
@@ -117,7 +117,7 @@ def test_wrong_arguments(tmp_path: Path, arguments: list[str], code: int, words:
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with offline() as running:
         port = running.url.rpartition(":")[2]
-        asked = [sys.executable, "-m", "ctxtui", "offline", "--port", port]
+        asked = [*warm_ctxtui(), "offline", "--port", port]
         done = subprocess.run(asked, capture_output=True, text=True, env=environment(tmp_path), timeout=30)
     assert done.returncode == 2
     assert f"port {port} cannot be opened" in done.stderr

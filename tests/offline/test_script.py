@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from ctxtui.offline.script import parse_script
 from tests.offline.loop import CHAT_TOOLS, READ
 from tests.offline.test_playback import command
 from tests.pty_app import environment
+from tests.warm import warm_ctxtui
 
 LINES = [
     {"text": "First I read.", "calls": [{"name": "read_file", "input": {"path": "a.txt"}}]},
@@ -103,6 +103,6 @@ def test_the_command(tmp_path: Path) -> None:
         (["--script", str(tmp_path / "bad.jsonl")], 2, "bad.jsonl:1"),
         (["--script", str(tmp_path / "rounds.jsonl"), "--play", "last"], 2, "exclude each other"),
     ):
-        told_ = [sys.executable, "-m", "ctxtui", "offline", "--port", "0", *arguments]
+        told_ = [*warm_ctxtui(), "offline", "--port", "0", *arguments]
         done = subprocess.run(told_, capture_output=True, text=True, env=environment(tmp_path), timeout=30)
         assert (done.returncode, words in done.stderr) == (code, True), done.stderr

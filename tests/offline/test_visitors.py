@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from ctxtui.offline.http.visitors import is_loopback
 from ctxtui.offline.local.servers import OLLAMA, Local
 from ctxtui.offline.model.schema_example import instance
 from tests.offline.talks import anthropic, chat, responses
+from tests.warm import warm_ctxtui
 
 KEY = {"authorization": "Bearer x", "anthropic-version": "2026-10-21"}
 
@@ -223,7 +223,7 @@ def test_no_text_keeps_it_busy(piece: str) -> None:
 @contextmanager
 def process(tmp_path: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """``ctxtui offline`` in a process of its own, and its address."""
-    command = [sys.executable, "-P", "-m", "ctxtui", "offline", "--port", "0", "--json", *options]
+    command = [*warm_ctxtui(), "offline", "--port", "0", "--json", *options]
     there = {**os.environ, "CTXTUI_HOME": str(tmp_path)}
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=there)
     try:

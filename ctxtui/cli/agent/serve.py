@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
 
 RUN, STAGE = "run", "stage"
+CTXTUI = (sys.executable, "-P", "-m", "ctxtui")
 AUTHOR: Final = "agent"
 """Who stages what an agent asks for, as the edit log says."""
 _SECONDS: Final = 120.0
@@ -206,10 +207,7 @@ async def _told(*arguments: str, seconds: float = _SECONDS, both: bool = False) 
     """What a command of ctxtui prints, with `both` also what it notes. What goes wrong with it is what is told. Who is
     cancelled while it waits here ends it; it has a few seconds to close its record."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        "-m",
-        "ctxtui",
+        *CTXTUI,
         *arguments,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

@@ -101,3 +101,9 @@ def m009_kept_figures(db: Database) -> None:
 def m010_stretches_in_flight(db: Database) -> None:
     """Of what is in flight a row holds all that was written at once."""
     db.execute(tables.STRETCHES)
+
+
+@LADDER()
+def m011_terms(db: Database) -> None:
+    """The full-text index is given each sequence of a text once; all recordings are indexed anew."""
+    db.executescript("DROP TABLE texts; DELETE FROM indexed;" + tables.TERMS)

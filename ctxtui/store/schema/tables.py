@@ -250,3 +250,10 @@ STRETCHES: Final = """
 ALTER TABLE events ADD COLUMN
   parts TEXT /* JSON [[at, length] ...] of several events whose data is joined; NULL: one event */
 """
+
+TERMS: Final = """
+CREATE VIRTUAL TABLE texts USING fts5(
+  words, content='', detail=none, columnsize=0,
+  tokenize="ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\\]^_`{|}~'"
+);
+"""

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from ctxtui.core.call import Fidelity
 from ctxtui.offline import Provider, RunningProvider, Server, offline
 from ctxtui.services.recordings.open import load
 from tests.cli.conftest import PROGRAM, Run
+from tests.warm import warm_ctxtui, warm_python
 
 KEY = "sk-ant-very-secret-0123456789"
 SCRIPT = """\
@@ -51,7 +51,7 @@ def env_of(home: Path, provider: RunningProvider) -> dict[str, str]:
 
 def test_a_script_runs_as_it_would_and_is_on_record(home: Path, provider: RunningProvider, ctxtui: Run) -> None:
     Path("agent.py").write_text(SCRIPT)
-    command = [*PROGRAM, "exec", "--tag", "nightly", "--", sys.executable, "agent.py"]
+    command = [*PROGRAM, "exec", "--tag", "nightly", "--", *warm_python(), "agent.py"]
     ran = subprocess.run(command, env=env_of(home, provider), capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (7, "out\n", "err\n")
     (path,) = (Path(os.environ["CTXTUI_HOME"]) / "attached").iterdir()
@@ -101,7 +101,7 @@ def test_a_signal_reaches_the_program_and_its_end_is_told(home: Path, tmp_path: 
 
 
 def test_what_leads_other_programs_is_printed_and_served(home: Path, provider: RunningProvider) -> None:
-    command = [*PROGRAM, "exec", "--print-env", "--json"]
+    command = [*warm_ctxtui(), "exec", "--print-env", "--json"]
     running = subprocess.Popen(command, env=env_of(home, provider), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         assert running.stdout is not None
@@ -127,7 +127,7 @@ def test_a_held_request_waits_for_a_word_from_another_terminal(
 ) -> None:
     Path("agent.py").write_text(SCRIPT.partition("gpt.responses")[0] + "print('done')")
     assert ctxtui("hold").out == "no request is held\n" and ctxtui("hold", "release").code == 5
-    command = [*PROGRAM, "exec", "--hold", "--", sys.executable, "agent.py"]
+    command = [*warm_ctxtui(), "exec", "--hold", "--", *warm_python(), "agent.py"]
     running = subprocess.Popen(command, env=env_of(home, provider), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         before, limit = len(provider.server.seen), time.monotonic() + 100

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,8 @@ from ctxtui.core.call import EDITS
 from ctxtui.offline import Provider, RunningProvider, Server, offline
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswer, RecordedAnswers, said_in
 from ctxtui.services.recordings.open import load
-from tests.cli.conftest import PROGRAM, Run
+from tests.cli.conftest import Run
+from tests.warm import warm_ctxtui, warm_python
 
 AGENT = """\
 import sys, anthropic
@@ -42,7 +42,7 @@ def ran(
     provider: RunningProvider, *arguments: str, words: tuple[str, ...], agent: str = AGENT
 ) -> subprocess.CompletedProcess[str]:
     Path("agent.py").write_text(agent)
-    command = [*PROGRAM, "exec", *arguments, "--", sys.executable, "agent.py", *words]
+    command = [*warm_ctxtui(), "exec", *arguments, "--", *warm_python(), "agent.py", *words]
     env = {**os.environ, "ANTHROPIC_BASE_URL": provider.url, "OPENAI_BASE_URL": provider.openai_url}
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=180, check=False)
 

@@ -15,7 +15,8 @@ import pytest
 
 from ctxtui.offline import Provider, RunningProvider, Server, offline
 from ctxtui.services.recordings.open import load
-from tests.cli.conftest import PROGRAM, Run
+from tests.cli.conftest import Run
+from tests.warm import warm_ctxtui
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
 
@@ -28,7 +29,7 @@ def provider() -> Iterator[RunningProvider]:
 
 def test_several_clients_through_one_port_until_it_is_off(home: Path, provider: RunningProvider, ctxtui: Run) -> None:
     assert ctxtui("proxy", "off").code == 5 and ctxtui("proxy", "status").out == "no relay stands\n"
-    command = [*PROGRAM, "proxy", "--port", "0", "--json"]
+    command = [*warm_ctxtui(), "proxy", "--port", "0", "--json"]
     command += ["--upstream", f"anthropic={provider.url}", "--upstream", f"gate={provider.openai_url}"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
@@ -63,7 +64,7 @@ def test_several_clients_through_one_port_until_it_is_off(home: Path, provider: 
 def test_what_cannot_be_recorded_is_said_while_it_stands(home: Path, provider: RunningProvider) -> None:
     # Where the recording would be, something else is.
     (Path(os.environ["CTXTUI_HOME"]) / "attached" / "one.jsonl").mkdir(parents=True)
-    command = [*PROGRAM, "proxy", "--port", "0", "--json", "--upstream", f"anthropic={provider.url}"]
+    command = [*warm_ctxtui(), "proxy", "--port", "0", "--json", "--upstream", f"anthropic={provider.url}"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert running.stdout is not None and running.stderr is not None

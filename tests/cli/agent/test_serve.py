@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
+from ctxtui.cli.agent import serve
 from ctxtui.cli.agent.serve import RUN, STAGE, server_for
 from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.session import Described
@@ -15,6 +16,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from tests.cases.sessions import Story, use
+from tests.warm import warm_ctxtui
 
 
 async def test_an_agent_asks_for_its_own_context(home: Path) -> None:
@@ -62,7 +64,8 @@ async def told(client: Client, tool: str, **given: object) -> str:
     return str(getattr(result.content[0], "text", ""))
 
 
-async def test_an_agent_proposes_edits_where_the_user_lets_it(home: Path) -> None:
+async def test_an_agent_proposes_edits_where_the_user_lets_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "CTXTUI", warm_ctxtui())
     story = Story(hidden_tokens=0).user("where is the needle?").call(use("1", "Read", path="hay"))
     session = story.results(("1", "hay and straw\n" * 300)).call("in the haystack").session
     session.fold([Described(id="chat-1", title="t", source="ctxtui", client="ctxtui chat", cwd=str(Path.cwd()))])

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -22,8 +21,9 @@ from ctxtui.services.attach.otlp import address, headers_of
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open import load
 from tests.cases.claude_code_requests import parallel
-from tests.cli.conftest import PROGRAM, Run
+from tests.cli.conftest import Run
 from tests.services.attach.collector import Collector, collector
+from tests.warm import warm_ctxtui, warm_python
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
 SECRET = "sk-ant-api03-" + "Ab3dE5gH" * 11 + "-AbCdEfAA"
@@ -141,11 +141,11 @@ def test_a_program_under_exec_is_told_to_the_collector(home: Path, ctxtui: Run, 
             "--upstream",
             f"anthropic={provider.url}",
             "--",
-            sys.executable,
+            *warm_python(),
             "-c",
             SCRIPT,
         ]
-        ran = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=120)
+        ran = subprocess.run([*warm_ctxtui(), *words], capture_output=True, text=True, timeout=120)
         assert ran.returncode == 0 and ran.stdout == "" and "ctxtui" not in ran.stderr
         (file,) = (Path(os.environ["CTXTUI_HOME"]) / "attached").glob("*.jsonl")
         before, after = load(file).session, to.session(tmp_path)
@@ -153,10 +153,10 @@ def test_a_program_under_exec_is_told_to_the_collector(home: Path, ctxtui: Run, 
         assert len(after.calls) == 2 and not any(b"k-never-seen" in body or b"say hoi" in body for body in to.bodies)
         # A collector that is not there holds nobody up, and what is missing is said.
         words[2] = "http://127.0.0.1:1"
-        ran = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=120)
+        ran = subprocess.run([*warm_ctxtui(), *words], capture_output=True, text=True, timeout=120)
         assert ran.returncode == 0 and "2 spans were not sent" in ran.stderr
         words[2] = "nowhere"
-        ran = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=120)
+        ran = subprocess.run([*warm_ctxtui(), *words], capture_output=True, text=True, timeout=120)
         assert ran.returncode == 125 and "no address of a collector" in ran.stderr
 
 

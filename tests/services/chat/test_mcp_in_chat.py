@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from ctxtui.dataclasses import replace
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from tests.services.chatting import Chat, Served, answer, chat, provider, text, use
 from tests.services.mcp.small_server import png
+from tests.warm import warm_python
 
 SMALL = Path(__file__).parent.parent / "mcp" / "small_server.py"
 
@@ -26,7 +26,8 @@ async def chatting(
     tmp_path: Path, script: list[Any], **more: Any
 ) -> AsyncIterator[tuple[Chat, Served, ServerConnection]]:
     """A chat with the small server, all of whose tools may run."""
-    one = f"small = {{command = {json.dumps(sys.executable)}, args = [{json.dumps(str(SMALL))}], timeout = 60}}"
+    python, *words = warm_python()
+    one = f"small = {{command = {json.dumps(python)}, args = {json.dumps([*words, str(SMALL)])}, timeout = 60}}"
     async with provider(script) as server, chat(server, tmp_path, mcp=f"{{{one}}}", **more) as made:
         host = made.host
         assert host.runner is not None and host.tools is not None

@@ -27,12 +27,14 @@ from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.wire.speech import ResultImage
 from tests.services.mcp.small_server import app, png
+from tests.warm import warm_python
 
 SMALL = Path(__file__).with_name("small_server.py")
 
 
 def small(**more: object) -> McpServer:
-    given = {"command": sys.executable, "args": [str(SMALL)], "timeout": 0.5, **more}
+    python, *words = warm_python()
+    given = {"command": python, "args": [*words, str(SMALL)], "timeout": 0.5, **more}
     return parse_server("small", given)
 
 

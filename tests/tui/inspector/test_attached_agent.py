@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,8 +19,8 @@ from ctxtui.services.recordings.open import load
 from ctxtui.tui.commands.situation import ATTACHED
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
-from tests.cli.conftest import PROGRAM
 from tests.tui.inspector.test_inspector import settled, text, until
+from tests.warm import warm_ctxtui, warm_python
 
 AGENT = """\
 import time, anthropic
@@ -53,7 +52,7 @@ async def test_one_works_sees_holds_drops_and_goes_on(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     Path("agent.py").write_text(AGENT)
     async with serving(Server(Provider())) as provider:
-        command = [*PROGRAM, "exec", "--", sys.executable, "agent.py"]
+        command = [*warm_ctxtui(), "exec", "--", *warm_python(), "agent.py"]
         env = {**os.environ, "ANTHROPIC_BASE_URL": provider.url}
         agent = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,9 +18,9 @@ from ctxtui.services.config.config import load as load_config
 from ctxtui.services.recordings.open import load, opening
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
-from tests.cli.conftest import PROGRAM
 from tests.transcripts.formats.test_attached import dump, lines
 from tests.tui.inspector.test_inspector import text, until
+from tests.warm import warm_ctxtui, warm_python
 
 AGENT = """\
 import anthropic
@@ -99,7 +98,9 @@ async def test_words_are_on_screen_before_the_answer_ends(
     monkeypatch.chdir(tmp_path)
     Path("agent.py").write_text(AGENT)
     env = {**os.environ, "ANTHROPIC_BASE_URL": url}
-    agent = subprocess.Popen([*PROGRAM, "exec", "--", sys.executable, "agent.py"], env=env, stdout=subprocess.PIPE)
+    agent = subprocess.Popen(
+        [*warm_ctxtui(), "exec", "--", *warm_python(), "agent.py"], env=env, stdout=subprocess.PIPE
+    )
     try:
         folder = tmp_path / "ctxtui" / "attached"
         async with asyncio.timeout(120):
