@@ -22,7 +22,8 @@ from ctxtui.core.tree import ROOT, Node
 from ctxtui.tokens.cumulate import Cumulated, Parts
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
-from ctxtui.tokens.weights import Weights, is_exact, slack, tokens
+from ctxtui.tokens.weights import Weights, is_exact, slack
+from ctxtui.tokens.whole_tokens import WholeTokens
 
 _THINKING: Final = INDEX["thinking"]
 REPORTED: Final = "reported"
@@ -211,6 +212,10 @@ class Book:
         """
         return self._learning.forecaster.forecast(call)
 
+    def whole(self, model: str) -> WholeTokens:
+        """The tokens of contexts as `model` counts them by now."""
+        return self.cumulated(model).whole(self.weights(model))
+
     def sums(self, model: str, node: int) -> tuple[int, ...]:
         """Whole tokens per category index of the context `node`, nothing taken out. Raises `IndexError` while it is
         not counted."""
@@ -218,14 +223,13 @@ class Book:
         asked, known = (self.version, model, node), self._summed
         if known is not None and known[0] == asked:
             return known[1]
-        weights = self.weights(model)
-        found = tuple(round(tokens(f, weights)) for f in self.cumulated(model).at(node))
+        found = self.whole(model).at(node)
         self._summed = asked, found
         return found
 
     def sum_of(self, model: str, node: int, category: int) -> int:
         """As `sums`, for one category alone."""
-        return round(tokens(self.cumulated(model).of(node, category), self.weights(model)))
+        return self.whole(model).of(node, category)
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
         """As `sums`, of what `model` reads: without thinking of earlier turns where it is taken out, and without the
@@ -241,21 +245,13 @@ class Book:
     def own(self, model: str, node: int) -> int:
         """Whole tokens of one block, with its message's header where it is the first part: what the sums of its
         categories grow by. Raises `IndexError` while it is not counted."""
-        ways, weights = self.cumulated(model), self.weights(model)
-        parent = self.session.tree[node].parent
-        return sum(
-            round(tokens(ways.of(node, c), weights)) - round(tokens(ways.of(parent, c), weights))
-            for c in ways.categories(node)
-        )
+        whole, parent = self.whole(model), self.session.tree[node].parent
+        return sum([whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)])
 
     def own_by_category(self, model: str, node: int) -> dict[int, int]:
         """As `own`, by category index."""
-        ways, weights = self.cumulated(model), self.weights(model)
-        parent = self.session.tree[node].parent
-        return {
-            c: round(tokens(ways.of(node, c), weights)) - round(tokens(ways.of(parent, c), weights))
-            for c in ways.categories(node)
-        }
+        whole, parent = self.whole(model), self.session.tree[node].parent
+        return {c: whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)}
 
     def told_as(self, node: int, recorded: int) -> None:
         """Count `node`, which holds the block of `recorded` at another place, as the reports have that one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ctxtui.analysis.forecast import Forecaster
@@ -15,6 +16,9 @@ from ctxtui.tokens.weights import Weights, prior
 
 _STEP: Final = 1.2
 """Weights are given out anew when the reports learnt from have grown by this factor: every figure changes with them."""
+
+_AT_ONCE: Final = 512
+"""Calls that are looked up in one go."""
 
 LEARNING: Final = "learning"
 LEARNER: Final = "learner"
@@ -48,6 +52,8 @@ class Learning:
         self._cumulated = cumulated
         self._waiting: dict[str, str] = {}
         self._read = 0
+        self._ahead: tuple[int, list[str]] = (0, [])
+        """Calls that are looked up already: the number of the first, from 0, and their ids."""
         self._given = 0
         self._weights: dict[str, Weights] = {}
         self._carrying: dict[str, bool] = {}
@@ -114,8 +120,7 @@ class Learning:
 
     def advance(self) -> None:
         """Learn from the calls that are new and counted."""
-        ids = list(self._session.calls)
-        for id_ in ids[self._read :]:
+        while (id_ := self._next()) is not None:
             call = self._session.calls[id_]
             before = self._waiting.get(call.thread)
             if before is not None:
@@ -125,6 +130,15 @@ class Learning:
             self._waiting[call.thread] = id_
             self._read += 1
         self._at_once()
+
+    def _next(self) -> str | None:
+        """The first call that was not gone through."""
+        first, ids = self._ahead
+        if not first <= self._read < first + len(ids):
+            # Some in one go: another thread may be folding calls in.
+            ids = list(islice(self._session.calls, self._read, self._read + _AT_ONCE))
+            self._ahead = self._read, ids
+        return ids[self._read - self._ahead[0]] if ids else None
 
     def _at_once(self) -> None:
         """Learn from waiting calls of which all is known: a request and its answer are on record as they went."""

@@ -84,12 +84,13 @@ class RunningTotals:
 
     def _extend(self, totals: list[int], thoughts: list[int], limit: int | None) -> None:
         book, model = self._book, self._model
-        ways = book.cumulated(model)
-        first, last = len(thoughts), book.cumulated(model).done
+        ways, whole = book.cumulated(model), book.whole(model)
+        first, last = len(thoughts), ways.done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
-            own = 0 if node.block.kind == HEADER else book.own(model, id_)
-            categories = ways.categories(id_)
+            categories, own = ways.categories(id_), 0
+            if node.block.kind != HEADER:
+                own = sum([whole.of(id_, c) - whole.of(node.parent, c) for c in categories])
             if len(categories) > 1 or categories[0] != node.category:
                 self._place(id_)
             thinking = own if node.category == _THINKING else 0

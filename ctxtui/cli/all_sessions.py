@@ -96,9 +96,13 @@ class AllSessions:
         unread = [one for one in self._every if one.key not in self._known or self._known[one.key].usage_only]
         if not unread:
             return
+        # Imported here: what is remembered takes no processes.
+        from ctxtui.services.process_pool import processors
+
         done = len(self._every) - len(unread)
+        files = self._shelf.figures(unread, Event(), self._cluster, workers=processors())
         with Working("reading") as work:
-            for one in chain(_stored(unread, self._settings), self._shelf.figures(unread, Event(), self._cluster)):
+            for one in chain(_stored(unread, self._settings), files):
                 self._known[one.key] = one
                 done += 1
                 work.say(f"{done:,} of {len(self._every):,} sessions")

@@ -1,4 +1,4 @@
-"""The same work over many sessions: here, one after the other, or by the processes of a cluster.
+"""The same work over many sessions: by processes on all processors of this machine, or by those of a cluster.
 
 The work is a function of this package, named ``module:function``: it is given what a name stands for, what is asked of
 it, and where to say how far it is; what it gives back must be picklable.
@@ -6,19 +6,25 @@ it, and where to say how far it is; what it gives back must be picklable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.cluster import answers
+from ctxtui.services.process_pool import answers_here, processors
+from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open_by_name import Named
 
 Say = Callable[[str], None]
 """Told in words how far the work is."""
 Work = Callable[[Named, Any, Say], Any]
 _MAKER: Final = "ctxtui.services.session_work:make"
+_WORTH: Final = 1_000_000
+"""Bytes beside the largest recording from which on other processes are worth their start, half a second."""
+_STORED: Final = 300_000
+"""Bytes that a session is taken for which the database holds."""
 
 
 class SessionResult(NamedTuple):
@@ -32,23 +38,42 @@ class SessionResult(NamedTuple):
 def over_sessions(
     work: str, sessions: Sequence[tuple[str, Named]], asked: Any, cluster: str = "", say: Say = lambda words: None
 ) -> Iterator[SessionResult]:
-    """What the function called `work` finds of each of `sessions`, asked the same, in their order; by the processes of
-    the cluster at that address where one is given. Raises what `cluster.answers` raises."""
-    if not cluster:
-        for name, named in sessions:
-            yield SessionResult(name, *_attempted(work, named, asked, say))
+    """What the function called `work` finds of each of `sessions`, asked the same, in their order: on all processors
+    where there is enough to do, or by the processes of the cluster at that address where one is given. Raises what
+    `cluster.answers` raises."""
+    if cluster:
+        requests = [(number, work, _anywhere(named), asked) for number, (_, named) in enumerate(sessions)]
+        yield from _in_order(sessions, answers(_MAKER, requests, cluster, _gone), say)
         return
-    yield from _in_order(work, sessions, asked, cluster, say)
+    workers = min(processors(), len(sessions))
+    if workers > 1 and _much(named for _, named in sessions):
+        requests = [(number, work, named, asked) for number, (_, named) in enumerate(sessions)]
+        yield from _in_order(sessions, answers_here(_MAKER, requests, _gone, workers), say)
+        return
+    for name, named in sessions:
+        yield SessionResult(name, *_attempted(work, named, asked, say))
+
+
+def _much(sessions: Iterable[Named]) -> bool:
+    """Whether other processes are worth their start. What comes through standard input only this one can read."""
+    sizes = []
+    for one in sessions:
+        if one.path is None and not one.stored:
+            return False
+        try:
+            sizes.append(file_of(one.path).stat().st_size if one.path is not None else _STORED)
+        except OSError:
+            continue
+    return len(sizes) > 1 and sum(sizes) - max(sizes) >= _WORTH
 
 
 def _in_order(
-    work: str, sessions: Sequence[tuple[str, Named]], asked: Any, cluster: str, say: Say
+    sessions: Sequence[tuple[str, Named]], answered: Iterable[tuple[int, Any, CtxtuiError | None]], say: Say
 ) -> Iterator[SessionResult]:
-    requests = [(number, work, _anywhere(named), asked) for number, (_, named) in enumerate(sessions)]
     came: dict[int, SessionResult] = {}
     following = 0
-    for done, (number, found, error) in enumerate(answers(_MAKER, requests, cluster, _gone), 1):
-        say(f"{done:,} of {len(requests):,} sessions")
+    for done, (number, found, error) in enumerate(answered, 1):
+        say(f"{done:,} of {len(sessions):,} sessions")
         came[number] = SessionResult(sessions[number][0], found, error)
         while following in came:
             yield came.pop(following)
@@ -77,7 +102,7 @@ def _attempted(work: str, named: Named, asked: Any, say: Say) -> tuple[Any, Ctxt
 
 
 def make() -> Callable[[tuple[int, str, Named, Any]], tuple[int, Any, CtxtuiError | None]]:
-    """What a process of a cluster answers with."""
+    """What a process answers with, here or in a cluster."""
 
     def answer(request: tuple[int, str, Named, Any]) -> tuple[int, Any, CtxtuiError | None]:
         number, work, named, asked = request

@@ -11,12 +11,16 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node, Tree
 from ctxtui.tokens.feature_rows import Composition, FeatureRows
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.weights import Weights
+from ctxtui.tokens.whole_tokens import WholeTokens
 
 Parts = Callable[[Node], Sequence[tuple[int, Features]]]
 """Gives the features of a node's block by category index where rules split it, the first part of its text first;
 nothing where the whole block belongs to the node's category."""
 
 _THINKING: Final = INDEX["thinking"]
+_WAYS: Final = 8
+"""Weights under which whole tokens are kept: those of a few models, and of the step of learning before."""
 
 
 class Cumulated:
@@ -46,6 +50,7 @@ class Cumulated:
         self._owed: dict[int, Features] = {}
         self._headers: dict[Features, Features] = {}
         """The features of headers, of which a session has few, each once."""
+        self._whole: dict[int, WholeTokens] = {}
 
     @property
     def done(self) -> int:
@@ -149,6 +154,15 @@ class Cumulated:
     def of(self, node: int, category: int) -> Features:
         """As `at`, for one category alone."""
         return self._rows.of(node, category)
+
+    def whole(self, weights: Weights) -> WholeTokens:
+        """What contexts come to under `weights`, in whole tokens by category."""
+        found = self._whole.get(id(weights))
+        if found is None or found.rows is not self._rows or found.weights is not weights:
+            if len(self._whole) >= _WAYS:
+                self._whole.clear()
+            found = self._whole[id(weights)] = WholeTokens(self._rows, weights)
+        return found
 
 
 def is_read(tree: Tree, head: int, node: int, *, strips_thinking: bool) -> bool:

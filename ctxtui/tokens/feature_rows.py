@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Any, Final
 
@@ -79,12 +79,24 @@ class FeatureRows:
 
     def at(self, number: int) -> Composition:
         """The composition of a context. Raises `IndexError` for one that is not there."""
-        start = self._of[number] * _KINDS
-        return tuple([self._row(row) for row in self._rows[start : start + _KINDS]])
+        return tuple([self._row(row) for row in self.rows_at(number)])
 
     def of(self, number: int, category: int) -> Features:
         """As `at`, of one category alone."""
-        return self._row(self._rows[self._of[number] * _KINDS + category])
+        return self._row(self.row_at(number, category))
+
+    def rows_at(self, number: int) -> Sequence[int]:
+        """The row of each category in a context; a row never changes."""
+        start = self._of[number] * _KINDS
+        return self._rows[start : start + _KINDS]
+
+    def row_at(self, number: int, category: int) -> int:
+        """As `rows_at`, of one category alone."""
+        return self._rows[self._of[number] * _KINDS + category]
+
+    def features(self, row: int) -> Features:
+        """The features of a row."""
+        return self._row(row)
 
     def packed(self) -> tuple[str, bytes, bytes, bytes]:
         """All of it as bytes, with the way in which this machine writes numbers."""

@@ -154,6 +154,41 @@ def test_a_cluster_that_is_not_there(ctxtui: Run, dask: Any) -> None:
     assert ran.code == 7 and "Traceback" not in ran.err and "--cluster tcp://127.0.0.1:1" in ran.err
 
 
+@pytest.mark.slow
+def test_workers_elsewhere_find_what_is_named_from_here(ctxtui: Run, scheduler: str) -> None:
+    sessions(3)
+    far = ctxtui("stats", "logs", "--json", "--cluster", scheduler)
+    assert far.code == 0 and not far.json["failed"] and far.json["total"]["sessions"] == 3
+    assert ctxtui("check", "logs", "--max-context", "1", "--cluster", scheduler).code == 8
+    assert ctxtui("export", "logs", "--to", "parquet", "-o", "out", "--cluster", scheduler).code == 0
+
+
+@pytest.mark.slow
+def test_another_version_of_this_program_is_not_added_up(
+    ctxtui: Run, scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions(2)
+    monkeypatch.setattr(cluster, "__version__", "0.0.9")
+    ran = ctxtui("stats", "logs", "--cluster", scheduler)
+    assert ran.code == 7 and "here it is 0.0.9" in ran.err and "install the same version" in ran.err
+
+
+@pytest.mark.slow
+def test_a_scheduler_for_which_nobody_works(ctxtui: Run, dask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions(1)
+    monkeypatch.setattr(cluster, "PATIENCE", 0.1)
+    with dask.LocalCluster(n_workers=0, processes=True, dashboard_address="127.0.0.1:0") as running:
+        ran = ctxtui("stats", "logs", "--cluster", running.scheduler_address)
+    assert ran.code == 7 and "nobody works for it" in ran.err and "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("address", ["foo", "http://x", "http://x:80", "tcp://127.0.0.1"])
+def test_what_is_no_address_is_told_at_once(ctxtui: Run, dask: Any, address: str) -> None:
+    sessions(1)
+    ran = ctxtui("stats", "logs", "--cluster", address, "--json")
+    assert ran.code == 2 and ran.json["error"]["way_out"] == "tcp://HOST:8786, or local"
+
+
 def test_without_dask_it_is_said_how_to_get_it(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(name: str) -> Any:
         raise ImportError(name)

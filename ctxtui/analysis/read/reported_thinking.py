@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final
 
 from ctxtui.core.call import Call
@@ -37,9 +38,10 @@ class ReportedThinking:
     def advance(self) -> int | None:
         """Take in the reports that are new; gives the first node that they tell of, None if there is none."""
         calls = self._session.calls
-        ids = list(calls)
-        todo = [*self._waiting, *ids[self._read :]]
-        self._read = len(ids)
+        # In one go: another thread may be folding calls in.
+        new = list(islice(calls, self._read, None)) if len(calls) > self._read else []
+        todo = [*self._waiting, *new]
+        self._read += len(new)
         self._waiting.clear()
         told: list[int] = []
         for id_ in todo:

@@ -10,24 +10,22 @@ from xml.etree import ElementTree
 import click
 
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, as_fields
-from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, WrongUse
 from ctxtui.cli.output import shown, write, write_json
-from ctxtui.cli.progress import Working, counting
-from ctxtui.cli.session_work import CLUSTER_HELP
+from ctxtui.cli.session_work import CLUSTER_HELP, worked
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.cluster import answers
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.limit_checks import (
     CheckedRecording,
-    CheckRequest,
     amount,
     baseline_for,
-    check,
+    held,
     read_baseline,
     share,
 )
 from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.workers.session_studies import CHECK
 
 
 @click.command(
@@ -91,10 +89,6 @@ def _limits(given: dict[str, Any]) -> Limits:
     )
 
 
-def _gone(asked: CheckRequest, error: Exception) -> CtxtuiError:
-    return CtxtuiError("the process that read it ended", place=asked.name, way_out="is there memory enough for it?")
-
-
 def _checked(
     names: list[str],
     settings: Settings,
@@ -103,24 +97,11 @@ def _checked(
     tolerance: float,
     cluster: str,
 ) -> Iterator[CheckedRecording]:
-    def before(name: str) -> dict[str, Any] | None:
-        return None if known is None else baseline_for(name, known, len(names) == 1)
-
-    if cluster:
-        asked = [CheckRequest(str(Path(name).absolute()), settings, limits, before(name), tolerance) for name in names]
-        shown_as = dict(zip((one.name for one in asked), names, strict=True))
-        with Working("checking"):
-            found = list(answers("ctxtui.services.library.limit_checks:make", asked, cluster, _gone))
-        for one in found:
-            if isinstance(one, CtxtuiError):
-                raise one
-        by_name = {one.name: one for one in found}
-        yield from (by_name[one.name]._replace(name=shown_as[one.name]) for one in asked)
-        return
-    with counting(settings) as counter:
-        for name in names:
-            session = opened(name, settings).session
-            yield check(name, session, counter, settings, limits, before(name), tolerance)
+    for one in worked(CHECK, names, settings, settings, "checking", cluster):
+        if one.error is not None:
+            raise one.error
+        before = None if known is None else baseline_for(one.name, known, len(names) == 1)
+        yield held(one.name, one.found, limits, before, tolerance)
 
 
 def as_json_fields(checked: list[CheckedRecording]) -> dict[str, Any]:

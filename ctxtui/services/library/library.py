@@ -136,6 +136,8 @@ class SessionLibrary:
         # Imported here: telling recordings by content needs every reader.
         from ctxtui.services.recordings.folder_scan import recordings_in
 
+        # As Home knows them, so that they are remembered once, wherever one stands.
+        folder = folder.absolute()
         paths = [folder] if folder.is_file() else recordings_in(folder, self._settings.clients)
         return self._seen(self._with_the_other(one for one in map(seen_at, paths) if one is not None))
 
@@ -210,15 +212,17 @@ class SessionLibrary:
         known = replace(one, stored=row.id, own_title=row.title, title=title)
         return replace(known, tags=row.tags, archived=row.archived, subscription=row.subscription)
 
-    def figures(self, seen: Iterable[SessionSummary], stop: Event, cluster: str = "") -> Iterator[SessionSummary]:
+    def figures(
+        self, seen: Iterable[SessionSummary], stop: Event, cluster: str = "", *, workers: int = 0
+    ) -> Iterator[SessionSummary]:
         """Each of `seen` that is a file, with its figures, as they come; from the processes of a `cluster`, where its
-        address is given.
+        address is given, else from so many `workers` (0: what may run beside a screen).
 
         `seen` is taken from one by one, as a process is free: what it gives next may change meanwhile. Ends early when
         `stop` is set.
         """
         # Imported here: processes and pools are not needed for the first frame.
-        from ctxtui.services.library.totals.reader_pool import figured, figured_by
+        from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, figured, figured_by
 
         wanted = (one for one in seen if one.path and not one.known)
         heads = self._heads()
@@ -226,7 +230,7 @@ class SessionLibrary:
             own = (
                 figured_by(cluster, wanted, self._settings)
                 if cluster
-                else figured(wanted, self._settings, stop, self._children)
+                else figured(wanted, self._settings, stop, self._children, workers or BESIDE_A_SCREEN)
             )
             for one in own:
                 heads.learn(one)

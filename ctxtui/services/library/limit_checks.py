@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, LimitVerdict, against, figures_of, verdicts
 from ctxtui.core.call import Call
-from ctxtui.core.errors import BadConfig, CtxtuiError, Malformed
+from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.config.settings import Settings
@@ -51,12 +51,30 @@ def check(
     tolerance: float = TOLERANCE,
 ) -> CheckedRecording:
     """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
+    return held(name, measured(session, counter, settings), limits, baseline, tolerance)
+
+
+class MeasuredRecording(NamedTuple):
+    """The figures that limits are about, and the window in force for the largest context."""
+
+    figures: Figures
+    window: ContextWindow
+
+
+def measured(session: Session, counter: Counter, settings: Settings) -> MeasuredRecording:
+    """The figures of a session that is read whole."""
     one = account(session, counter, settings)
     largest, size = _largest(one)
     found = figures_of(session, bill(one.book, one.costs, one.misses().found), size)
-    window = context_window(one.book, largest, settings.usable_share)
-    further = against(found, baseline, tolerance) if baseline is not None else []
-    return CheckedRecording(name, found, [*verdicts(found, limits), *further], window)
+    return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
+
+
+def held(
+    name: str, of: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
+) -> CheckedRecording:
+    """What `limits` and the figures of a `baseline` say of a recording."""
+    further = against(of.figures, baseline, tolerance) if baseline is not None else []
+    return CheckedRecording(name, of.figures, [*verdicts(of.figures, limits), *further], of.window)
 
 
 def check_file(
@@ -68,32 +86,6 @@ def check_file(
     before = baseline_for(str(path), read_baseline(baseline), True) if baseline is not None else None
     with counter_with_memory(settings) as counter:
         return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
-
-
-class CheckRequest(NamedTuple):
-    """A recording to be held against limits in another process."""
-
-    name: str
-    settings: Settings
-    limits: Limits
-    baseline: Mapping[str, Any] | None
-    tolerance: float
-
-
-def make() -> Callable[[CheckRequest], CheckedRecording | CtxtuiError]:
-    """What such a process answers with: what the limits say, or the error that reading it ended in."""
-
-    def answer(request: CheckRequest) -> CheckedRecording | CtxtuiError:
-        name, settings, limits, before, tolerance = request
-        try:
-            session = load(Path(name)).session
-            with counter_with_memory(settings) as counter:
-                return check(name, session, counter, settings, limits, before, tolerance)
-        except CtxtuiError as error:
-            # As it can be sent: its subclasses take other arguments.
-            return CtxtuiError(error.message, place=error.place or name, way_out=error.way_out)
-
-    return answer
 
 
 def _largest(one: Account) -> tuple[Call, int]:

@@ -1,5 +1,5 @@
 """What commands find out about one session after the other, here or in the processes of a cluster
-(`services.session_work`): the lab, and forecasts held against reports."""
+(`services.session_work`): the lab, forecasts held against reports, figures that limits are about."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from ctxtui.services.counting.books import Audit, audit
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
 from ctxtui.services.lab.solve import SolvedSession, tried
+from ctxtui.services.library.limit_checks import MeasuredRecording, measured
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
 
 LAB: Final = "ctxtui.services.workers.session_studies:lab"
 SOLVE: Final = "ctxtui.services.workers.session_studies:solve"
 AUDIT: Final = "ctxtui.services.workers.session_studies:audited"
+CHECK: Final = "ctxtui.services.workers.session_studies:checked"
 
 
 class LabAsked(NamedTuple):
@@ -63,6 +65,14 @@ def audited(named: Named, asked: AuditAsked, say: Say) -> Audit:
     say("foretelling")
     with counter_with_memory(settings) as counter:
         return audit(loaded.session, counter, settings, estimator)
+
+
+def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
+    """The figures of the session that limits are about. Raises what `open_named` raises."""
+    loaded = open_named(named, settings, _read(say))
+    say("counting tokens")
+    with counter_with_memory(settings) as counter:
+        return measured(loaded.session, counter, settings)
 
 
 def _read(say: Say) -> Callable[[int], None]:

@@ -1,0 +1,41 @@
+"""Whole tokens of contexts by category, under one set of weights: each row of features is weighed once."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final
+
+from ctxtui.tokens.feature_rows import FeatureRows
+from ctxtui.tokens.weights import Weights, tokens
+
+_UNKNOWN: Final = -(2**62)
+_MORE: Final = 4096
+"""Rows for which room is made at once."""
+
+
+class WholeTokens:
+    """What the compositions of `rows` come to under `weights`. A row never changes: what it comes to is kept. Several
+    threads may ask."""
+
+    def __init__(self, rows: FeatureRows, weights: Weights) -> None:
+        self.rows = rows
+        self.weights = weights
+        self._known = array("q")
+
+    def at(self, number: int) -> tuple[int, ...]:
+        """Tokens by category of the context `number`. Raises `IndexError` for one that is not there."""
+        return tuple([self._of(row) for row in self.rows.rows_at(number)])
+
+    def of(self, number: int, category: int) -> int:
+        """As `at`, of one category alone."""
+        return self._of(self.rows.row_at(number, category))
+
+    def _of(self, row: int) -> int:
+        known = self._known
+        if row >= len(known):
+            # Two threads that make room at once make more than enough.
+            known.extend([_UNKNOWN] * (row + _MORE - len(known)))
+        found = known[row]
+        if found == _UNKNOWN:
+            found = known[row] = round(tokens(self.rows.features(row), self.weights))
+        return found
