@@ -26,7 +26,7 @@ FAMILIES: Final = (
     Family("goals.counting", ("G5",), 130),
     Family("goals.heartbeat", ("G6",), 60),
     Family("goals.live_count", ("G7",), 5),
-    Family("goals.keys", ("G8", "G9"), 220),
+    Family("goals.keys", ("G8", "G9"), 180),
     Family("goals.stream", ("G10", "G11"), 90),
     Family("goals.record", ("G12", "G13"), 30),
     Family("goals.relay", ("G14", "G15"), 60),

@@ -52,9 +52,17 @@ def _back(book: Book, model: str, applied: Applied, left_out: Sequence[int]) -> 
 def left_out(context: Context) -> list[int]:
     """The positions of what a request that is built from a transcript leaves out because the provider would refuse it:
     calls that nothing answers, and in Anthropic's dialect thinking without a signature."""
-    found = context.unanswered
-    if context.dialect == ANTHROPIC:
-        found += [p for p in context.thinking if not _is_signed(context, context.items[p].block)]
+    return context.unanswered + (_unsigned(context) if context.dialect == ANTHROPIC else [])
+
+
+def _unsigned(context: Context) -> list[int]:
+    """The positions of thinking without a signature; each block is looked at once."""
+    looked, found = context.said.unsigned
+    thinking = context.thinking
+    if looked < len(thinking):
+        new = thinking[looked:]
+        found = found + [p for p in new if not _is_signed(context, context.items[p].block)]
+        context.said.unsigned = looked + len(new), found
     return found
 
 

@@ -54,6 +54,7 @@ class RunningTotals:
         self._next = (self.version, *_none())
         self.elsewhere: dict[int, int] = {}
         """Nodes whose block counts mostly in another category than its own, because label rules split it: that one."""
+        self._along: tuple[Absences | None, tuple[int, ...], Sequence[int]] = None, (), ()
         self._gone: tuple[Absences | None, int, _GoneTotals, _GoneTotals] = (None, 0, *_nothing_gone())
 
     @property
@@ -144,6 +145,14 @@ class RunningTotals:
         start = self._tree[head].turn_start if self.strips_thinking else ROOT
         thoughts, others = self._absent(gone)
         return lambda node: sent(node) - others.until(node) - (thoughts.until(node, start) if node >= start else 0)
+
+    def along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
+        """`read` of the context `head` at each of its `nodes`. The last answer is kept: while edits are staged the same
+        is asked for with every key."""
+        gone, known = self._book.contexts.at(head), self._along
+        if known[0] is not gone or known[1] != (head, self.version, len(nodes)):
+            known = self._along = gone, (head, self.version, len(nodes)), [*map(self.reading(head), nodes)]
+        return known[2]
 
     def _known_to_be_read(self, head: int) -> Callable[[int], int]:
         """Tokens up to and with a node of the context `head`, less the thinking that is taken out by rule."""

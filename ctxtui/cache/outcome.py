@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
@@ -85,11 +85,12 @@ class CacheOutcome(NamedTuple):
 
     def usage(self, output: int = 0) -> Usage:
         """As the provider would report it, with `output` tokens of answer."""
-        made = Usage(fresh=self.fresh, cache_read=self.read, output=output)
+        written: dict[str, Any] = {}
         for life, tokens in self.writes:
             name = _LIVES.get(life, "write_5m")
-            made = replace(made, **{name: getattr(made, name) + tokens})
-        return made
+            written[name] = written.get(name, 0) + tokens
+        made = Usage(fresh=self.fresh, cache_read=self.read, output=output)
+        return replace(made, **written) if written else made
 
 
 def split(read: int, new: Sequence[tuple[CacheMark, int]]) -> tuple[tuple[float, int], ...]:

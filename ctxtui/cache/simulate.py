@@ -20,8 +20,9 @@ class Engine(Protocol):
     mechanism: ClassVar[Mechanism]
     """What this way of caching does."""
 
-    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
-        """What a request would read and write if it started `at` (Unix seconds)."""
+    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        """What a request would read and write if it started `at` (Unix seconds). Where nobody asks `why` no more was
+        read, reasons that take long to find may be left out."""
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
         """The request was sent, and its answer `began` (Unix seconds)."""
@@ -38,7 +39,7 @@ class Nothing:
 
     mechanism: ClassVar[Mechanism] = Mechanism()
 
-    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
+    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Everything is fresh."""
         return CacheOutcome(prompt, at)
 
@@ -73,9 +74,10 @@ class Simulator:
     def __init__(self, engines: dict[str, Engine] | None = None) -> None:
         self._engines: dict[str, Engine] = engines or {}
 
-    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
-        """What `prompt` would read and write if it started `at` (Unix seconds); changes nothing."""
-        return self._engine(prompt).ask(prompt, at)
+    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        """What `prompt` would read and write if it started `at` (Unix seconds); changes nothing. Where nobody asks
+        `why` no more was read, reasons that take long to find may be left out."""
+        return self._engine(prompt).ask(prompt, at, why=why)
 
     def take(self, outcome: CacheOutcome, began: float | None = None) -> None:
         """Enter an outcome as having happened; its answer `began` then (Unix seconds), None: with the request.
@@ -84,10 +86,10 @@ class Simulator:
         """
         self._engine(outcome.prompt).take(outcome, outcome.at if began is None else began)
 
-    def send(self, prompt: CachedPrompt, at: float, began: float | None = None) -> CacheOutcome:
+    def send(self, prompt: CachedPrompt, at: float, began: float | None = None, *, why: bool = True) -> CacheOutcome:
         """`ask` and `take` in one."""
         engine = self._engines.get(prompt.rules.engine) or self._engine(prompt)
-        outcome = engine.ask(prompt, at)
+        outcome = engine.ask(prompt, at, why=why)
         engine.take(outcome, at if began is None else began)
         return outcome
 

@@ -96,6 +96,8 @@ class SaidOnce:
         self.calls: dict[str, CallFacts] = {}
         self.outcomes: dict[str, tuple[list[str], list[str]]] = {}
         self.signed: dict[str, bool] = {}
+        self.unsigned: tuple[int, list[int]] = 0, []
+        """The positions of thinking without a signature, among the first so many that think."""
         self.summaries: dict[tuple[str, tuple[int, ...]], str] = {}
         self.texts = Counter[str]()
         self.counted = 0

@@ -3,6 +3,7 @@ features of sums."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import add, sub
 from typing import Final, NamedTuple
 
@@ -49,3 +50,8 @@ def plus(a: Features, b: Features) -> Features:
 def minus(a: Features, b: Features) -> Features:
     """The difference of two feature vectors."""
     return _made(Features, map(sub, a, b))
+
+
+def together(several: Iterable[Features]) -> Features:
+    """The sum of many feature vectors."""
+    return _made(Features, map(sum, zip(*several, strict=True)))

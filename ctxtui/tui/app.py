@@ -67,6 +67,17 @@ class Aims(Protocol):
 
 
 @runtime_checkable
+class GivesWay(Protocol):
+    """A screen whose work in the background halts while a key is answered."""
+
+    def give_way(self) -> None:
+        """A key came: halt, for a moment at most."""
+
+    def answered(self) -> None:
+        """What the key does is done: the halt ends with its frame."""
+
+
+@runtime_checkable
 class TakesNote(Protocol):
     """A screen that says something when its session is there."""
 
@@ -181,6 +192,19 @@ class CtxtuiApp(App[None]):
     def _told_to_end(self, sign: signal.Signals) -> None:
         self.farewell = self.farewell or f"ended by {sign.name}"
         self.exit(return_code=128 + sign)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and the mouse come first: what works in the background of the screen waits until they are answered."""
+        if not isinstance(event, events.InputEvent):
+            await super().on_event(event)
+            return
+        # A key goes to the widget that has the focus, and comes back from there to do what it is bound to.
+        screen, back = self.screen, event.is_forwarded
+        if isinstance(screen, GivesWay) and not back:
+            screen.give_way()
+        await super().on_event(event)
+        if isinstance(screen, GivesWay) and back:
+            screen.answered()
 
     def on_resize(self, event: events.Resize) -> None:
         """The terminal has another size: the first change is shown at once, those that follow it together.

@@ -45,7 +45,7 @@ class Anthropic:
         other.entries, other._last = dict(self.entries), self._last
         return other
 
-    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
+    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """What a request would read and write now; changes nothing."""
         rules, _, marks, tokens, total, _, _ = prompt
         if not marks:
@@ -53,7 +53,7 @@ class Anthropic:
         noted: list[Reason] = []
         new: list[tuple[CacheMark, int]] = []
         renewed: list[bytes] = []
-        hit = self._hit(marks, at, rules.lookback, noted)
+        hit = self._hit(marks, at, rules.lookback, noted, why)
         read, after, life = 0, 0, None
         if hit is not None:
             length, after, life = tokens(hit.node), hit.number, self.entries[hit.key][2]
@@ -75,8 +75,11 @@ class Anthropic:
         entered = tuple([(mark.spot.key, mark.life) for mark, _ in new])
         return CacheOutcome(prompt, at, read, split(read, new), hit, entered, tuple(renewed), life, tuple(noted))
 
-    def _hit(self, marks: tuple[CacheMark, ...], at: float, lookback: int, noted: list[Reason]) -> PrefixEnd | None:
-        """The deepest place that may be read; what was in the way of a deeper one is noted."""
+    def _hit(
+        self, marks: tuple[CacheMark, ...], at: float, lookback: int, noted: list[Reason], why: bool
+    ) -> PrefixEnd | None:
+        """The deepest place that may be read; what was in the way of a deeper one is noted: what lies beyond all
+        windows only where it is asked `why`, for that means going through the whole prompt."""
         entries = self.entries
         last = marks[-1]
         for mark in reversed(marks):
@@ -91,11 +94,12 @@ class Anthropic:
                     elif ready > at:
                         noted.append(Reason(NOT_YET, spot, ready - at))
                     else:
-                        if mark is not last:
+                        if why and mark is not last:
                             self._beyond(marks, spot, at, lookback, noted)
                         return spot
                 spot = spot.before
-        self._beyond(marks, None, at, lookback, noted)
+        if why:
+            self._beyond(marks, None, at, lookback, noted)
         if not noted:
             noted.append(Reason(NEVER, last.spot))
         return None

@@ -24,13 +24,13 @@ class Automatic:
         """A cache of its own with the same prefixes."""
         return Automatic(self.trail.copy())
 
-    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
+    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """What a request would read now; changes nothing."""
         rules = prompt.rules
         hit = self.trail.deepest(prompt.last, self._holds(at, rules.retention))
         common = prompt.tokens(hit.node) if hit else 0
         read = rules.counted(common, prompt.total)
-        reasons = () if read else self._why(prompt, at, common)
+        reasons = () if read or not why else self._why(prompt, at, common)
         return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 
     def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:

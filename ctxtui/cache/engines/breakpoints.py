@@ -36,7 +36,7 @@ class Breakpoints:
         """A cache of its own with the same entries."""
         return Breakpoints(dict(self.entries))
 
-    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
+    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """What a request would read and write now; changes nothing."""
         rules = prompt.rules
         marked = [_Candidate(mark.spot, mark.spot.key + _EXPLICIT, mark.life) for mark in prompt.marks]

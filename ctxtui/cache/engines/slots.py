@@ -30,7 +30,7 @@ class Slots:
         """A server of its own in the same state."""
         return Slots(self.trail.copy(), self.slots)
 
-    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
+    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """What a request would read now; changes nothing."""
         _, hit = self._chosen(prompt)
         read = prompt.rules.counted(prompt.tokens(hit.node), prompt.total) if hit else 0

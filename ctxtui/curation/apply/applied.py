@@ -126,7 +126,7 @@ class Applied:
         """Whether anything leaves otherwise than it came, markers apart."""
         return bool(self.changes or self.inserts)
 
-    @property
+    @cached_property
     def taken_along(self) -> int:
         """Blocks that go with those that edits are about, so that the provider takes the rest."""
         return sum(change.repaired and change.before.kind != HEADER for change in self.changes.values())

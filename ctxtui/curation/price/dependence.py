@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 from typing import Final, NamedTuple
@@ -134,32 +134,25 @@ def quotes(known: Literals, applied: Applied, most: int = 200) -> list[Quote]:
     Not counted: what still stands in front of the one who quotes it, also in a summary that an edit put in.
     """
     new = frozenset(x for one in applied.inserts for item in one.items for x in known.said(item.block))
-    still = {at: known.said(one.after) if one.after is not None else _NONE for at, one in applied.changes.items()}
-    found: list[Quote] = []
-    looked: set[str] = set()
-    for position in sorted(still):
-        for literal in (known.of(position) & known.repeated) - still[position] - new - looked:
-            looked.add(literal)
-            found += _quoting(literal, known.places(literal), still)
+    gone: dict[str, list[int]] = {}
+    for position, change in sorted(applied.changes.items()):
+        still = known.said(change.after) if change.after is not None else _NONE
+        for literal in (known.of(position) & known.repeated) - still - new:
+            gone.setdefault(literal, []).append(position)
+    found = (quote for literal, places in gone.items() for quote in _quoting(literal, known.places(literal), places))
     return nsmallest(most, found, key=lambda one: (-len(one.by), one.position, one.literal))
 
 
-_Still = Mapping[int, frozenset[str]]
-"""The literals that the blocks which the edits change say after them, by position."""
-
-
-def _quoting(literal: str, places: Sequence[int], still: _Still) -> list[Quote]:
-    """The quotes of a literal that stands at `places`: it goes where nothing before says it any more, and is quoted
-    wherever it still stands."""
-    goes: list[int] = []
-    stays: list[int] = []
-    for place in places:
-        if place not in still or literal in still[place]:
-            stays.append(place)
-        elif not stays:
-            goes.append(place)
-    by = tuple(stays)
-    return [Quote(literal, place, by) for place in goes] if by else []
+def _quoting(literal: str, places: Sequence[int], gone: Sequence[int]) -> Iterator[Quote]:
+    """The quotes of a literal that stands at `places` and is `gone` from some of them: it goes where nothing before
+    says it any more, and is quoted wherever it still stands."""
+    goes = sum(place == left for place, left in zip(places, gone, strict=False))
+    stays = list(places)
+    for place in reversed(gone):
+        del stays[bisect_left(stays, place)]
+    if stays:
+        by = tuple(stays)
+        yield from (Quote(literal, place, by) for place in gone[:goes])
 
 
 class Lost(NamedTuple):

@@ -75,7 +75,7 @@ class PriceQuestion:
     @cached_property
     def read(self) -> int:
         """Tokens that it would read now."""
-        return self.simulator.ask(self.prompt, self.now).read
+        return self.simulator.ask(self.prompt, self.now, why=False).read
 
     @cached_property
     def expiry(self) -> float | None:
@@ -94,7 +94,7 @@ class PriceQuestion:
         return high
 
     def _reads(self, at: float) -> bool:
-        return self.simulator.ask(self.prompt, at).read >= self.read
+        return self.simulator.ask(self.prompt, at, why=False).read >= self.read
 
     @property
     def read_now(self) -> int:
@@ -116,7 +116,7 @@ class PriceQuestion:
 
 def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
     caches = simulator.copy()
-    return caches.send(prompt, at), caches.ask(prompt, at + PAUSE)
+    return caches.send(prompt, at, why=False), caches.ask(prompt, at + PAUSE, why=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ features of the raw context less those of the messages that edits touch, and wit
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -15,7 +16,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.features import NOTHING, Features, minus, plus, together
 from ctxtui.tokens.weights import Weights, tokens
 
 Measure = Callable[[Block], Features]
@@ -84,16 +85,20 @@ def body_sums(
     length = _length(applied)
     memory: KnownStretches = {} if known is None else known
     sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
+    parts: dict[int, list[Features]] = {}
     thoughts: list[tuple[int, Features]] = []
-    put_in = _put_in(applied)
+    put_in, changed = _put_in(applied), sorted(applied.changes)
     for start, stop in _stretches(applied, length):
-        key = (length, joins, *_stands(applied, put_in, start, stop))
+        inside = changed[bisect_left(changed, start) : bisect_left(changed, stop)]
+        key = (length, joins, start, stop, *_stands(applied, put_in, inside, start, stop))
         found = memory.get(key)
         if found is None:
             found = memory[key] = _sum_of(_moved(applied, put_in, counts, measure, start, stop, joins))
         for category, features in found.moved:
-            sums[category] = plus(sums[category], features)
+            parts.setdefault(category, [sums[category]]).append(features)
         thoughts += found.thoughts
+    for category, several in parts.items():
+        sums[category] = together(several)
     for category, features in _unwritten(applied, counts, [p for p in left_out if p < length]):
         sums[category] = minus(sums[category], features)
     rounded = [round(tokens(features, weights)) for features in sums]
@@ -102,13 +107,14 @@ def body_sums(
     return rounded
 
 
-def _stands(applied: Applied, put_in: _PutIn, start: int, stop: int) -> Iterator[object]:
-    """What tells a stretch under edits from every other: where it is, what is changed in it, and what is put in."""
-    yield start
-    yield stop
-    for position in range(start, stop + 1):
-        if (change := applied.changes.get(position)) is not None and position < stop:
-            yield position, None if change.after is None else change.after.digest
+def _stands(applied: Applied, put_in: _PutIn, inside: Sequence[int], start: int, stop: int) -> Iterator[object]:
+    """What tells a stretch under edits from every other at its place: what is changed at the positions `inside`, and
+    what is put in."""
+    for position in inside:
+        after = applied.changes[position].after
+        yield position
+        yield None if after is None else after.digest
+    for position in range(start, stop + 1) if put_in else ():
         for item in put_in.get(position, ()):
             yield position, item.block.digest, item.place
 

@@ -45,8 +45,10 @@ class StagedContext:
         self._base = base
         self._count = count
         self._spoken = _spoken(after) if base.rules.strips else 0
+        self._moves: dict[int, list[Edge]] = {}
+        """Where something else stands that is read than under other edits, by which those are."""
         changed = self._changed(before)
-        self.edge = self._first(before, changed)
+        self.edge = self._first(before)
         self.first = None if self.edge is None else self.edge[0]
         steps = self._changes(before, changed)
         self._steps = sorted(steps)
@@ -58,12 +60,12 @@ class StagedContext:
 
     def parts_from(self, other: Applied) -> Edge | None:
         """Where the prompt parts from the one under `other`; None where both are the same."""
-        return self._first(other, self._changed(other))
+        return self._first(other)
 
     def goes_back(self, other: Applied) -> Edge | None:
         """Where what is changed begins, if what stands before is read as it was when nothing came behind it: a person
         spoke last there, and what shows is there. None where it is not, or where it is read as under `other`."""
-        real = min(self._moved(other, self._changed(other)), default=None)
+        real = min(self._moved(other), default=None)
         if real is None or not self._read_otherwise(other) or self._spoken >= real[0]:
             return None
         return real if _shows(self._after) == _shows(self._after, real[0]) else None
@@ -99,15 +101,18 @@ class StagedContext:
             return list(after.changes)
         return [p for p in {*before.changes, *after.changes} if _fate(before, p) != _fate(after, p)]
 
-    def _first(self, before: Applied, changed: list[int]) -> Edge | None:
+    def _first(self, before: Applied) -> Edge | None:
         """Where the prompt begins to be another one."""
-        return min([*self._moved(before, changed), *self._read_otherwise(before)], default=None)
+        return min([*self._moved(before), *self._read_otherwise(before)], default=None)
 
-    def _moved(self, before: Applied, changed: list[int]) -> list[Edge]:
+    def _moved(self, before: Applied) -> list[Edge]:
         """Where something else stands that is read."""
-        places = [(p, RAW) for p in changed if not self.is_stripped(p)]
-        if before.inserts != self._after.inserts:
-            places += _differing(put_in(before), put_in(self._after))
+        places = self._moves.get(id(before))
+        if places is None:
+            places = [(p, RAW) for p in self._changed(before) if not self.is_stripped(p)]
+            if before.inserts != self._after.inserts:
+                places += _differing(put_in(before), put_in(self._after))
+            self._moves[id(before)] = places
         return places
 
     def _read_otherwise(self, before: Applied) -> list[Edge]:

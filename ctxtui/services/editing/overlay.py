@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from ctxtui.store.store import Store
 
 
+_Derived = tuple[int, EditsInForce, dict[str, str], tuple[Edit, ...]]
+"""What follows from a log: its version, the edits in force, what waits until when, and both kinds in one."""
+
+
 class ThreadEdits:
     """The overlay of a thread, as far as this program knows it.
 
@@ -66,7 +70,7 @@ class ThreadEdits:
         self._new_id = new_id
         self._lock = threading.Lock()
         self._version = len(self._log)
-        self._standing: tuple[int, EditsInForce, dict[str, str]] | None = None
+        self._standing: _Derived | None = None
 
     @property
     def version(self) -> int:
@@ -84,9 +88,12 @@ class ThreadEdits:
         return self._derived[1]
 
     @property
-    def _derived(self) -> tuple[int, EditsInForce, dict[str, str]]:
+    def _derived(self) -> _Derived:
         if self._standing is None or self._standing[0] != self._version:
-            self._standing = self._version, standing(self._log), waiting(self._log)
+            found = standing(self._log)
+            ids = {edit.id for part in found for edit in part}
+            both = tuple(edit for edit in self._log if edit.id in ids)
+            self._standing = self._version, found, waiting(self._log), both
         return self._standing
 
     @property
@@ -112,8 +119,7 @@ class ThreadEdits:
     @property
     def in_force(self) -> tuple[Edit, ...]:
         """Staged and applied together, in order of the log: what is shown and priced."""
-        found = {edit.id for part in self.standing for edit in part}
-        return tuple(edit for edit in self._log if edit.id in found)
+        return self._derived[3]
 
     @property
     def unsaved(self) -> bool:

@@ -85,6 +85,8 @@ class StagingArea:
         self._under: Staging | None = None
         self._next = NextRequestCache(study, clock)
         self._tag: tuple[object, PriceTag] | None = None
+        self._sizes: tuple[Next | None, dict[str, int]] = None, {}
+        """Tokens of blocks as the next request has them, which is asked for with every edit."""
         self._rest: tuple[object, RestOfSession | None] | None = None
         self._counts = RequestCounts(study)
         self._fates: tuple[object, KnownFates] = (None, {})
@@ -276,13 +278,19 @@ class StagingArea:
         key = (id(staging.applied), id(coming), overlay.version)
         if self._tag is None or self._tag[0] != key:
             waiting: list[Block] = []
+            if self._sizes[0] is not coming:
+                self._sizes = coming, {}
+            sizes = self._sizes[1]
 
             def count(block: Block) -> int:
-                found = self.study.features_of(model, block)
-                if found is None:
-                    waiting.append(block)
-                    return 0
-                return round(coming.weigh(found))
+                size = sizes.get(block.digest)
+                if size is None:
+                    found = self.study.features_of(model, block)
+                    if found is None:
+                        waiting.append(block)
+                        return 0
+                    size = sizes[block.digest] = round(coming.weigh(found))
+                return size
 
             before, after = self.before(staging.scene), staging.applied
             without, under = self.counted(staging.scene, before), self.counted(staging.scene, after)

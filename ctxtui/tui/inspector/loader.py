@@ -31,6 +31,8 @@ _PATIENCE: Final = 0.03
 
 _PAUSE: Final = 0.01
 """Seconds between two slices of work that nothing waits for."""
+_KEY: Final = 0.25
+"""Seconds for which work waits at most until a key is answered."""
 
 _MANY: Final = 10_000
 """Nodes from which on the collector is spared what a session is made of: looking through it takes a sixth of the
@@ -140,7 +142,7 @@ Post = Callable[[Message], object]
 
 class SessionLoader:
     """The threads of one Inspector. The screen calls `taken` for everything it took, `work` when there may be more to
-    work out; `stop` ends all."""
+    work out, `hold` and `go_on` around the answer to a key; `stop` ends all."""
 
     def __init__(self, source: Source, post: Post) -> None:
         self._source = source
@@ -148,6 +150,8 @@ class SessionLoader:
         self._stop = threading.Event()
         self._more = threading.Event()
         self._taken = threading.Event()
+        self._answered = threading.Event()
+        self._held_until = 0.0
         self._study: Study | None = None
         self._read_whole = self._worked_out = False
         """Whether nothing was left to read, and then to work out: what is made after that may be garbage soon."""
@@ -170,6 +174,7 @@ class SessionLoader:
                 self._taken.clear()
                 self._post(Brought(news))
                 self._taken.wait(_PATIENCE)
+                self.wait_for_keys()
                 self._spare(loaded.session)
             loaded.check()
         except CtxtuiError as error:
@@ -189,6 +194,23 @@ class SessionLoader:
 
         assert isinstance(heard, FollowedNews)
         self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
+
+    def hold(self) -> None:
+        """A key came: threads take turns, so that what works between its coming and its frame doubles the time of both.
+        Not every key has a frame: the halt ends by itself."""
+        self._answered.clear()
+        self._held_until = time.monotonic() + _KEY
+
+    def go_on(self) -> None:
+        """The key is answered: its frame is on the screen."""
+        self._held_until = 0.0
+        self._answered.set()
+
+    def wait_for_keys(self) -> None:
+        """In a worker, between two slices: wait until the key that came is answered."""
+        left = self._held_until - time.monotonic()
+        if left > 0:
+            self._answered.wait(left)
 
     def taken(self) -> None:
         """What was posted last is on the screen."""
@@ -241,6 +263,7 @@ class SessionLoader:
         told, found = 0.0, False
         while not self._stop.is_set() and (self._fetch() or (self._study is not None and self._study.work())):
             found = True
+            self.wait_for_keys()
             if time.monotonic() - told > TELL:
                 told = time.monotonic()
                 self._post(Worked())
@@ -259,6 +282,7 @@ class SessionLoader:
         rested = False
         while not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.rest():
             rested = True
+            self.wait_for_keys()
             self._more.wait(_PAUSE)
         if rested and not self._stop.is_set():
             self._post(Worked(done=True))
@@ -266,6 +290,7 @@ class SessionLoader:
     def stop(self) -> None:
         """End both threads."""
         self._stop.set()
+        self.go_on()
         self._more.set()
         self._source.close()
         if self._frozen:

@@ -159,6 +159,14 @@ class SessionScreen(Commanded, StillScreen):
 
     # What the widgets and the threads tell
 
+    def give_way(self) -> None:
+        """A key came: what is worked out in the background waits until its frame is on the screen."""
+        self.state.feed.hold()
+
+    def answered(self) -> None:
+        """What the key does is done."""
+        self.call_after_refresh(self.state.feed.go_on)
+
     def on_delivery(self, message: Delivery) -> None:
         """A thread has something for the screen's turn."""
         message.do()

@@ -86,10 +86,10 @@ class Board(Still):
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API: the rule, then the body behind its edge."""
-        look = self.look
+        look, size = self.look, self.size
         # The Resize event may come after the first lines of the new size were asked for.
-        if look is not self._look or self.size != self._drawn_for:
-            self._look, self._drawn_for = look, self.size
+        if look is not self._look or size != self._drawn_for:
+            self._look, self._drawn_for = look, size
             self.forget()
             self.fit()
         if y < self.body_top:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual._styles_cache import StylesCache
+from textual.errors import NoWidget
 from textual.filter import ANSIToTruecolor, LineFilter
-from textual.geometry import Region, Size
+from textual.geometry import NULL_SIZE, Region, Size
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
@@ -52,6 +53,17 @@ class Still(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._styles_cache = _Lines()
+
+    @property
+    def size(self) -> Size:
+        """As Textual has it, which looks for the screen and for borders at each of the many times that it is asked."""
+        screen = self._parent
+        if not isinstance(screen, Screen):
+            return super().size
+        try:
+            return screen.find_widget(self).region.size
+        except NoWidget:
+            return NULL_SIZE
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, less the one that looks for colours which our exact palettes do not have."""

@@ -113,6 +113,10 @@ def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> li
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
     """One cell of a column, `row` counted from the bottom: at most two parts; the smallest of more goes."""
+    if levels[-1][0] <= 8 * row:
+        return Span(" ")
+    if levels[0][0] >= 8 * row + 8:
+        return Span("█", levels[0][1])
     parts: list[tuple[int, str]] = []
     at = 8 * row
     for end, style in [*levels, (8 * row + 8, "")]:

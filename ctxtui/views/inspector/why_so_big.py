@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import CATEGORIES, INDEX
@@ -110,7 +111,8 @@ def _name(category: int) -> str:
 def _groups(one: WhySoBig, category: int, tokens: int) -> list[HeavyGroup]:
     if category not in (INDEX["tool_call"], INDEX["tool_result"]):
         return []
-    return [group for group in one.groups or () if group.category == category and group.tokens >= _WORTH * tokens]
+    large = takewhile(lambda group: group.tokens >= _WORTH * tokens, one.groups or ())
+    return [group for group in large if group.category == category]
 
 
 def _group(group: HeavyGroup) -> str:

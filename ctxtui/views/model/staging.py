@@ -44,6 +44,8 @@ class Fate:
     kind: str
     author: str = USER
     stays: int = 0
+    shares: tuple[tuple[int, int], ...] = ()
+    """By how many tokens each category that the block counts in grows, by index."""
 
     @property
     def freed(self) -> int:
@@ -62,8 +64,9 @@ class New:
     edit: Edit
 
 
-KnownFates = dict[object, Fate]
-"""Fates by what is done to a block, for one context and one state of its counts."""
+KnownFates = dict[int, tuple["BlockChange", bool, Fate]]
+"""Fates by position, each with what is done to the block there and whether its message's header is changed, too; for
+one context and one state of its counts."""
 
 
 @dataclass(frozen=True)
@@ -106,16 +109,15 @@ class Staging:
     @cached_property
     def fates(self) -> dict[int, Fate]:
         """What becomes of the blocks that change, by node."""
-        found = {}
-        for change in self.applied.changes.values():
-            head = change.position - 1 in self.applied.changes
-            after = None if change.after is None else change.after.digest
-            key = change.position, change.edit.id, change.edit.kind, change.why, after, head
-            fate = self.known.get(key)
-            if fate is None:
+        found, changes, known = {}, self.applied.changes, self.known
+        for position, change in changes.items():
+            head, before = position - 1 in changes, known.get(position)
+            if before is not None and before[1] is head and (before[0] is change or before[0] == change):
+                fate = before[2]
+            else:
                 fate = self._fate(change)
                 if fate.after is not None:
-                    self.known[key] = fate
+                    known[position] = change, head, fate
             found[change.node] = fate
         return found
 
@@ -130,6 +132,7 @@ class Staging:
             counted = self.tokens_of(change.after)
             after = None if counted is None else counted + header
         mark = "dropped" if change.repaired else change.edit.does.mark
+        stays = header if change.after is None else 0
         return Fate(
             tokens=tokens,
             after=after,
@@ -138,7 +141,8 @@ class Staging:
             repair=change.repaired,
             kind=change.edit.kind,
             author=change.edit.author,
-            stays=header if change.after is None else 0,
+            stays=stays,
+            shares=tuple(self._shared(change.node, (after or 0) + stays - tokens).items()),
         )
 
     def _header_before(self, position: int) -> int:
@@ -275,12 +279,11 @@ class Staging:
     def by_category(self) -> dict[int, int]:
         """How many tokens more (or, negative, less) than in the call shown each category has under the edits, by
         index."""
-        tree, depth, change = self.scene.session.tree, self._depth, dict(self._left_out)
-        for node, fate in self.fates.items():
-            if tree[node].depth > depth:
-                continue
-            for category, tokens in self._shared(node, -fate.freed).items():
-                change[category] = change.get(category, 0) + tokens
+        depth, change = self._depth, dict(self._left_out)
+        for position, fate in zip(self.applied.changes, self.fates.values(), strict=True):
+            if position < depth:
+                for category, tokens in fate.shares:
+                    change[category] = change.get(category, 0) + tokens
         for new in self.news:
             if new.at >= depth:
                 continue

@@ -77,7 +77,8 @@ def width(text: str) -> int:
     """Cells that `text` takes: 0, 1 or 2 for each character."""
     if text.isascii() and text.isprintable():
         return len(text)
-    return sum(map(_WIDTHS.__getitem__, text))
+    # Signs stand alone, many times on each line.
+    return sum(map(_WIDTHS.__getitem__, text)) if len(text) > 1 else _WIDTHS[text]
 
 
 def reach(text: str, start: int, room: int) -> int:

@@ -20,6 +20,7 @@ from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
+from ctxtui.views.transcript.drawn_rows import DrawnRows
 from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 
@@ -75,6 +76,7 @@ class ContextRows:
         self.read: set[str] = set()
         """The edits of which the user has opened what they put in."""
         self._put_in: dict[str, OpenBlock] = {}
+        self._drawn = DrawnRows()
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
@@ -351,14 +353,7 @@ class ContextRows:
         return staged_row.draw_rule(rule, grid, self.staging.broken, cursor)
 
     def _row_line(self, index: int, row: rows.TranscriptRow, grid: Grid, cursor: str) -> Spans:
-        if self.staging is None:
-            return rows.draw(row, grid, cursor)
-        from ctxtui.views.transcript import staged_row
-
-        node = self.entry(index)
-        return staged_row.draw(
-            row, grid, cursor, self.staging.fate(node), self.staging.mark(node), broken=self.staging.behind(node)
-        )
+        return self._drawn.draw(self.entry(index), row, grid, cursor, self.staging)
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""

@@ -45,7 +45,7 @@ class Whole:
     def __init__(self, last: PrefixEnd | None = None) -> None:
         self.last = last
 
-    def ask(self, prompt: CachedPrompt, at: float) -> CacheOutcome:
+    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         found = self.held(prompt, at)
         return CacheOutcome(prompt, at, prompt.tokens(found[0][0].node) if found else 0)
 

@@ -98,3 +98,23 @@ async def test_a_cursor_key_paints_two_rows_and_lays_out_nothing(monkeypatch: py
         await pilot.press("up")
         await pilot.pause(0.2)
         assert 0 < painted.count <= 3 and not arranged
+
+
+async def test_work_in_the_background_waits_until_the_frame_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(every_category(), (140, 40)) as (screen, pilot):
+        await pilot.pause(0.2)
+        feed, told = screen.state.feed, list[str]()
+        hold, go_on, update = feed.hold, feed.go_on, Compositor.render_update
+
+        def painted(compositor: Compositor, *args: object, **more: object) -> object:
+            found = update(compositor, *args, **more)  # type: ignore[arg-type]
+            told.extend(["frame"] if found is not None else [])
+            return found
+
+        monkeypatch.setattr(feed, "hold", lambda: (told.append("hold"), hold()))
+        monkeypatch.setattr(feed, "go_on", lambda: (told.append("go on"), go_on()))
+        monkeypatch.setattr(Compositor, "render_update", painted)
+        await pilot.press("up")
+        await until(pilot, lambda: "go on" in told)
+        assert told[:3] == ["hold", "frame", "go on"]
+        assert feed._held_until == 0.0

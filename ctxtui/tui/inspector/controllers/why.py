@@ -56,6 +56,9 @@ class WhyController(EditController):
         if self._timer is not None:
             self._timer.stop()
         scene = self.panels.scene
+        if self._looking is not None and self._looking != self._subject:
+            # What is looked for is of no use any more, and it takes turns with the keys.
+            self._looking = None
         if scene is not None and scene.counted and self.state.complete and not self._closed:
             self._timer = self.access.timer(_REST_LIVE if self.state.live else _REST, self._rested)
 
@@ -101,6 +104,7 @@ class WhyController(EditController):
         horizon, until = self.state.source.settings.horizon, time.monotonic() + _PATIENCE
 
         def stopped() -> bool:
+            self.state.feed.wait_for_keys()
             return self._closed or self._looking != subject or time.monotonic() > until
 
         def look() -> None:

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from ctxtui.core.tree import ROOT
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
-
-_NEAR: Final = 48
-"""Blocks in which the next pixel's is looked for first."""
 
 
 class _Stretch(NamedTuple):
@@ -57,33 +53,29 @@ class _Walk:
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
-        self._read = staging.scene.running.reading(staging.head)
         self._nodes = staging.applied.context.nodes
+        self._read = staging.scene.running.along(staging.head, self._nodes)
+        """Raw tokens up to and with each block, less what is not recorded."""
         self._tree = staging.scene.session.tree
         self._stretches: list[_Stretch] = []
         self._at: list[int] = []
         """The raw position with which each stretch begins."""
         self._shift = 0.0
         self._enter()
-        self.total = self.position(staging.head) + self._shift
+        self.total = self._before(len(self._nodes)) + self._shift
         self._starts = [one.start for one in self._stretches]
 
-    def position(self, node: int) -> float:
-        """Raw tokens up to and with the block of `node`."""
-        return self._staging.scene.missing + self._read(node)
-
     def _before(self, at: int) -> float:
-        if at >= len(self._nodes):
-            return self.position(self._staging.head)
-        up = self._tree[self._nodes[at]].parent
-        return self.position(up) if up != ROOT else float(self._staging.scene.missing)
+        """Raw tokens before the raw position `at`."""
+        last = min(at, len(self._read)) - 1
+        return float(self._staging.scene.missing + (self._read[last] if last >= 0 else 0))
 
     def _put(self, at: int, start: float, category: int | None) -> None:
         self._stretches.append(_Stretch(start, category, self._shift))
         self._at.append(at)
 
     def _enter(self) -> None:
-        staging, changes = self._staging, self._staging.applied.changes
+        staging, changes, fates = self._staging, self._staging.applied.changes, self._staging.fates
         news = list(staging.news)[::-1]
         done = 0
         for at in sorted({*changes, *(new.at for new in news)}):
@@ -96,10 +88,9 @@ class _Walk:
             done = at
             change = changes.get(at)
             if change is not None:
-                fate = staging.fates[change.node]
-                start = self._before(at) + self._shift
+                fate = fates[change.node]
                 if fate.after:
-                    self._put(at, start, self._tree[change.node].category)
+                    self._put(at, self._before(at) + self._shift, self._tree[change.node].category)
                 self._shift -= fate.freed
                 done = at + 1
         if done < len(self._nodes):
@@ -122,9 +113,7 @@ class _Walk:
             elif raw < missing:
                 yield NOT_RECORDED
             else:
-                near = min(at + _NEAR, len(nodes) - 1)
-                stop = near if self._read(nodes[near]) > raw - missing else len(nodes)
-                at = bisect_right(nodes, raw - missing, at, max(at, stop), key=self._read)
+                at = bisect_right(self._read, raw - missing, at)
                 yield self._tree[nodes[min(at, len(nodes) - 1)]].category
 
     def _shifted(self, at: int) -> float:
@@ -138,7 +127,7 @@ class _Walk:
 
     def end(self, at: int) -> float:
         """The staged token just behind the raw position `at`."""
-        return self.position(self._nodes[at]) + self._shifted(at) if at < len(self._nodes) else self.total
+        return self._before(at + 1) + self._shifted(at) if at < len(self._nodes) else self.total
 
     def middle(self, node: int | None) -> float | None:
         """The staged token at the middle of the block of `node`; None where it is not in the context."""
@@ -147,4 +136,4 @@ class _Walk:
         at = self._tree[node].depth - 1
         if not 0 <= at < len(self._nodes) or self._nodes[at] != node:
             return None
-        return (self._before(at) + self.position(node)) / 2 + self._shifted(at)
+        return (self._before(at) + self._before(at + 1)) / 2 + self._shifted(at)

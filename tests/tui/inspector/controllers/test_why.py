@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from threading import Event
+
+import pytest
+
+from ctxtui.curation.price.advice import Advice
+from ctxtui.services.editing.policy_proposals import Proposals
 from ctxtui.tui.inspector.controllers.why import WhyController
 from tests.tui.inspector.test_inspector import opened, text, until
 from tests.views.inspector.test_why_so_big import reads
@@ -40,3 +48,27 @@ async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
         await pilot.pause(0.1)
         assert reasons.cut is not None and screen.edits.overlay is not None
         assert [edit.id for edit in screen.edits.overlay.staged] == [edit.id for edit in reasons.cut.edits]
+
+
+async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = Event(), Event()
+
+    def advice(self: Proposals, horizon: int, stopped: Callable[[], bool]) -> list[Advice]:
+        begun.set()
+        until = time.monotonic() + 20
+        while not stopped() and time.monotonic() < until:
+            time.sleep(0.01)
+        if time.monotonic() < until:
+            ended.set()
+        return []
+
+    async with opened(reads().session) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.editable())
+        monkeypatch.setattr(Proposals, "advice", advice)
+        owner = screen.owner(WhyController)
+        owner._rested()
+        await until(pilot, begun.is_set)
+        monkeypatch.setattr(owner, "_rested", lambda: None)
+        await pilot.press("d")
+        await until(pilot, ended.is_set)
+        assert screen.edits.overlay is not None and screen.edits.overlay.staged
