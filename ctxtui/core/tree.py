@@ -45,22 +45,29 @@ class Node:
 
 _EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0, ROOT, False, False)
 _ASSISTANT: Final = frozenset({"assistant", "model"})
-_FEW: Final = 1024
-"""Kinds at places whose category is remembered: a session has a dozen."""
 _ASKING: Final = frozenset({"user", "image", "document"})
+_FEW: Final = 1024
+"""Kinds at places of which it is remembered what they do: a session has a dozen."""
+_NOTHING, _ANSWERS, _RESULT, _ASKS, _HEADER, _ANSWER_HEADER = range(6)
+"""What a block does to the turn: the assistant speaks, a call has its result, a person asks, a message begins."""
+_EFFECTS: Final[dict[tuple[str, Place], tuple[int, int]]] = {}
 
 
-_CATEGORIES: Final[dict[tuple[str, Place], str]] = {}
-
-
-def _category(block: Block, place: Place) -> str:
-    """As `category_of`, which looks at nothing but these two."""
-    key = (block.kind, place)
-    found = _CATEGORIES.get(key)
-    if found is None:
-        if len(_CATEGORIES) >= _FEW:
-            _CATEGORIES.clear()
-        found = _CATEGORIES[key] = category_of(block, place)
+def _effect(block: Block, place: Place) -> tuple[int, int]:
+    """The category of a block, as an index, and what it does to the turn: both depend on its kind and place alone."""
+    category, does = category_of(block, place), _NOTHING
+    if block.kind == HEADER:
+        does = _ANSWER_HEADER if place.role in _ASSISTANT else _HEADER
+    elif place.section == "messages":
+        if category == "tool_result":
+            does = _RESULT
+        elif place.role in _ASSISTANT or category == "tool_call":
+            does = _ANSWERS
+        elif category in _ASKING and place.mark != "meta":
+            does = _ASKS
+    if len(_EFFECTS) >= _FEW:
+        _EFFECTS.clear()
+    found = _EFFECTS[block.kind, place] = (INDEX[category], does)
     return found
 
 
@@ -91,9 +98,10 @@ class Tree:
 
     def child(self, parent: int, block: Block, place: Place) -> int:
         """The node for `block` at `place` after the context `parent`, made if it is new."""
-        found = self._known(parent, block.digest, place)
-        if found:
-            return found
+        if self._first[parent]:
+            found = self._known(parent, block.digest, place)
+            if found:
+                return found
         guard = self.guard
         if guard is None:
             return self._make(parent, block, place)
@@ -119,19 +127,18 @@ class Tree:
     def _make(self, parent: int, block: Block, place: Place) -> int:
         up, new = self._nodes[parent], len(self._nodes)
         block = self._blocks.setdefault(block.digest, block)
-        category = _category(block, place)
+        category, does = _EFFECTS.get((block.kind, place)) or _effect(block, place)
         message, turn, start, open_, results = up.message, up.turn, up.turn_start, up._open, up._results
-        if block.kind == HEADER:
+        if does == _ANSWERS:
+            open_ = False
+        elif does == _RESULT:
+            results = True
+        elif does >= _HEADER:
             message, results = message + 1, False
-            open_ = open_ and place.role not in _ASSISTANT
-        elif place.section == "messages":
-            if category == "tool_result":
-                results = True
-            elif place.role in _ASSISTANT or category == "tool_call":
-                open_ = False
-            elif category in _ASKING and not (open_ or results) and place.mark != "meta":
-                turn, start, open_ = turn + 1, new, True
-        made = Node(new, up.id, block, place, INDEX[category], up.depth + 1, message, turn, start, open_, results)
+            open_ = open_ and does == _HEADER
+        elif does == _ASKS and not (open_ or results):
+            turn, start, open_ = turn + 1, new, True
+        made = Node(new, up.id, block, place, category, up.depth + 1, message, turn, start, open_, results)
         self._nodes.append(made)
         self._first.append(ROOT)
         # Last of all: whoever reads meanwhile finds a child only when it is there.

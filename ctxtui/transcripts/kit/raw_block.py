@@ -20,7 +20,7 @@ def of_part(raw: bytes, kind: str, clean: bool) -> Block:
     """
     if kind in _OURS:
         kind = kind_of({"type": kind}, "text")
-    if clean and _MARKERS[0] not in raw and _MARKERS[1] not in raw:
+    if clean and raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0:
         return Block(canonical.digest(raw), kind, raw)
     return block.make(kind, block.without_markers(canonical.loads(raw)))
 

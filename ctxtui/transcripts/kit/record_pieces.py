@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
 from ctxtui.core import canonical
 from ctxtui.core.session import Skipped
+from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.kit.lines import TextLine
 from ctxtui.wire.codec import spans
 
@@ -29,7 +30,8 @@ _TRIES: Final = 20
 _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
 
 
-class FoundObject(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FoundObject:
     """A JSON object on line `line`, bytes `start` to `end` of the file.
 
     `raw` is the object, minified where it is JSON, in valid UTF-8. `clean` says that it is canonical, so that its parts
@@ -45,7 +47,8 @@ class FoundObject(NamedTuple):
     record: Any = None
 
 
-class Broken(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Broken:
     """Text on line `line` that is no JSON object, and why."""
 
     line: int
@@ -64,9 +67,15 @@ def tidy(raw: bytes) -> tuple[bytes, bool]:
     Raises `msgspec.DecodeError` where it is no JSON. A duplicate key passes; no client writes one.
     """
     small = msgspec.json.format(raw, indent=-1)
-    if b"\\u" in small or b"\\/" in small:
-        return small, _ODD_ESCAPE.search(small) is None
-    return small, True
+    return small, not needless_escapes(small)
+
+
+def needless_escapes(small: bytes) -> bool:
+    """Whether minified JSON has escapes that canonical JSON has not."""
+    # Of bytes `find` is asked rather than `in`, which raises and catches an error before it looks.
+    if small.find(b"\\") < 0 or (small.find(b"\\u") < 0 and small.find(b"\\/") < 0):
+        return False
+    return _ODD_ESCAPE.search(small) is not None
 
 
 def read_line(line: TextLine) -> Iterator[Piece]:

@@ -16,25 +16,26 @@ LAST: Final = 253_370_764_800.0
 def seconds(timestamp: str | float | None) -> float | None:
     """A record's timestamp in Unix seconds: ISO text, or a number of seconds or milliseconds; None if it is neither, or
     before 1970 or after 9998, which no calendar here can show in every time zone."""
-    # The records of a message carry one time, and each time is asked for more than once.
-    found = _of_text(timestamp) if isinstance(timestamp, str) else _read(timestamp)
-    return found if found is not None and 0 <= found < LAST else None
+    if isinstance(timestamp, str):
+        return _of_text(timestamp)
+    if timestamp is None or timestamp != timestamp:
+        return None
+    return _shown(timestamp / 1000 if timestamp > 1e11 else float(timestamp))
 
 
+# The records of a message carry one time, and each time is asked for more than once.
 @lru_cache(maxsize=64)
 def _of_text(timestamp: str) -> float | None:
     try:
         moment = datetime.fromisoformat(timestamp)
         # Without a zone it would be read in this machine's own.
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return _shown((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         return None
 
 
-def _read(timestamp: float | None) -> float | None:
-    if timestamp is None or timestamp != timestamp:
-        return None
-    return timestamp / 1000 if timestamp > 1e11 else float(timestamp)
+def _shown(found: float) -> float | None:
+    return found if 0 <= found < LAST else None
 
 
 def shrunk(before: int, after: int, by: str) -> str:

@@ -66,10 +66,11 @@ class Answers:
         """
         id_ = said.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
         known = self._answers.get(id_)
-        request = self._extra(id_).get("requestId") if known else None
-        if known and record.request_id and request and request != record.request_id:
-            id_ = f"{id_}+{record.request_id}"
-            known = self._answers.get(id_)
+        if known is not None and record.request_id:
+            request = self._extra(id_).get("requestId")
+            if request and request != record.request_id:
+                id_ = f"{id_}+{record.request_id}"
+                known = self._answers.get(id_)
         return id_, known
 
     def begin(
@@ -118,29 +119,36 @@ class Answers:
         return answer
 
     def extend(
-        self, answer: ApiResponse, thread: ClaudeThread, said: ClaudeMessage, record: ClaudeRecord, found: FoundObject
+        self,
+        answer: ApiResponse,
+        thread: ClaudeThread,
+        said: ClaudeMessage,
+        record: ClaudeRecord,
+        at: float | None,
+        end: int,
     ) -> tuple[str, Usage | None]:
-        """Add what a record says to `answer` of `thread`: new blocks in the order of the records, the latest usage.
-        Gives the call's model and usage; the call itself is made when it is `told`."""
+        """Add what a record of the time `at`, which ends at byte `end`, says to `answer` of `thread`: new blocks in the
+        order of the records, the latest usage. Gives the call's model and usage; the call is made when it is `told`."""
         so_far = self._so_far
         if so_far is None or so_far.answer is not answer or so_far.told is not self.calls[answer.id]:
             blocks = {one.digest for one in answer.blocks(self._tree)}
             so_far = self._so_far = CallSoFar(self.calls[answer.id], answer, blocks)
         self._say(so_far, said)
-        usage = so_far.take(said, record, seconds(record.timestamp), found.end)
+        usage = so_far.take(said, record, at, end)
         if usage is not None:
             self._left(thread, usage, answer)
         return so_far.model, so_far.usage
 
     def _left(self, thread: ClaudeThread, usage: Usage, answer: ApiResponse) -> None:
         """Note what the call of `answer` left in the cache."""
-        if not usage.cache_write:
+        written = usage.cache_write
+        if not written:
             return
         if len(self._totals) >= _TOTALS:
             # What lies too far back is never asked for.
             recent = len(self.calls) - _RECENT
             self._totals = {key: one for key, one in self._totals.items() if one.number >= recent}
-        self._totals[thread.id, usage.cache_read + usage.cache_write] = answer
+        self._totals[thread.id, usage.cache_read + written] = answer
 
     def told(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
         """The call of `answer` of `thread`, with all that its records have said so far."""

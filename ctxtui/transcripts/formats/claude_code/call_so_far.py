@@ -75,7 +75,8 @@ class CallSoFar:
         if usage is None or (usage is before and not self._first):
             return None
         self.usage, self._first = usage, False
-        self.epoch = completed(self.epoch, usage.input)
+        if self.epoch.detail:
+            self.epoch = completed(self.epoch, usage.input)
         return usage
 
     def made(self, tree: Tree) -> Call:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from msgspec import Raw
@@ -17,13 +17,14 @@ from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.usage import NO_REPORT, Report, report, report_of
 from ctxtui.transcripts.kit import raw_block
 from ctxtui.transcripts.kit.fields import plain
-from ctxtui.transcripts.kit.record_pieces import tidy
+from ctxtui.transcripts.kit.record_pieces import needless_escapes, tidy
 
 SYNTHETIC: Final = "<synthetic>"
 """The model of a message that the client wrote itself: no call."""
 
 
-class ContentPart(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ContentPart:
     """A content part: its block, the id of the call it makes and the id of the call it answers ("" if none)."""
 
     block: Block
@@ -78,8 +79,6 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
     try:
         found = _message.decode(raw)
         content = bytes(found.content)
-        if clean is None:
-            content, clean = tidy(content) if content else (content, True)
         return ClaudeMessage(
             found.role or record.type or "",
             _raw_parts(content, clean),
@@ -111,23 +110,27 @@ def of_value(message: Json, role: str) -> ClaudeMessage | None:
     )
 
 
-def _raw_parts(raw: bytes, clean: bool) -> list[ContentPart]:
-    if raw in (b"", b"null", b'""'):
+def _raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
+    """The parts of a content's JSON text; `clean` as in `said`."""
+    first = raw[:1]
+    if first == b'"':
+        # A string is minified as it stands.
+        clean = not needless_escapes(raw) if clean is None else clean
+        return [ContentPart(raw_block.of_text(raw, clean))] if raw != b'""' else []
+    if not raw or raw == b"null":
         return []
-    if raw[:1] == b'"':
-        return [ContentPart(raw_block.of_text(raw, clean))]
-    if raw[:1] != b"[":
+    if clean is None:
+        raw, clean = tidy(raw)
+    if first != b"[":
         return _value_parts(canonical.loads(raw))
     try:
         parts = _typed.decode(raw)
     except msgspec.ValidationError:
         return _mixed_parts(raw, clean)
-    # Most lists are of one part: in canonical JSON that is what stands between the brackets.
-    items = (raw[1:-1],) if clean and len(parts) == 1 else map(bytes, _parts.decode(raw))
-    return [
-        _paired(raw_block.of_part(item, part.type or "text", clean), part.id or "", part.tool_use_id or "")
-        for item, part in zip(items, parts, strict=True)
-    ]
+    if clean and len(parts) == 1:
+        # Most lists are of one part: in canonical JSON that is what stands between the brackets.
+        return [_part_of(raw[1:-1], parts[0], clean)]
+    return [_part_of(bytes(item), part, clean) for item, part in zip(_parts.decode(raw), parts, strict=True)]
 
 
 def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
@@ -137,10 +140,13 @@ def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
         if item[:1] != b"{":
             found.extend(_value_parts([canonical.loads(item)]))
             continue
-        part = _part.decode(item)
-        block = raw_block.of_part(item, part.type or "text", clean)
-        found.append(_paired(block, part.id or "", part.tool_use_id or ""))
+        found.append(_part_of(item, _part.decode(item), clean))
     return found
+
+
+def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
+    block = raw_block.of_part(raw, part.type or "text", clean)
+    return _paired(block, part.id or "", part.tool_use_id or "")
 
 
 def _value_parts(content: Json) -> list[ContentPart]:

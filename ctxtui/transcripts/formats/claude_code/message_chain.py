@@ -7,8 +7,8 @@ the context.
 
 from __future__ import annotations
 
+import dataclasses as standard
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final
 
@@ -16,6 +16,7 @@ from ctxtui.core import block
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.call import EpochStart
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.dataclasses import KW_ONLY, dataclass
 
 PASSING: Final = "passing"
 """A point that adds nothing: progress, hooks, a record of a message that stands elsewhere."""
@@ -25,7 +26,7 @@ CLIENT: Final = "client"
 RESULT: Final = "result"
 
 
-@dataclass(slots=True, eq=False)
+@standard.dataclass(slots=True, eq=False)
 class Anchor:
     """A place that context goes on from. `head` is the context there; `results` answer the calls made in it.
 
@@ -51,7 +52,7 @@ class Anchor:
     rendered: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@standard.dataclass(slots=True, eq=False)
 class ApiResponse(Anchor):
     """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
     `number` how many calls the session had before, `waiting` how many of its calls of tools have no result yet.
@@ -119,26 +120,31 @@ def beside(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) 
 def context(tree: Tree, point: Point) -> int:
     """The context that a request sent at `point` would have, as far as the record tells so far."""
     anchor, version = point.anchor, point.anchor.version
-    if point.version == version and not (anchor.sides or anchor.rendered):
-        return point.head
-    chain: list[Point] = []
-    above: Point | None = point
     if anchor.sides or anchor.rendered:
-        while above is not None:
-            chain.append(above)
-            above = above.up
-        arranged = _with_sides(anchor, chain[::-1])
-        head = _answered(tree, anchor)
-        return append(tree, head, _arranged(arranged) if anchor.rendered else _added(arranged))
+        return _with_sides(tree, point)
+    if point.version == version:
+        return point.head
+    added = [point.items] if point.items else []
+    above = point.up
     while above is not None and above.version != version:
-        chain.append(above)
+        if above.items:
+            added.append(above.items)
         above = above.up
     head = above.head if above is not None else _answered(tree, anchor)
-    for one in reversed(chain):
-        if one.items:
-            head = append(tree, head, one.items)
-        one.head, one.version = head, version
+    for items in reversed(added):
+        head = append(tree, head, items)
+    point.head, point.version = head, version
     return head
+
+
+def _with_sides(tree: Tree, point: Point) -> int:
+    """The context at `point` where texts stand in it that its ancestry does not have, or in another order."""
+    anchor, chain = point.anchor, [point]
+    while chain[-1].up is not None:
+        chain.append(chain[-1].up)
+    arranged = _sided(anchor, chain[::-1])
+    items = _arranged(arranged) if anchor.rendered else [item for one in arranged for item in one.items]
+    return append(tree, _answered(tree, anchor), items)
 
 
 def adds_nothing(point: Point) -> bool:
@@ -152,10 +158,6 @@ def adds_nothing(point: Point) -> bool:
             return False
         above = above.up
     return True
-
-
-def _added(chain: Iterable[Point]) -> list[Item]:
-    return [item for point in chain for item in point.items]
 
 
 def _arranged(chain: Iterable[Point]) -> list[Item]:
@@ -209,7 +211,7 @@ def _words(item: Item) -> str:
     return value["text"] if plain and isinstance(value["text"], str) else ""
 
 
-def _with_sides(anchor: Anchor, chain: list[Point]) -> list[Point]:
+def _sided(anchor: Anchor, chain: list[Point]) -> list[Point]:
     own = {id(point) for point in chain}
     said = {item.block.digest for point in chain for item in point.items}
     extra = [

@@ -63,12 +63,13 @@ def _answer(
         events += notes
         answer = answers.begin(id_, thread, parent, said, record, found, sent)
     above = above if above is not None and above.anchor is answer else None
-    point = Point(answer, above, order=state.number(), at=seconds(record.timestamp), root=above.root if above else None)
+    at = seconds(record.timestamp)
+    point = Point(answer, above, order=state.number(), at=at, root=above.root if above else None)
     thread.tip = state.register(record, point)
     if answers.calls[id_].thread != thread.id:
         # Another thread's answer, copied into the history of this one.
         return events + state.moved(thread)
-    model, usage = answers.extend(answer, thread, said, record, found)
+    model, usage = answers.extend(answer, thread, said, record, at, found.end)
     if state.contexts:
         state.side.seen(id_, model, usage, own=not agent)
     for part in said.parts:

@@ -118,7 +118,7 @@ class ClaudeCodeReader:
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
         for piece in pieces:
-            if isinstance(piece, FoundObject) and (piece.record is None or self._is_legible(piece)):
+            if isinstance(piece, FoundObject) and (piece.record is None or self._is_legible(piece.raw)):
                 events += self._record(piece)
                 continue
             for one in legible(piece) if isinstance(piece, FoundObject) else (piece,):
@@ -140,8 +140,8 @@ class ClaudeCodeReader:
             events += self._state.told() + system_records.broken(self._state, piece, self._agent)
         return events
 
-    def _is_legible(self, piece: FoundObject) -> bool:
-        return is_utf8(piece.raw)
+    def _is_legible(self, raw: bytes) -> bool:
+        return is_utf8(raw)
 
     def _belongs(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:
@@ -161,15 +161,15 @@ def agent_of(name: str) -> str:
 
 def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
     """The events that one record makes; `agent` is the subagent whose file it stands in ("" for the session's)."""
-    state.threads.own_ids(record, agent)
-    if record.uuid is not None and record.uuid in state.threads.points:
+    if state.threads.repeats(record, agent):
         return []
     if not agent:
         state.about.record(record)
         state.clock = record.timestamp if record.timestamp is not None else state.clock
     owner = record.agent_id or agent if agent else ""
     read = _message if record.type in _SPEAKERS else _dispatch
-    return [*read(state, record, found, owner), *state.about.news()]
+    events = read(state, record, found, owner)
+    return [*events, state.about.news()] if state.about.is_news else events
 
 
 def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
@@ -200,7 +200,7 @@ def _message(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent
     if message is not None and message.role in _SAYING:
         if message.role == "user" and not agent and message.parts:
             first = message.parts[0].block
-            if _OUTPUT in first.body[:_BEGINNING]:
+            if first.body.find(_OUTPUT, 0, _BEGINNING) >= 0:
                 state.about.window(shown_window(read(first).text))
         return messages.message(state, record, message, found, agent)
     tally = state.silent if record.type in _SILENT else state.other

@@ -28,6 +28,7 @@ def newer(version: str | None, than: tuple[int, int, int]) -> bool:
     return match is None or tuple(map(int, match.groups())) > than
 
 
+@lru_cache(maxsize=64)
 def records_requests(version: str | None) -> bool:
     """Whether a client of this version may write down its requests."""
     return newer(version, _BEFORE_REQUESTS)

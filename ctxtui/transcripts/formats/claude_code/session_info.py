@@ -33,14 +33,18 @@ class About:
     sessions: set[str] = field(default_factory=set)
     _told: Described = field(default_factory=Described)
     _rank: int = 0
-    _summaries: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    """Summaries that wait for the last record that they cover, by its id."""
 
     def record(self, record: ClaudeRecord) -> None:
         """Take what any record of the main file says in its envelope."""
         now = self.now
+        same_client = not record.entrypoint or record.entrypoint == now.client
+        if same_client and record.session_id == now.id and record.version == now.version and now.cwd:
+            return
         session, version = record.session_id or now.id, record.version or now.version
         cwd, client = now.cwd or plain(record.cwd or ""), record.entrypoint or now.client
-        if (session, version, cwd, client) == (now.id, now.version, now.cwd, now.client):
+        if session == now.id and version == now.version and cwd == now.cwd and client == now.client:
             return
         if session:
             self.sessions.add(session)
@@ -73,19 +77,22 @@ class About:
         elif record.summary and known:
             self.title(record.summary, _SUMMARY)
         elif record.summary and record.leaf_uuid:
-            self._summaries[record.leaf_uuid] = record.summary
+            self.waiting[record.leaf_uuid] = record.summary
 
     def seen(self, uuid: str) -> None:
         """A record of this file: a summary may have been waiting for it."""
-        if self._summaries and uuid in self._summaries:
-            self.title(self._summaries.pop(uuid), _SUMMARY)
+        if uuid in self.waiting:
+            self.title(self.waiting.pop(uuid), _SUMMARY)
 
-    def news(self) -> list[Described]:
-        """The description, if it changed since it was last told."""
-        if self.now is self._told:
-            return []
+    @property
+    def is_news(self) -> bool:
+        """Whether the description has changed since it was last told."""
+        return self.now is not self._told
+
+    def news(self) -> Described:
+        """The description, which is told now."""
         self._told = self.now
-        return [self.now]
+        return self.now
 
 
 def shown_window(words: object) -> int:
@@ -121,7 +128,7 @@ class Tasks:
 
     def call(self, thread: str, block: Block) -> None:
         """Note a tool call if it spawns a subagent (it has a prompt and a description)."""
-        if b'"prompt":' not in block.body:
+        if block.body.find(b'"prompt":') < 0:
             return
         value = block.value()
         given = value.get("input")

@@ -93,7 +93,8 @@ class ClaudeState:
         """Remember where `record` stands, for the records that follow it."""
         if record.uuid:
             self.threads.points[record.uuid] = point
-            self.about.seen(record.uuid)
+            if self.about.waiting:
+                self.about.seen(record.uuid)
         return point
 
     def side_calls(self) -> list[Event]:

@@ -42,7 +42,14 @@ class ClaudeThreads:
         self._main = ""
         """The sidechain that is the main thread of its file: a subagent's file opened by itself."""
 
-    def own_ids(self, record: ClaudeRecord, agent: str) -> None:
+    def repeats(self, record: ClaudeRecord, agent: str) -> bool:
+        """Whether `record` was seen before; its ids are its file's own from here on."""
+        if self._others or record.uuid in self.points:
+            self._own_ids(record, agent)
+            return record.uuid in self.points
+        return False
+
+    def _own_ids(self, record: ClaudeRecord, agent: str) -> None:
         """Tell `record`, which stands in the file of subagent `agent` ("" for the main file), from one of another
         thread that has its uuid: ids are a file's own, and a fork's file repeats its parent's records."""
         parent = record.parent_uuid

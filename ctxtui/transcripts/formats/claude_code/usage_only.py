@@ -50,8 +50,8 @@ class ClaudeUsageReader(ClaudeCodeReader):
             raise NeedsContexts("bodies of requests")
         return ClaudeUsageReader(self._state, agent_of(name), name)
 
-    def _is_legible(self, piece: FoundObject) -> bool:
-        # What is not stands in texts: who looks into them finds it there.
+    def _is_legible(self, raw: bytes) -> bool:
+        # What is no UTF-8 stands in texts: who looks into them finds it there.
         return True
 
     def settle(self) -> list[Event]:
@@ -181,7 +181,13 @@ class CallReports(Answers):
         return answer
 
     def extend(
-        self, answer: ApiResponse, thread: ClaudeThread, said: ClaudeMessage, record: ClaudeRecord, found: FoundObject
+        self,
+        answer: ApiResponse,
+        thread: ClaudeThread,
+        said: ClaudeMessage,
+        record: ClaudeRecord,
+        at: float | None,
+        end: int,
     ) -> tuple[str, Usage | None]:
         """Take in what a record reports of `answer`, and the tools that it calls."""
         for part in said.parts:

@@ -109,18 +109,25 @@ class BodyJoin:
 
     def through(self, events: list[Event]) -> list[Event]:
         """The transcript's events, with what the bodies know of their calls."""
-        if not self._active:
-            for event in events:
-                self._keep(event)
-            return events
+        if self._active:
+            return self._joined_events(events)
+        for event in events:
+            if isinstance(event, CallSeen):
+                self._told[event.call.id] = event.call
+            elif isinstance(event, TipMoved):
+                self._tips[event.thread] = event.head
+        return events
+
+    def _joined_events(self, events: list[Event]) -> list[Event]:
         found: list[Event] = []
         for event in events:
-            self._keep(event)
             if isinstance(event, CallSeen):
+                self._told[event.call.id] = event.call
                 self._learn(event.call)
                 known = self._given[event.call.id] = self._known(event.call)
                 found.append(CallSeen(known))
             elif isinstance(event, TipMoved):
+                self._tips[event.thread] = event.head
                 found += self._tip(event.thread)
             else:
                 found.append(event)
@@ -156,12 +163,6 @@ class BodyJoin:
         for thread in self._tips:
             events += self._tip(thread)
         return events
-
-    def _keep(self, event: Event) -> None:
-        if isinstance(event, CallSeen):
-            self._told[event.call.id] = event.call
-        elif isinstance(event, TipMoved):
-            self._tips[event.thread] = event.head
 
     def _learn(self, call: Call) -> None:
         """What a call of the transcript tells of the bodies: where it stands, the thinking of its answer."""
