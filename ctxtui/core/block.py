@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 
 HEADER: Final = "header"
 NOT_RECORDED: Final = "not_recorded"
@@ -19,13 +20,12 @@ MARKER_KEYS: Final = ("cache_control", "prompt_cache_breakpoint")
 """Keys that carry a cache marker; they are no content and never reach a block's body (facts §2, §4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True, gc=False):
     """One part of a context.
 
     `digest` names it (32 hex digits), `kind` is the provider's own word for it (``text``, ``tool_use``,
     ``function_call`` ...) or one of ours (``header``, ``tool``, ``not_recorded``, ``unreadable``), `body` is its
-    canonical JSON. Two blocks with one digest are the same block.
+    canonical JSON. Two blocks with one digest are the same block. Blocks are in no cycle: the collector passes them over.
     """
 
     digest: str

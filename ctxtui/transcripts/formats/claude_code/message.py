@@ -47,7 +47,7 @@ class ClaudeMessage:
     string: bool = False
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     role: str | None = None
     id: str | None = None
     model: str | None = None
@@ -56,7 +56,7 @@ class _Message(msgspec.Struct):
     stop_reason: str | None = None
 
 
-class _Part(msgspec.Struct):
+class _Part(msgspec.Struct, gc=False):
     type: str | None = None
     id: str | None = None
     tool_use_id: str | None = None
