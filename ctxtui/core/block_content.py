@@ -10,6 +10,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
+from ctxtui.core.quick_content import QUICK
 from ctxtui.dataclasses import dataclass
 
 
@@ -46,7 +47,17 @@ _Reader = Callable[[dict[str, Json]], BlockContent]
 
 def read(block: Block) -> BlockContent:
     """The reading of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
-    return read_value(block.kind, block.value())
+    quick = QUICK.get(block.kind)
+    found = quick(block.body) if quick is not None else None
+    if found is None:
+        return read_value(block.kind, block.value())
+    return BlockContent(
+        text=found.text,
+        name=found.name,
+        call_id=found.call_id,
+        arguments=found.arguments,
+        is_error=found.is_error,
+    )
 
 
 def read_value(kind: str, value: Json) -> BlockContent:

@@ -123,7 +123,8 @@ class MissFinder:
     lost and why, whether it was tested against the simulator and foreseen.
 
     `rules` gives how a call is cached, `running` the running totals of a model; both must know the calls that are
-    taken. `costs` holds calls' prices by id and `rates` gives what a token costs; without them USD are not known.
+    taken. `costs` holds calls' prices by id and `rates` gives what a token costs; without them USD are not known. What
+    was foretold of each call is kept in `rows`, unless only misses are wanted.
     """
 
     def __init__(
@@ -133,6 +134,8 @@ class MissFinder:
         running: Callable[[str], RunningTotals],
         costs: Mapping[str, Cost | None] | None = None,
         rates: Callable[[Call], Rates | None] | None = None,
+        *,
+        misses_alone: bool = False,
     ) -> None:
         self._book = book
         self._running = running
@@ -142,6 +145,7 @@ class MissFinder:
         self._auditor = CacheAuditor(book, rules)
         self._numbers: dict[str, int] = {}
         self.found: list[Missed] = []
+        self._misses_alone = misses_alone
         self.rows: list[CacheAudited] = []
         """The calls that were foretold and held against their reports."""
 
@@ -154,7 +158,7 @@ class MissFinder:
         """The next call of the session."""
         demand = self._demands.take(call)
         row = self._auditor.take(call, demand)
-        if row is not None:
+        if row is not None and not self._misses_alone:
             self.rows.append(row)
         tokens = demand.lost(demand.read(call.usage)) if call.usage is not None else 0
         if not tokens or demand.before is None:

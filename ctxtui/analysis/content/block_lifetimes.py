@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -16,8 +17,10 @@ _HIGH: Final = 0.9
 _MEDIUM: Final = 0.5
 
 
-_Key = tuple[str, int]
-"""A block's digest, and which of the same in a context it is (from 1)."""
+_Key = str | tuple[str, int]
+"""A block's digest; with it which of the same in a context it is, from the second on."""
+_NOT: Final = -1
+"""In place of a call: there is none."""
 
 
 class Lifetime(NamedTuple):
@@ -33,24 +36,32 @@ class Stays:
 
     A block is followed by its content and by how many of the same stand before it, not by its node: one that a client
     sends again behind a changed beginning stays. `advance` follows the thread; a step costs the blocks that entered and
-    left with a call.
+    left with a call. Blocks have numbers and what is known of them stands in columns: a long session has a million.
     """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._open: dict[_Key, tuple[int, int]] = {}
-        """Where each block of the last context began to stand as the node that it is there: the call and the node."""
-        self._stood: dict[_Key, list[Lifetime]] = {}
-        self._answered: dict[_Key, tuple[int, int]] = {}
-        self._answers: list[list[_Key]] = []
-        self._nth: dict[int, int] = {}
+        self._numbers: dict[_Key, int] = {}
+        """The number of each block that was met, from 0."""
+        self._since = array("i")
+        """By number: the call since which it stands in the last context as the node that it is there, or `_NOT`."""
+        self._node = array("i")
+        """By number: the node that it is there."""
+        self._stood: dict[int, list[Lifetime]] = {}
+        self._made = array("i")
+        """By number: the first call that answered with it, or `_NOT`."""
+        self._made_as = array("i")
+        """By number: the node that it was in that answer."""
+        self._answers: list[tuple[int, ...]] = []
+        self._nth = array("i")
+        """By node: which of the same blocks in its context it is, from 1; 0 where it was not met."""
         self._now: dict[str, int] = {}
         """How often each block stands in the context that `_walk` has come to."""
         self._prefix: dict[int, int] = {ROOT: ROOT}
-        """For each node the first one whose prefix says the same, however its messages are spelt."""
+        """For nodes that were asked for the first one whose prefix says the same, however its messages are spelt."""
         self._prefixes: dict[tuple[int, str, str], int] = {}
-        self._heads: list[int] = []
-        self._epochs: list[int] = []
+        self._heads = array("i")
+        self._epochs = array("i")
 
     @property
     def done(self) -> int:
@@ -66,77 +77,114 @@ class Stays:
 
     def _step(self, index: int, call: Call) -> None:
         gone, come = self._walk(self._heads[-1] if self._heads else ROOT, call.sent_head)
-        for key in gone:
-            start, node = self._open.pop(key)
-            self._stood.setdefault(key, []).append(Lifetime(start, index, node))
-        for key, node in come.items():
-            self._open[key] = (index, node)
+        for number in gone:
+            stood = Lifetime(self._since[number], index, self._node[number])
+            self._since[number] = _NOT
+            self._stood.setdefault(number, []).append(stood)
+        for number, node in come:
+            self._node[number] = node
+            self._since[number] = index
         _, said = self._walk(call.sent_head, call.response_head)
-        new = {key: (index, node) for key, node in said.items() if key not in self._answered}
+        new = [(number, node) for number, node in said if self._made[number] == _NOT]
         self._walk(call.response_head, call.sent_head)
-        self._answered.update(new)
-        self._answers.append(list(new))
+        for number, node in new:
+            self._made_as[number] = node
+            self._made[number] = index
+        self._answers.append(tuple([number for number, _ in new]))
         self._epochs.append(call.epoch.number)
         # Last, since `done` counts these: another thread may read while this one enters.
         self._heads.append(call.sent_head)
 
-    def _walk(self, before: int, head: int) -> tuple[dict[_Key, int], dict[_Key, int]]:
-        """The blocks that leave and those that enter from one context to the next, with their nodes."""
-        shared = self._tree.common(before, head)
-        left = self._tree.path(before, shared)
-        gone = {self._key(node): node for node in left}
-        for node in left:
-            self._now[self._tree[node].block.digest] -= 1
-        come = {}
-        for node in self._tree.path(head, shared):
-            digest = self._tree[node].block.digest
-            nth = self._nth[node] = self._now[digest] = self._now.get(digest, 0) + 1
-            come[digest, nth] = node
-            self._prefix[node] = self._said(node)
+    def _walk(self, before: int, head: int) -> tuple[list[int], list[tuple[int, int]]]:
+        """The numbers of the blocks that leave and of those that enter from one context to the next, these with their
+        nodes."""
+        tree, now = self._tree, self._now
+        shared = tree.common(before, head)
+        gone = []
+        for node in tree.path(before, shared):
+            digest = tree[node].block.digest
+            gone.append(self._number(digest, self._nth[node]))
+            now[digest] -= 1
+        come = []
+        for node in tree.path(head, shared):
+            digest = tree[node].block.digest
+            nth = now[digest] = now.get(digest, 0) + 1
+            if node >= len(self._nth):
+                self._nth.frombytes(bytes(self._nth.itemsize * (len(tree) - len(self._nth))))
+            self._nth[node] = nth
+            come.append((self._number(digest, nth), node))
         return gone, come
 
-    def _said(self, node: int) -> int:
-        here = self._tree[node]
-        before = self._prefix[here.parent]
-        if here.block.kind == HEADER:
-            return before
-        return self._prefixes.setdefault((before, here.place.role, here.block.digest), node)
+    def _number(self, digest: str, nth: int) -> int:
+        key = _key(digest, nth)
+        found = self._numbers.get(key)
+        if found is None:
+            found = len(self._made)
+            for column in (self._since, self._node, self._made_as, self._made):
+                column.append(_NOT)
+            # Last: who finds a number finds what is known of it.
+            self._numbers[key] = found
+        return found
 
-    def _key(self, node: int) -> _Key:
-        return self._tree[node].block.digest, self._nth.get(node, 0)
+    def _numbered(self, node: int) -> int | None:
+        """The number of the block of `node`; None for one that was not met."""
+        return self._numbers.get(_key(self._tree[node].block.digest, self.nth(node)))
+
+    def _beginning(self, node: int) -> int:
+        """The first node that was asked for whose prefix says the same as that of `node`."""
+        tree, known = self._tree, self._prefix
+        path = []
+        while node not in known:
+            path.append(node)
+            node = tree[node].parent
+        found = known[node]
+        for below in reversed(path):
+            here = tree[below]
+            if here.block.kind != HEADER:
+                found = self._prefixes.setdefault((found, here.place.role, here.block.digest), below)
+            known[below] = found
+        return found
 
     def nth(self, node: int) -> int:
         """Which of the same blocks in its context the block of `node` is, from 1; 0 for one that was not met."""
-        return self._nth.get(node, 0)
+        return self._nth[node] if node < len(self._nth) else 0
 
     def back(self, calls: int) -> None:
         """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""
         while self.done > calls:
             head = self._heads.pop()
             gone, come = self._walk(head, self._heads[-1] if self._heads else ROOT)
-            for key in gone:
-                del self._open[key]
-            for key in come:
-                start, _, node = self._stood[key].pop()
-                self._open[key] = (start, node)
-            for key in self._answers.pop():
-                del self._answered[key]
+            for number in gone:
+                self._since[number] = _NOT
+            for number, _ in come:
+                start, _, node = self._stood[number].pop()
+                self._node[number] = node
+                self._since[number] = start
+            for number in self._answers.pop():
+                self._made[number] = _NOT
             self._epochs.pop()
+
+    def _first(self, number: int) -> tuple[int, int] | None:
+        """The first call in whose context a block stood, and the node that it was there."""
+        stood = self._stood.get(number)
+        if stood:
+            return stood[0].start, stood[0].node
+        return (self._since[number], self._node[number]) if self._since[number] != _NOT else None
 
     def first(self, node: int) -> int | None:
         """The first call in whose context the block of `node` stood; None where it stood in none yet."""
-        key = self._key(node)
-        stood, now = self._stood.get(key), self._open.get(key)
-        return stood[0].start if stood else now[0] if now else None
+        number = self._numbered(node)
+        found = self._first(number) if number is not None else None
+        return found[0] if found is not None else None
 
     def answered(self, node: int) -> int | None:
         """The first call that answered with the block of `node`; None where none did."""
-        found = self._answered.get(self._key(node))
-        return found[0] if found else None
+        number = self._numbered(node)
+        return self._made[number] if number is not None and self._made[number] != _NOT else None
 
     def answers(self) -> list[int]:
         """The node of each block that a call answered with, where it first did."""
-        return [node for _, node in self._answered.values()]
+        return [self._made_as[number] for new in self._answers for number in new]
 
     def count(self, node: int, calls: int) -> int:
         """In how many of the first `calls` calls the block of `node` stood."""
@@ -145,9 +193,12 @@ class Stays:
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
         """The stretches of the first `calls` calls in which the block of `node` stood, in order, each with the node
         that it was there."""
-        key, end = self._key(node), min(calls, self.done)
-        now = self._open.get(key)
-        every = [*self._stood.get(key, ()), *([Lifetime(now[0], end, now[1])] if now else [])]
+        number, end = self._numbered(node), min(calls, self.done)
+        if number is None:
+            return []
+        every, since = list(self._stood.get(number, ())), self._since[number]
+        if since != _NOT:
+            every.append(Lifetime(since, end, self._node[number]))
         return [Lifetime(start, min(stop, end), there) for start, stop, there in every if start < end]
 
     def standing(self, node: int, index: int) -> int | None:
@@ -156,9 +207,8 @@ class Stays:
 
     def every(self) -> list[int]:
         """The first node of each block that stood in a context, in the order in which they entered."""
-        firsts = {key: (now[0], now[1]) for key, now in self._open.items()}
-        firsts.update((key, (stood[0].start, stood[0].node)) for key, stood in self._stood.items() if stood)
-        return [node for _, _, node in sorted((at, self._tree[node].depth, node) for at, node in firsts.values())]
+        firsts = filter(None, map(self._first, range(len(self._made))))
+        return [node for _, _, node in sorted((at, self._tree[node].depth, node) for at, node in firsts)]
 
     def stability(self, node: int) -> tuple[str, int, int]:
         """How far a cache can keep the block: `HIGH`, `MEDIUM`, `LOW`, or "" where fewer than two further calls tell.
@@ -169,14 +219,18 @@ class Stays:
         every = self.stretches(node, self.done)
         if not every:
             return "", 0, 0
-        first, said = every[0].start, self._prefix[every[0].node]
+        first = every[0].start
         end = bisect_right(self._epochs, self._epochs[first], lo=first)
         further = end - first - 1
-        held = (
-            sum(min(stop, end) - start for start, stop, there in every if self._prefix[there] == said and start < end)
-            - 1
-        )
+        # Mostly there is one stretch: what stood before the block need not be looked at.
+        said = self._beginning(every[0].node) if len(every) > 1 else ROOT
+        alike = (one for one in every if len(every) == 1 or self._beginning(one.node) == said)
+        held = sum(min(stop, end) - start for start, stop, _ in alike if start < end) - 1
         if further < 2:
             return "", held, further
         share = held / further
         return HIGH if share >= _HIGH else MEDIUM if share >= _MEDIUM else LOW, held, further
+
+
+def _key(digest: str, nth: int) -> _Key:
+    return digest if nth == 1 else (digest, nth)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from operator import add
+from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Lifetime, Stays
@@ -16,6 +19,7 @@ from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 _THINKING = INDEX["thinking"]
+_WIDTH: Final = len(CATEGORIES) + 2
 _CHUNK = 64
 """Calls whose least cached depth is kept as one figure, so that a block's cost takes few steps in long sessions."""
 
@@ -51,10 +55,12 @@ class CostLedger:
         """That of the weights behind the tokens that costs were shared out by."""
         self.stays = stays
         self._charged: list[Charged] = []
-        self._sums: list[float] = [0.0]
+        self._sums = array("d", [0.0])
         self._least: list[int] = []
-        self._by_category: list[tuple[float, ...]] = [(0.0,) * (len(CATEGORIES) + 2)]
-        self._turns: list[int] = []
+        self._by_category = array("d", [0.0] * _WIDTH)
+        """USD by category index, then of what is not recorded and of what was attached again, of the first n calls, one
+        after another."""
+        self._turns = array("i")
         self._path: list[int] = []
 
     @property
@@ -83,7 +89,7 @@ class CostLedger:
         if index % _CHUNK == 0:
             self._least.append(charged.read)
         self._least[-1] = min(self._least[-1], charged.read)
-        self._by_category.append(tuple(a + b for a, b in zip(self._by_category[-1], parts, strict=True)))
+        self._by_category.extend(map(add, self._by_category[-_WIDTH:], parts))
         # Last, since `done` counts these: another thread may read while this one enters.
         self._charged.append(charged)
 
@@ -92,7 +98,7 @@ class CostLedger:
         missing = lacking(self._book, call)
         total = missing + running.read(call.sent_head, call.sent_head)
         if usage is None or cost is None or not usage.input or not total:
-            return _FREE, (0.0,) * (len(CATEGORIES) + 2)
+            return _FREE, (0.0,) * _WIDTH
         scale = total / usage.input
         counts = (usage.cache_read * scale, usage.cache_write * scale, usage.fresh * scale)
         ends = (counts[0], counts[0] + counts[1], float(total))
@@ -144,7 +150,7 @@ class CostLedger:
             return
         # First, for the same reason as they are entered last.
         del self._charged[calls:]
-        del self._turns[calls:], self._sums[calls + 1 :], self._by_category[calls + 1 :]
+        del self._turns[calls:], self._sums[calls + 1 :], self._by_category[_WIDTH * (calls + 1) :]
         del self._least[-(-calls // _CHUNK) :]
         if calls % _CHUNK:
             self._least[-1] = min(charged.read for charged in self._charged[calls - calls % _CHUNK :])
@@ -152,7 +158,7 @@ class CostLedger:
     def categories(self, calls: int) -> tuple[float, ...]:
         """USD by category index over the first `calls` calls (at most `done`); then what is not recorded, last what was
         attached again."""
-        return self._by_category[calls]
+        return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 
     def block(self, node: int, tokens: int, calls: int) -> float | None:
         """USD that the block of `node` with its `tokens` has cost over the first `calls` calls, wherever in their

@@ -12,7 +12,6 @@ from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
-from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import dataclass
 
 LIKE: Final = 0.5
@@ -47,7 +46,8 @@ class Sending:
         self._book = book
         self._tree = book.session.tree
         self._running = running
-        self._nodes: set[int] = {ROOT}
+        self._sent = bytearray(b"\1")
+        """By node, whether its context was sent."""
         self._digests: set[str] = set()
         self._last: Call | None = None
 
@@ -55,8 +55,11 @@ class Sending:
         """Take in the thread's next call, which must be counted; what of it was sent before."""
         found = self._resent(call) if self._last is not None and call.usage is not None else Resent()
         head = call.sent_head
-        for node in self._tree.path(head, self._kept(head)):
-            self._nodes.add(node)
+        new = self._tree.path(head, self._kept(head))
+        if new and new[-1] >= len(self._sent):
+            self._sent.extend(bytes(len(self._tree) - len(self._sent)))
+        for node in new:
+            self._sent[node] = True
             if self._tree[node].block.kind != HEADER:
                 self._digests.add(self._tree[node].block.digest)
         if call.usage is not None:
@@ -65,7 +68,8 @@ class Sending:
 
     def _kept(self, head: int) -> int:
         """The longest context that begins `head` and that was sent before."""
-        while head not in self._nodes:
+        sent = self._sent
+        while head >= len(sent) or not sent[head]:
             head = self._tree[head].parent
         return head
 

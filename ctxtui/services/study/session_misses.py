@@ -94,5 +94,5 @@ class SessionMisses:
         from ctxtui.services.counting.books import cached_by
 
         self._taken, self._versions = [], {}
-        self._finder = MissFinder(self._book, cached_by(self._book), self._running)
+        self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
         return self._finder
