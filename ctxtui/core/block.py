@@ -25,7 +25,7 @@ class Block(Struct, frozen=True, gc=False):
 
     `digest` names it (32 hex digits), `kind` is the provider's own word for it (``text``, ``tool_use``,
     ``function_call`` ...) or one of ours (``header``, ``tool``, ``not_recorded``, ``unreadable``), `body` is its
-    canonical JSON. Two blocks with one digest are the same block. Blocks are in no cycle: the collector passes them over.
+    canonical JSON. Two blocks with one digest are the same block. The collector passes them over: they are in no cycle.
     """
 
     digest: str
