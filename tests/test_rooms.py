@@ -68,7 +68,7 @@ IN_ORDER = {
 """Calls with more than eight arguments in order that stay so, since they are made by the hundred thousand."""
 TUPLES = {
     # Made by the hundred thousand: by block, by record of a file, by step of the simulator.
-    "CacheOutcome", "CachedPrompt", "Features", "FoundObject", "Member", "PrefixEnd",
+    "CacheOutcome", "CachedPrompt", "Features", "FoundObject", "Member", "Node", "PrefixEnd",
     # Made by the thousand in the time that a file's status takes.
     "FoundRecording",
     # Taken apart where they are made or stored.

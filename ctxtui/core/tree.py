@@ -6,23 +6,23 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, overload
 
-from msgspec import Struct
-
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import INDEX, category_of
+from ctxtui.dataclasses import dataclass_acyclic
 
 ROOT: Final = 0
 """The empty context."""
 
 
-class Node(Struct, frozen=True, gc=False):
+@dataclass_acyclic(frozen=True, slots=True)
+class Node:
     """One more block after the context `parent`.
 
     `id` is its index in the tree (a parent's is always smaller), `depth` the number of blocks up to and including it,
     `message` the number of messages so far, `turn` the number of user turns so far (0 before the first),
     `turn_start` the node whose block opened the current turn (`ROOT` before the first), `category` an index into
     `CATEGORIES`. `_open` says that a user turn has begun and the assistant has not spoken yet, `_results` that the
-    current message holds a tool result. There are hundreds of thousands, in no cycle: the collector passes them over.
+    current message holds a tool result.
     """
 
     id: int
