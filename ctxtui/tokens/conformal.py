@@ -21,11 +21,15 @@ class Errors:
         self._sorted = sorted(typical)
         self._order = list(typical)
         self._outside = 1 - SHARE
+        self._bounds: tuple[float, float] | None = None
+        """As long as nothing more was learnt."""
 
     def bounds(self) -> tuple[float, float]:
         """The interval for the next error, in deviations: (low, high), low <= 0 <= high."""
-        each = min(max(self._outside, 0.01), 0.4) / 2
-        return min(0.0, self._at(each)), max(0.0, self._at(1 - each))
+        if self._bounds is None:
+            each = min(max(self._outside, 0.01), 0.4) / 2
+            self._bounds = min(0.0, self._at(each)), max(0.0, self._at(1 - each))
+        return self._bounds
 
     def _at(self, share: float) -> float:
         values = self._sorted
@@ -37,6 +41,7 @@ class Errors:
     def learn(self, error: float) -> None:
         """Take in one error; where the interval did not hold it the next ones are wider."""
         low, high = self.bounds()
+        self._bounds = None
         self._outside += _STEP * ((1 - SHARE) - (not low <= error <= high))
         self._order.append(error)
         insort(self._sorted, error)
@@ -51,4 +56,4 @@ class Errors:
     def take_over(self, kept: Sequence[Any]) -> None:
         """Go on from what `kept` gave."""
         order, self._outside = kept
-        self._order, self._sorted = list(order), sorted(order)
+        self._order, self._sorted, self._bounds = list(order), sorted(order), None
