@@ -81,6 +81,9 @@ class Forecaster:
         self._card = card
         self._calibrations: dict[Tokenizer, Calibration] = {}
         self._wholes: dict[Tokenizer, Calibration] = {}
+        self._alike: dict[str, Calibration] = {}
+        """The same by model."""
+        self._alike_whole: dict[str, Calibration] = {}
         self._errors: dict[str, Errors] = {}
         self._lineages: dict[str, Lineage] = {}
         self._rhythms: dict[str, Rhythm] = {}
@@ -129,10 +132,11 @@ class Forecaster:
     def calibration(self, model: str) -> Calibration:
         """What is known of the weights of `model`: models that count alike are learnt from together, so that a block
         has the same figure at every call."""
-        card = self._card(model)
-        found = self._calibrations.get(tokenizer(card))
+        found = self._alike.get(model)
         if found is None:
-            found = self._calibrations[tokenizer(card)] = Calibration(card)
+            card = self._card(model)
+            known = self._calibrations.setdefault(tokenizer(card), Calibration(card))
+            found = self._alike.setdefault(model, known)
         return found
 
     @property
@@ -147,17 +151,19 @@ class Forecaster:
 
     def carried(self, model: str) -> Carried:
         """Whether the provider of `model` counts the reasoning that it reported in later input."""
-        return self._carried.setdefault(model, Carried())
+        found = self._carried.get(model)
+        return found if found is not None else self._carried.setdefault(model, Carried())
 
     def weights(self) -> dict[str, Weights]:
         """The weights of whole contexts by model, as they are now."""
         return {model: self._weights(model) for model in {call.model for call in self._session.calls.values()}}
 
     def _whole(self, model: str) -> Calibration:
-        card = self._card(model)
-        found = self._wholes.get(tokenizer(card))
+        found = self._alike_whole.get(model)
         if found is None:
-            found = self._wholes[tokenizer(card)] = Calibration(card, whole=True)
+            card = self._card(model)
+            known = self._wholes.setdefault(tokenizer(card), Calibration(card, whole=True))
+            found = self._alike_whole.setdefault(model, known)
         return found
 
     def _weights(self, model: str) -> Weights:
@@ -284,13 +290,16 @@ class Forecaster:
         return usage.output > _LEAST and usage.output >= _FLOOR * visible
 
     def _lineage(self, call: Call) -> Lineage:
-        return self._lineages.setdefault(call.thread, Lineage(self._session.tree))
+        found = self._lineages.get(call.thread)
+        return found if found is not None else self._lineages.setdefault(call.thread, Lineage(self._session.tree))
 
     def _rhythm(self, call: Call) -> Rhythm:
-        return self._rhythms.setdefault(call.thread, Rhythm())
+        found = self._rhythms.get(call.thread)
+        return found if found is not None else self._rhythms.setdefault(call.thread, Rhythm())
 
     def _error(self, call: Call) -> Errors:
-        return self._errors.setdefault(call.model, Errors(TYPICAL))
+        found = self._errors.get(call.model)
+        return found if found is not None else self._errors.setdefault(call.model, Errors(TYPICAL))
 
 
 def teaches(forecast: Forecast, reported: int) -> bool:

@@ -21,11 +21,16 @@ class Errors:
         self._sorted = sorted(typical)
         self._order = list(typical)
         self._outside = 1 - SHARE
+        self._bounds: tuple[float, float] | None = None
+        """What `bounds` gives, until something is learnt."""
 
     def bounds(self) -> tuple[float, float]:
         """The interval for the next error, in deviations: (low, high), low <= 0 <= high."""
-        each = min(max(self._outside, 0.01), 0.4) / 2
-        return min(0.0, self._at(each)), max(0.0, self._at(1 - each))
+        found = self._bounds
+        if found is None:
+            each = min(max(self._outside, 0.01), 0.4) / 2
+            found = self._bounds = min(0.0, self._at(each)), max(0.0, self._at(1 - each))
+        return found
 
     def _at(self, share: float) -> float:
         values = self._sorted
@@ -43,6 +48,7 @@ class Errors:
         if len(self._order) > _MEMORY:
             oldest = self._order.pop(0)
             del self._sorted[bisect_left(self._sorted, oldest)]
+        self._bounds = None
 
     def kept(self) -> list[Any]:
         """What was learnt, in plain values."""
@@ -51,4 +57,4 @@ class Errors:
     def take_over(self, kept: Sequence[Any]) -> None:
         """Go on from what `kept` gave."""
         order, self._outside = kept
-        self._order, self._sorted = list(order), sorted(order)
+        self._order, self._sorted, self._bounds = list(order), sorted(order), None
