@@ -5,8 +5,8 @@ Python makes of them differs: Python 3.11 compiles four methods for each standar
 hundred times before a first screen), and a frozen instance costs it ten times what a struct does, in twice the memory.
 
 A class takes the standard library's `dataclass` where it inherits from another one, and where a member needs more than
-a default: one left out of comparison or of what is printed, one without an argument, one with metadata. `replace`,
-`fields` and `asdict` take both.
+a default: one left out of comparison or of what is printed, one without an argument. `replace`, `fields` and `asdict`
+take both.
 """
 
 from __future__ import annotations
@@ -25,12 +25,28 @@ if TYPE_CHECKING:
     from dataclasses import replace as replace
 else:
     import inspect
+    from types import MappingProxyType
 
     import msgspec
 
     KW_ONLY, MISSING, Field = standard.KW_ONLY, standard.MISSING, standard.Field
-    field = msgspec.field
+    _NOTHING = MappingProxyType({})
 
+    class _Member:
+        """What a member was given by `field`: the struct's own field, and what is to be known of the member beside."""
+
+        __slots__ = ("metadata", "struct_field")
+
+        def __init__(self, given, metadata):
+            self.struct_field = msgspec.field(**given)
+            self.metadata = metadata
+
+    def field(*, metadata=_NOTHING, **given):
+        """A member's default, default factory, metadata."""
+        return _Member(given, metadata)
+
+    _FURTHER = {}
+    """What is to be known of members, by class."""
     _OF_THE_OLD_CLASS = frozenset(("__dict__", "__weakref__", "__annotations__"))
 
     def dataclass(cls=None, /, **options):
@@ -41,6 +57,8 @@ else:
         """The struct of a class: members, methods and bases are those that it was written with."""
         told = dict(inspect.get_annotations(cls))
         body = {name: value for name, value in cls.__dict__.items() if name not in _OF_THE_OLD_CLASS}
+        members = {name: value for name, value in body.items() if isinstance(value, _Member)}
+        body |= {name: value.struct_field for name, value in members.items()}
         # Without slots a class may keep what it worked out beside its members (cached_property).
         options = {"frozen": frozen, "eq": eq} | ({} if slots else {"dict": True, "weakref": True})
         if issubclass(cls, msgspec.Struct):
@@ -57,7 +75,9 @@ else:
             base = type(base)(cls.__name__, (base,), in_order, **options)
             told = {name: told[name] for name in rest}
         body["__annotations__"] = told
-        return type(base)(cls.__name__, (base, *others), body, kw_only=kw_only, **options)
+        made = type(base)(cls.__name__, (base, *others), body, kw_only=kw_only, **options)
+        _FURTHER[made] = {name: value.metadata for name, value in members.items() if value.metadata}
+        return made
 
     def replace(one, /, **changes):
         """A copy of a data class's instance with some members changed."""
@@ -80,7 +100,7 @@ else:
             if isinstance(default, msgspec._core.Factory):
                 given = {"default_factory": default.factory}
             member = standard.field(**given)
-            member.name, member.type = name, told[name]
+            member.name, member.type, member.metadata = name, told[name], _FURTHER[kind].get(name, _NOTHING)
             yield member
 
     def asdict(one):

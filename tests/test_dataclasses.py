@@ -35,7 +35,7 @@ def _classes(library: Any) -> tuple[Any, ...]:
         start: Point
         _: KW_ONLY
         end: Point
-        width: int = 1
+        width: int = library.field(default=1, metadata={"meaning": "cells"})
 
     @library.dataclass(frozen=True)
     class Cached:
@@ -88,6 +88,7 @@ def test_what_a_data_class_does(library: Any) -> None:
     told = [(member.name, member.type, member.default) for member in library.fields(line)]
     assert told == [("start", "Point", standard.MISSING), ("end", "Point", standard.MISSING), ("width", "int", 1)]
     assert library.fields(one)[2].default_factory is list
+    assert [dict(member.metadata) for member in library.fields(two)] == [{}, {}, {"meaning": "cells"}]
     match one:
         case point(x, y):
             assert (x, y) == (1, 2)

@@ -27,7 +27,7 @@ TOOL_USE_INPUT: Final = "tool_use_input"
 
 EDITS: Final = "edits"
 """In `Call.extra` of a call that left another program through ctxtui: which edits were ``applied``, ``asleep`` and
-``refused`` in it, by their ids."""
+``refused`` in it, by their ids, and the authors of those that were (``by``)."""
 ANSWER_LEAST: Final = "answer_least"
 """In `Call.extra`: tokens that the recorded answer comes to at least, where the report is one of its beginning."""
 

@@ -192,7 +192,7 @@ _HEAD: Final = 512 * 1024
 """Base64 characters looked at for an image's size; a JPEG may carry a long preview before it."""
 
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-_COUNT: Final = re.compile(rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\s+(\d+)[^>]{0,400}?/Type\s*/Pages\b")
+_COUNT: Final = rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\s+(\d+)[^>]{0,400}?/Type\s*/Pages\b"
 _BYTES_PER_PAGE: Final = 50_000
 
 
@@ -211,7 +211,7 @@ def pdf_pages(data: bytes) -> int:
     """Pages of a PDF from its plain objects; guessed from its size where those are compressed; 1 for no bytes."""
     pages = len(_PAGE.findall(data))
     if not pages:
-        pages = max((int(a or b) for a, b in _COUNT.findall(data)), default=0)
+        pages = max((int(a or b) for a, b in re.findall(_COUNT, data)), default=0)
     return pages or max(1, round(len(data) / _BYTES_PER_PAGE))
 
 

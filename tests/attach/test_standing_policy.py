@@ -22,6 +22,7 @@ from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
+from ctxtui.services.workers.summary_worker import summarise
 from tests.attach.holding import HoldingRun, holding
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
@@ -106,6 +107,9 @@ async def test_what_was_never_sent_is_cut_at_once_and_stays_so_until_it_is_taken
         await agent.ask("go on")
         assert b"file 0150" in agent.own[2] and b"file 0150" not in seen[2].body
         assert (await told(run, 2))["applied"] == proof["applied"]
+        # Whose they were is on record, and found by whoever adds sessions up.
+        assert proof["by"] == ["truncate_results"]
+        assert summarise(run.path, Settings(data_dir=str(tmp_path))).policies == ("truncate_results",)
         # One overlay, whoever asks for it.
         overlay = ctxtui.edits("s")
         assert [edit["id"] for edit in overlay.applied] == proof["applied"]

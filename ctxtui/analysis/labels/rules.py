@@ -15,7 +15,7 @@ LOOKED_INTO: Final = tuple(name for name in CATEGORIES if name not in ("thinking
 
 _KEYS: Final = ("label", "category", "in", "inside", "contains", "between", "regex", "pointer", "beside")
 _WAYS: Final = ("between", "regex", "pointer")
-_SAFE: Final = re.compile(r"""[^"\\\x00-\x1f\x7f-\uffff\U00010000-\U0010ffff]+""")
+_SAFE: Final = re.compile(r"[ !#-\[\]-~]+")
 """Runs of characters that stand in a block's JSON as they stand in its text."""
 
 

@@ -63,12 +63,15 @@ class UsageSums:
 
 
 class WorstMiss(NamedTuple):
-    """A miss: its session's key and title, its call's number in the session (from 1), USD lost."""
+    """A miss: its session's key and title, its call's number in the session (from 1), USD lost; its cause in a few
+    words ("": not known), and when the call began (Unix seconds, 0: not recorded)."""
 
     key: str
     title: str
     call: int
     lost: float
+    cause: str = ""
+    at: int = 0
 
 
 class HeavyTool(NamedTuple):

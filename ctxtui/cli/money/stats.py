@@ -24,7 +24,7 @@ from ctxtui.services.library.totals.stat_changes import Change, change_of
 from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import stats as view
-from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _OF_CONTEXTS: Final = frozenset({TOOL, SKILL})
 
 
 class ChangeName(click.ParamType[Change]):
-    """What was changed: a date, ``client-version=2.1.300`` or ``tag=NAME``."""
+    """What was changed: a date, ``client-version=2.1.300``, ``policy=NAME`` ..."""
 
     name = "change"
 
@@ -63,8 +63,9 @@ _NONE: Final = (
     help="Say where tokens, money and quota windows went, over all your sessions or those in FOLDER; every call counts "
     "once. Sessions are read once and remembered.\n\n"
     "With --change the calls before and after it are held against each other, each figure with the interval in which "
-    "95 of 100 such differences lie: a date, client-version=V (from that version on), or tag=NAME (the sessions that "
-    "you tagged so).\n\n"
+    "95 of 100 such differences lie: a date, client-version=V (from that version on), policy=NAME (sessions that ran "
+    "under it), compressor=NAME (sessions that it made smaller, against those that others did), or tag=NAME (sessions "
+    "that you tagged so). --json lists what there is as changes.\n\n"
     "Misses, overflows, compactions and tools take counts of tokens: the first time they come in behind the rest, "
     "and with --usage they stay out.\n\n\b\n"
     "Example: ctxtui stats --since 30d --by project\n"
@@ -99,7 +100,14 @@ def stats(
     sessions = AllSessions(settings, folder, cluster, beginning)
 
     def made() -> Stats:
-        return stats_of(sessions.known, at, by=by or "", since=beginning, changed=changed, seen_changes=as_json)
+        return stats_of(
+            sessions.known,
+            at,
+            by=by or "",
+            since=beginning,
+            changed=changed,
+            seen_changes=as_json or changed is not None,
+        )
 
     if usage:
         sessions.read_usage()
@@ -153,8 +161,9 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
             painter.line(
                 [
                     Span(f"{numbers.money(miss.lost):>9}", "warn"),
+                    Span(f"  {miss.cause:{view.CAUSE}}", "ink"),
                     Span(f"  call {miss.call:,} of ", "dim"),
-                    Span(safe_text.one_line(miss.title or miss.key, room - 30), "ink"),
+                    Span(cells.ends(safe_text.one_line(miss.title or miss.key, 400), room - view.CAUSE - 26), "ink"),
                 ]
             )
     if found.windows and by not in (TOOL, FIVE_HOURS):
@@ -163,6 +172,10 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
             painter.line([Span(_when(window.start), "ink"), Span(f"  {view.of_window(window)}", "dim")])
     if found.comparison is not None:
         _print_change(painter, found.comparison, room)
+        if not (found.comparison.before.calls and found.comparison.after.calls):
+            painter.lines(
+                [Span(line, "warn")] for line in safe_text.wrap(view.one_sided(found, found.comparison.what), room)
+            )
 
 
 def _print_change(painter: Painter, found: Comparison, room: int) -> None:

@@ -24,16 +24,18 @@ _TREES: Final = 16
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What became of the edits in one request, by their ids: `applied`, `asleep` (their target is not in it) and
-    `refused`, each with the reason."""
+    `refused`, each with the reason; `by` are the authors of those that were applied."""
 
     applied: tuple[str, ...] = ()
     asleep: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
+    by: tuple[str, ...] = ()
 
     @property
     def json(self) -> dict[str, Json]:
         """As it is recorded."""
-        return {"applied": list(self.applied), "asleep": list(self.asleep), "refused": dict(self.refused)}
+        told = {"applied": list(self.applied), "asleep": list(self.asleep), "refused": dict(self.refused)}
+        return {**told, "by": list(self.by)} if self.by else {**told}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curate
     added = [one for one in made.violations if one.message not in before]
     if added:
         return Curated(None, _refusal(edits, f"{request.model} would refuse it: {added[0].message} @ {added[0].path}"))
-    return Curated(made.body, Proof(done, asleep, tuple(held.items())))
+    by = sorted({edit.author for edit in edits if edit.id in done})
+    return Curated(made.body, Proof(done, asleep, tuple(held.items()), tuple(by)))
 
 
 def _violations(dialect: str, body: bytes, prefill: bool) -> Iterable:  # type: ignore[type-arg]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.content.shorteners import compressors_of, policies_of
 from ctxtui.analysis.content.skills import skills_of
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
@@ -20,6 +21,7 @@ from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity, provider_id
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
@@ -31,6 +33,7 @@ from ctxtui.services.counting.books import cached_by
 from ctxtui.services.library.glances import WORDS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.views.lists.misses import cause_of
 from ctxtui.views.model.session_summary import (
     COMPACTED,
     COMPACTION,
@@ -52,9 +55,16 @@ _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
 
 
 def filled(
-    seen: SessionSummary, loaded: Loaded, book: Book, price: Price, terms: Terms, usable_share: float
+    seen: SessionSummary,
+    loaded: Loaded,
+    book: Book,
+    price: Price,
+    terms: Terms,
+    usable_share: float,
+    logs: Mapping[str, Sequence[Edit]] | None = None,
 ) -> SessionSummary:
-    """`seen` with the figures of the recording, which must be read and counted whole."""
+    """`seen` with the figures of the recording, which must be read and counted whole; `logs` are the edits of each
+    thread, where the database holds the session."""
     session = loaded.session
     chosen = choose(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
@@ -71,6 +81,8 @@ def filled(
         skipped=len(loaded.skipped),
         sentence=sentence(session, chosen.thread, missed.found),
         refused=refusal(session, chosen.thread)[:WORDS],
+        compressors=compressors_of(session),
+        policies=policies_of(session, logs or {}),
     )
     said = _said(_grown(told, book, calls, missed, usable_share), session, calls)
     return _spent(said, book, price, _Happened(book, missed, usable_share))
@@ -208,7 +220,10 @@ class _Happened:
         missed = self._missed.get((call.thread, self._number.get(call.id, 0)))
         signs = ((MISSED, missed), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))
         marks = "".join(sign for sign, is_so in signs if is_so)
-        return spent._replace(marks=marks, lost=missed.usd if missed else None, skill=self._skill.get(call.id, ""))
+        skill = self._skill.get(call.id, "")
+        if missed is None:
+            return spent._replace(marks=marks, skill=skill)
+        return spent._replace(marks=marks, lost=missed.usd, cause=cause_of(missed), skill=skill)
 
     def _is_over(self, call: Call) -> bool:
         key = call.thread, call.model

@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-_TEXT, _WHOLE, _REAL, _YES, _TIME = "string", "int64", "float64", "bool_", "timestamp"
+_TEXT, _WHOLE, _REAL, _YES, _TIME, _TEXTS = "string", "int64", "float64", "bool_", "timestamp", "texts"
 SESSIONS: Final = {
     "session": _TEXT, "path": _TEXT, "id": _TEXT, "source": _TEXT, "client_version": _TEXT, "project": _TEXT,
     "title": _TEXT, "changed": _TIME, "model": _TEXT, "calls": _WHOLE, "turns": _WHOLE, "subagents": _WHOLE,
     "peak_tokens": _WHOLE, "window": _WHOLE, "usable": _WHOLE, "total_tokens": _WHOLE, "usd": _REAL,
     "usd_at_least": _REAL, "unpriced_calls": _WHOLE, "misses": _WHOLE, "compactions": _WHOLE,
+    "compressors": _TEXTS, "policies": _TEXTS,
 }  # fmt: skip
 CALLS: Final = {
     "session": _TEXT, "number": _WHOLE, "id": _TEXT, "thread": _TEXT, "started": _TIME, "model": _TEXT,
     "input": _WHOLE, "cache_read": _WHOLE, "output": _WHOLE, "usd": _REAL, "miss": _YES, "lost_usd": _REAL,
-    "compaction": _YES, "over_usable": _YES, "skill": _TEXT, "first_seen": _YES,
+    "cause": _TEXT, "compaction": _YES, "over_usable": _YES, "skill": _TEXT, "first_seen": _YES,
 }  # fmt: skip
 TOOLS: Final = {
     "session": _TEXT, "server": _TEXT, "name": _TEXT, "mcp": _YES, "state": _TEXT, "schema_tokens": _WHOLE,
@@ -73,6 +74,8 @@ def _session(one: SessionSummary) -> Row:
         "unpriced_calls": one.unpriced,
         "misses": one.misses,
         "compactions": one.compactions,
+        "compressors": list(one.compressors),
+        "policies": list(one.policies),
     }
 
 
@@ -90,6 +93,7 @@ def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row
         "usd": call.cost,
         "miss": MISSED in call.marks,
         "lost_usd": call.lost,
+        "cause": call.cause or None,
         "compaction": COMPACTED in call.marks,
         "over_usable": OVER in call.marks,
         "skill": call.skill or None,
@@ -139,6 +143,8 @@ def write_parquet(tables: Mapping[str, Sequence[Row]], folder: Path, *, replace:
 
 
 def _type(arrow: ModuleType, kind: str) -> Any:
+    if kind == _TEXTS:
+        return arrow.list_(arrow.string())
     return arrow.timestamp("us", tz="UTC") if kind == _TIME else getattr(arrow, kind)()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import call_rates
@@ -25,6 +26,7 @@ from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
 
@@ -43,16 +45,24 @@ def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> Se
     loaded = load(Path(seen.path), own=seen.own)
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
-    return _filled(seen, loaded, book, settings)
+    return _filled(seen, loaded, book, settings, {})
 
 
-def _filled(seen: SessionSummary, loaded: Loaded, book: Book, settings: Settings) -> SessionSummary:
+def _filled(
+    seen: SessionSummary, loaded: Loaded, book: Book, settings: Settings, logs: Mapping[str, Sequence[Edit]]
+) -> SessionSummary:
     table = prices_for(settings)
 
     def terms(call: Call) -> Rates | None:
         return call_rates(call, table) if call.usage is not None else None
 
-    return filled(seen, loaded, book, price_of(table), terms, settings.usable_share)
+    return filled(seen, loaded, book, price_of(table), terms, settings.usable_share, logs)
+
+
+def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:
+    """The edits of each thread of a session that the database holds."""
+    with Store.open(database(settings.data_dir), readonly=True) as store:
+        return {thread: log for thread in threads if (log := store.edits(stored, thread))}
 
 
 def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
@@ -67,7 +77,8 @@ def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> S
         loaded = open_named(Named(stored=seen.stored), settings)
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
-        found = _filled(seen, loaded, book, settings)
+        logs = _logs(seen.stored, loaded.session.threads, settings)
+        found = _filled(seen, loaded, book, settings, logs)
     memory.keep_summary(key, calls, seen.mtime, version, to_json(found))
     return found
 

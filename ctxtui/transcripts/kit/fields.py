@@ -78,7 +78,7 @@ def _float(value: int | float | Number) -> float:
 TITLE_LENGTH: Final = 200
 """Characters that a title has at most."""
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = "[\ud800-\udfff]"
 
 
 def one_line(text: str) -> str:
@@ -89,4 +89,4 @@ def one_line(text: str) -> str:
 
 def plain(text: str) -> str:
     """`text` without lone surrogates, which neither a database nor a terminal takes."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else re.sub(_SURROGATE, "\ufffd", text)

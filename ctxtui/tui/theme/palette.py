@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from rich.color import Color
 from rich.style import Style
 
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.text.signs import DARK, LIGHT
 
 SIXTEEN: Final = {
@@ -42,7 +42,7 @@ _IN_SIXTEEN: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Palette:
     """One way to turn style words into terminal styles.
 
@@ -53,7 +53,7 @@ class Palette:
     name: str
     colours: dict[str, Color] = field(default_factory=dict)
     special: dict[str, Style] = field(default_factory=dict)
-    _seen: dict[tuple[str, str], Style] = field(default_factory=dict, repr=False, compare=False)
+    _seen: dict[tuple[str, str], Style] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:

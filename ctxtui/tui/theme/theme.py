@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -12,6 +11,7 @@ from textual.app import App
 from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES, Theme
 
+from ctxtui.dataclasses import dataclass, field
 from ctxtui.tui.theme.palette import PALETTES, SIXTEEN, Palette
 from ctxtui.views.text.signs import DARK, LIGHT
 
@@ -68,7 +68,7 @@ THEMES: Final = (
 """Every palette as a theme; its variables stand in TCSS under the look book's names (``$cat-user``, ``$hair``)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Look:
     """How to paint on one terminal: a palette, and whether only ASCII may be written.
 
@@ -78,7 +78,7 @@ class Look:
     palette: Palette
     ascii: bool = False
     keep_wide: bool = False
-    strips: dict[Hashable, Strip] = field(default_factory=dict, repr=False, compare=False)
+    strips: dict[Hashable, Strip] = field(default_factory=dict)
     """Lines that were painted so (`look.paint`)."""
 
     @property

@@ -28,20 +28,20 @@ ASKED: Final = 44
 _SHELLS: Final = frozenset({"exec_command", "shell", "shell_command", "local_shell", "container.exec"})
 """Codex's names for the one tool that runs a command: rows say ``$``."""
 
-_NUMBERED: Final = re.compile(r"^\s*\d+(?:→|\t)")
+_NUMBERED: Final = r"^\s*\d+(?:→|\t)"
 # What some clients put before a command's output: its ids, times, exit code.
-_PREAMBLE: Final = re.compile(
+_PREAMBLE: Final = (
     r"\A(?:(?:Chunk ID|Wall time|Process exited with code|Process running with|Exit code|Original token count|"
     r"Total output lines|Session ID|Duration|Command|Status)\b[^\n]*\n)+(?:Output:[ \t]*\n?)?"
     r"(?:Total output lines: \d+\n\n?)?"
 )
-_EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:?) *(-?\d+)")
-_WRAPPED: Final = re.compile(r'\A\{"output":')
+_EXIT: Final = r"(?:Process exited with code|Exit code:?) *(-?\d+)"
+_WRAPPED: Final = r'\A\{"output":'
 
-_PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
+_PATCHED: Final = r"(?m)^\*\*\* (?:Update|Add|Delete) File: (.+)$"
 
 
-_FILE: Final = re.compile(r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(?: form="(signatures)")?>\n')
+_FILE: Final = r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(?: form="(signatures)")?>\n'
 """What stands in front of a file that ctxtui itself put into a context."""
 
 
@@ -92,7 +92,7 @@ def preview(
     if got.media and not got.text:
         return Preview("", _line(media_line(got.media[0])), "ink")
     voice = "dim" if name in ("system", "memory") else "ink"
-    file = _FILE.match(got.text) if name in ("memory", "document") else None
+    file = re.match(_FILE, got.text) if name in ("memory", "document") else None
     if file is not None:
         said = got.text[file.end() :].rpartition("\n</")[0] or got.text[file.end() :]
         return Preview(_line(file[1]), _line(said), "dim", True, asked=file[2] or "")
@@ -130,7 +130,7 @@ def telling(got: BlockContent, cwd: str = "") -> str:
     """The argument of a call that says most about it; all of them as JSON where none is known."""
     given = arguments_value(got) if got.arguments else {}
     if isinstance(given, str):
-        patched = _PATCHED.findall(given[:100_000])
+        patched = re.findall(_PATCHED, given[:100_000])
         return ", ".join(short_path(path, cwd) for path in patched) if patched else given
     if not isinstance(given, Mapping):
         return text_of(given)
@@ -139,7 +139,7 @@ def telling(got: BlockContent, cwd: str = "") -> str:
         if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
             return _shell(words)
         if isinstance(words, str) and words:
-            patched = _PATCHED.findall(words[:100_000]) if "*** " in words[:4096] else []
+            patched = re.findall(_PATCHED, words[:100_000]) if "*** " in words[:4096] else []
             return ", ".join(patched) if patched else short_path(words, cwd)
     return _first_of_many(given) if given else ""
 
@@ -169,7 +169,7 @@ def _result(got: BlockContent) -> tuple[str, bool]:
     if said:
         return _line(said), failed or got.is_error
     first = next((line for line in text[: 1 << 14].split("\n", 64) if line.strip()), "")
-    line = _line(_NUMBERED.sub("", first)) or ("" if text[: 1 << 14].strip() else "(empty)")
+    line = _line(re.sub(_NUMBERED, "", first)) or ("" if text[: 1 << 14].strip() else "(empty)")
     if got.media and not got.text.strip():
         line = _line(media_line(got.media[0]))
     return line or _line(text), failed or got.is_error
@@ -177,7 +177,7 @@ def _result(got: BlockContent) -> tuple[str, bool]:
 
 def _output(text: str) -> tuple[str, bool]:
     """What a command printed, without what its client wrote before it; whether it ended in failure."""
-    if _WRAPPED.match(text) and len(text) < _UNWRAPPED:
+    if re.match(_WRAPPED, text) and len(text) < _UNWRAPPED:
         try:
             value = loads(text)
         except (ValueError, RecursionError):
@@ -186,10 +186,10 @@ def _output(text: str) -> tuple[str, bool]:
             about = value.get("metadata")
             code = about.get("exit_code") if isinstance(about, Mapping) else 0
             return value["output"], code not in (0, None)
-    told = _PREAMBLE.match(text)
+    told = re.match(_PREAMBLE, text)
     if told is None:
         return text, False
-    code = _EXIT.search(told[0])
+    code = re.search(_EXIT, told[0])
     return text[told.end() :], code is not None and int(code[1]) != 0
 
 

@@ -49,8 +49,9 @@ class CallSpent(NamedTuple):
     `model` is an index into the session's `models` (-1: none named), `started` Unix seconds (0: not recorded), `thread`
     the label of a subagent's thread, "" for the main one; `side` the id of any thread but the one that a session is
     opened at, behind ``~`` where that is no subagent. `marks` has ``m`` for a miss, ``c`` for a compaction before it,
-    ``o`` for an input over what is usable of the window; `lost` USD by the miss (None: no price is known); `skill` the
-    skill that it served (`analysis.content.skills`). `partial`: its answer is reported in part.
+    ``o`` for an input over what is usable of the window; `lost` USD by the miss (None: no price is known), and
+    its `cause` in a few words; `skill` the skill that it served (`analysis.content.skills`). `partial`: its answer is
+    reported in part.
     """
 
     id: str
@@ -66,6 +67,7 @@ class CallSpent(NamedTuple):
     lost: float | None = None
     skill: str = ""
     partial: bool = False
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,10 @@ class SessionSummary:
     """(tool, USD), likewise."""
     tools: tuple[ToolCosts, ...] = ()
     """What each tool took; their calls are numbered as in `spent`."""
+    compressors: tuple[str, ...] = ()
+    """What compacted its contexts or cleared them (`analysis.content.shorteners`)."""
+    policies: tuple[str, ...] = ()
+    """The policies whose edits its calls left under, ``by hand`` for the user's own."""
     refused: str = ""
     """The API's error with which it ends, where the request itself was refused and can be mended; untrusted text."""
     advice: str = ""

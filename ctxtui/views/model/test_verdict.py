@@ -38,10 +38,9 @@ _PATTERNS: Final = (
     ("# pass ", rf"^# (pass {_N})\s*\n# (fail {_N})"),
 )
 # pytest, with or without its rule: 12 passed, 1 failed in 3.41s
-_PYTEST_LINE: Final = re.compile(rf"^=*\s*((?:{_N} (?:{_PYTEST})(?:, )?)+ in [\d.:hms ()]+?)\s*=*$", re.MULTILINE)
-_ALL: Final = tuple((word, re.compile(pattern, re.MULTILINE)) for word, pattern in _PATTERNS)
+_PYTEST_LINE: Final = rf"^=*\s*((?:{_N} (?:{_PYTEST})(?:, )?)+ in [\d.:hms ()]+?)\s*=*$"
 # mocha says it in lines of their own: 12 passing (18s) / 2 pending / 1 failing
-_MOCHA: Final = re.compile(rf"^\s*({_N} (?:passing(?: \([\d.]+\w+\))?|pending|failing))\s*$", re.MULTILINE)
+_MOCHA: Final = rf"^\s*({_N} (?:passing(?: \([\d.]+\w+\))?|pending|failing))\s*$"
 
 
 def verdict(text: str) -> str:
@@ -50,16 +49,16 @@ def verdict(text: str) -> str:
     if "\x1b[" in tail:
         tail = _SGR.sub("", tail)
     ends = tail[-_LAST_LINES:]
-    found = [match for word, pattern in _ALL if word in tail for match in pattern.finditer(tail)]
-    found += list(_PYTEST_LINE.finditer(ends)) if " in " in ends else []
-    if found:
-        last = found[-1] if found[-1].re is _PYTEST_LINE else max(found, key=lambda match: match.end())
+    pytests = list(re.finditer(_PYTEST_LINE, ends, re.MULTILINE)) if " in " in ends else []
+    found = [match for word, pattern in _PATTERNS if word in tail for match in re.finditer(pattern, tail, re.MULTILINE)]
+    if pytests or found:
+        last = pytests[-1] if pytests else max(found, key=lambda match: match.end())
         return " · ".join(" ".join(group.split()) for group in last.groups() if group)
     return " · ".join(_of_mocha(tail)) if "passing" in tail else ""
 
 
 def _of_mocha(tail: str) -> list[str]:
-    lines = [match[1] for match in _MOCHA.finditer(tail)]
+    lines = [match[1] for match in re.finditer(_MOCHA, tail, re.MULTILINE)]
     # Of several runs the last one counts: it begins at the last "passing".
     starts = [at for at, line in enumerate(lines) if "passing" in line]
     return lines[starts[-1] :] if starts else []

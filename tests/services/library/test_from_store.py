@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.core.edit import APPLY, Edit
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Described, Session
+from ctxtui.core.session import CallSeen, Described, Session
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
@@ -29,6 +31,18 @@ def kept(session: Session) -> SessionSummary:
     shelf = SessionLibrary(Settings(), Path.cwd())
     (one,) = [one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES]
     return one
+
+
+def test_a_chats_policies_are_those_whose_edits_its_calls_left_under(home: Path) -> None:
+    story = Story().user("go").call(use("1", "mcp__git__log")).results(("1", "found"))
+    story.session.fold([Described(id="chat-1", source="ctxtui", client="ctxtui chat")])
+    (call,) = story.session.calls.values()
+    story.session.fold([CallSeen(replace(call, sent_head=story.session.tree[call.raw_head].parent, started=9.0))])
+    kept(story.session)
+    with Store.open(database()) as store:
+        staged = Edit("e1", "drop", author="budget", at=1.0)
+        store.add_edits("chat-1", [staged, Edit("a1", APPLY, at=2.0, payload='{"ids":["e1"]}')])
+    assert from_store(kept(story.session), Settings()).policies == ("budget",)
 
 
 def test_they_are_read_once_and_again_when_a_call_was_added(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,9 @@ SESSIONS = st.lists(
         known=st.just(True),
         models=st.just((("m", 1),)),
         spent=CALLS,
+        policies=st.sampled_from([(), ("budget",), ("budget", "by hand")]),
+        compressors=st.sampled_from([(), ("codex",), ("codex", "claude code auto")]),
+        usage_only=st.booleans(),
     ),
     max_size=6,
 )
@@ -106,6 +109,29 @@ def test_another_clients_versions_are_on_no_side() -> None:
         assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5), words
 
 
+def test_a_policy_is_held_against_sessions_of_its_client_without_it() -> None:
+    with_it = [replace(one, source="codex", policies=("budget",)) for one in NEW]
+    without = [replace(one, source="codex") for one in OLD]
+    other = [replace(session(f"x{n}", 9.0), source="pi") for n in range(4)]
+    unknown = [replace(session(f"u{n}", 9.0), source="codex", usage_only=True) for n in range(4)]
+    every = [*with_it, *without, *other, *unknown]
+    found = stats_of(every, AT, changed=change_of("policy=budget")).comparison
+    assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5)
+    assert not found.before.uncounted
+
+
+def test_a_compressor_is_held_against_other_compressors_and_policies() -> None:
+    auto = [replace(one, compressors=("claude code auto",)) for one in OLD]
+    policy = [replace(one, policies=("summarize_at",)) for one in NEW[:2]]
+    manual = [replace(one, compressors=("claude code manual",)) for one in NEW[2:]]
+    short = [session(f"s{n}", 0.01) for n in range(5)]
+    every = [*auto, *policy, *manual, *short]
+    found = stats_of(every, AT, changed=change_of("compressor=claude code auto")).comparison
+    assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5)
+    told = {one.words for one in stats_of(every, AT, seen_changes=True).changes}
+    assert {"compressor=claude code auto", "compressor=claude code manual", "policy=summarize_at"} <= told
+
+
 @given(SESSIONS.map(lambda every: [replace(one, tags=("a",) if n % 2 else ()) for n, one in enumerate(every)]))
 def test_the_changes_that_are_listed_are_those_that_can_be_compared(sessions: list[SessionSummary]) -> None:
     for one in stats_of(sessions, AT, seen_changes=True).changes:
@@ -118,7 +144,7 @@ def test_the_changes_that_are_listed_are_those_that_can_be_compared(sessions: li
     assert [one.words for one in told] == ["client-version=2.1.10", "tag=small"]
 
 
-@pytest.mark.parametrize("words", ["", "yesterday", "tag=", "client-version=", "client-version=latest", "policy=x"])
+@pytest.mark.parametrize("words", ["", "yesterday", "tag=", "client-version=", "client-version=latest", "policy="])
 def test_what_is_no_change_says_what_is(words: str) -> None:
     with pytest.raises(CtxtuiError, match="is no change; a day such as 2026-11-20"):
         change_of(words)

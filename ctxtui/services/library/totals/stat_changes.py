@@ -1,4 +1,5 @@
-"""Before and after a change: a new version of a client, a tag, a day; which there are, and what each did."""
+"""Before and after a change: a new version of a client, a policy, a compressor, a tag, a day; which there are, and what
+each did."""
 
 from __future__ import annotations
 
@@ -14,15 +15,20 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals.call_sums import summed, used_by
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
-VERSION, TAG = "client-version", "tag"
+VERSION, TAG, POLICY, COMPRESSOR = "client-version", "tag", "policy", "compressor"
+_WITHOUT_AND_WITH: Final = (TAG, POLICY, COMPRESSOR)
+"""Kinds of change that a session has or has not."""
+WORDS: Final = f"a day such as 2026-11-20, {VERSION}=2.1.300, {POLICY}=NAME, {COMPRESSOR}=NAME or {TAG}=NAME"
+"""How a change is asked for."""
 OwnCalls = list[tuple[SessionSummary, list[CallSpent]]]
 """Sessions, each with those of its calls that count there."""
 _Side = tuple[OwnCalls, OwnCalls]
 
 
 class Change(NamedTuple):
-    """A change of `kind` `VERSION` or `TAG`, `named` there; any other kind is a time, `at` in Unix seconds. `words` are
-    the user's for it, `source` the client whose version it is ("": of each that has versions on either side)."""
+    """A change of `kind` `VERSION`, `POLICY`, `COMPRESSOR` or `TAG`, `named` there; any other kind is a time, `at` in
+    Unix seconds. `words` are the user's for it, `source` the client whose version it is ("": of each that has versions
+    on either side)."""
 
     words: str
     kind: str
@@ -33,20 +39,19 @@ class Change(NamedTuple):
 
 def change_of(text: str) -> Change:
     """The change that a user's words name: a date, ``client-version=2.1.300`` (also with the client before it,
-    ``client-version=claude code 2.1.300``), ``tag=NAME``. Raises `CtxtuiError`."""
+    ``client-version=claude code 2.1.300``), ``policy=NAME``, ``compressor=NAME``, ``tag=NAME``. Raises `CtxtuiError`.
+    """
     words = text.strip()
     kind, equals, named = (part.strip() for part in words.partition("="))
-    if equals and kind == TAG and named:
-        return Change(words, TAG, named)
+    if equals and kind in _WITHOUT_AND_WITH and named:
+        return Change(words, kind, named)
     if equals and kind == VERSION and _numbers(named):
         source, _, version = named.rpartition(" ")
         return Change(words, VERSION, version, source=source.strip())
     try:
         when = datetime.fromisoformat(words)
     except ValueError:
-        raise CtxtuiError(
-            f"{words!r} is no change", way_out=f"a day such as 2026-11-20, {VERSION}=2.1.300, or {TAG}=NAME"
-        ) from None
+        raise CtxtuiError(f"{words!r} is no change", way_out=WORDS) from None
     return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
 
 
@@ -64,25 +69,34 @@ def compared(own: OwnCalls, changed: Change) -> Comparison:
 
 
 def changes_in(own: OwnCalls) -> list[SeenChange]:
-    """The changes that sessions tell of, newest first: versions of a client, tags. Each has calls on either side,
-    and is what its words ask for."""
+    """The changes that sessions tell of, newest first: versions of a client, policies, compressors, tags. Each has
+    calls on either side, and is what its words ask for."""
     versions: dict[str, list[_Dated]] = {}
-    tags: dict[str, list[_Dated]] = {}
+    named: dict[tuple[str, str], float] = {}
     for one, calls in own:
         began = min(call.started or one.mtime for call in calls)
         if numbers := _numbers(one.client_version):
             versions.setdefault(one.source, []).append((numbers, one.client_version, began, len(calls)))
-        for tag in one.tags:
-            tags.setdefault(tag, []).append(([], tag, began, len(calls)))
+        for kind in _WITHOUT_AND_WITH:
+            for name in _names(kind, one):
+                named[kind, name] = min(began, named.get((kind, name), began))
     found = [change for source, dated in versions.items() for change in _newer_versions(source, dated)]
     # A version without a client's name is asked for by words that mean every client with older and newer ones.
-    found = [one for one in found if (about := change_of(one.words)).source or _about(own, about) == {""}]
-    many = len(own), sum(len(calls) for _, calls in own)
-    for tag, dated in tags.items():
-        after = len(dated), sum(calls for *_, calls in dated)
-        first = min(began for _, _, began, _ in dated)
-        found.append(SeenChange(f"{TAG}={tag}", first, many[0] - after[0], many[1] - after[1], *after))
+    found = [one for one in found if (about := change_of(one.words)).source or _clients(own, about) == {""}]
+    found += [_without_and_with(own, kind, name, first) for (kind, name), first in named.items()]
     return sorted((one for one in found if one.before and one.after), key=lambda one: (-one.first, one.words))
+
+
+def _without_and_with(own: OwnCalls, kind: str, name: str, first: float) -> SeenChange:
+    words = f"{kind}={name}"
+    without, with_ = _sides(own, change_of(words))
+    calls = [sum(len(calls) for _, calls in side) for side in (without, with_)]
+    return SeenChange(words, first, len(without), calls[0], len(with_), calls[1])
+
+
+def _names(kind: str, one: SessionSummary) -> tuple[str, ...]:
+    """What a session has of a kind of change."""
+    return {TAG: one.tags, POLICY: one.policies, COMPRESSOR: one.compressors}[kind]
 
 
 _Dated = tuple[list[int], str, float, int]
@@ -103,21 +117,36 @@ def _newer_versions(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
 
 def _sides(own: OwnCalls, changed: Change) -> _Side:
     """The calls before and after it, of the sessions that it is about."""
-    about = _about(own, changed)
+    is_about = _about(own, changed)
     sides: _Side = ([], [])
     for one, calls in own:
-        if about is not None and (one.source not in about or not one.client_version):
+        if not is_about(one):
+            continue
+        if changed.kind:
+            sides[_is_after(changed, one)].append((one, calls))
             continue
         for is_after, mine in enumerate(sides):
-            if of_side := [call for call in calls if _after(changed, one, call) == bool(is_after)]:
+            if of_side := [call for call in calls if ((call.started or one.mtime) >= changed.at) == bool(is_after)]:
                 mine.append((one, of_side))
     return sides
 
 
-def _about(own: OwnCalls, changed: Change) -> set[str] | None:
-    """The clients whose versions are compared; None: it is no version."""
-    if changed.kind != VERSION:
-        return None
+def _about(own: OwnCalls, changed: Change) -> Callable[[SessionSummary], bool]:
+    """Which sessions are compared. A policy: those of the clients that it was tried with. A compressor: those that
+    anything made smaller, for others are short."""
+    if changed.kind == VERSION:
+        clients = _clients(own, changed)
+        return lambda one: bool(one.source in clients and one.client_version)
+    if changed.kind == POLICY:
+        tried = {one.source for one, _ in own if changed.named in one.policies}
+        return lambda one: one.source in tried and not one.usage_only
+    if changed.kind == COMPRESSOR:
+        return lambda one: bool(one.compressors or one.policies) and not one.usage_only
+    return lambda one: True
+
+
+def _clients(own: OwnCalls, changed: Change) -> set[str]:
+    """The clients whose versions are compared."""
     if changed.source:
         return {changed.source}
     versions: dict[str, set[bool]] = {}
@@ -128,13 +157,9 @@ def _about(own: OwnCalls, changed: Change) -> set[str] | None:
     return {source for source, sides in versions.items() if len(sides) == 2} or set(versions)
 
 
-def _after(changed: Change, one: SessionSummary, call: CallSpent) -> bool:
-    """Whether a call of a session came after the change. Which of two versions is newer their numbers tell."""
-    if changed.kind == VERSION:
-        return _newer(changed, one)
-    if changed.kind == TAG:
-        return changed.named in one.tags
-    return (call.started or one.mtime) >= changed.at
+def _is_after(changed: Change, one: SessionSummary) -> bool:
+    """Whether a session is one of those after the change. Which of two versions is newer their numbers tell."""
+    return _newer(changed, one) if changed.kind == VERSION else changed.named in _names(changed.kind, one)
 
 
 def _newer(changed: Change, one: SessionSummary) -> bool:

@@ -128,7 +128,7 @@ def _week_of(quarter: int) -> str:
 
 def _worst(own: OwnCalls) -> list[WorstMiss]:
     found = [
-        WorstMiss(one.key, one.title, number, call.lost)
+        WorstMiss(one.key, one.title, number, call.lost, call.cause, call.started)
         for one, calls in own
         for number, call in _numbered(one, calls)
         if call.lost

@@ -11,7 +11,7 @@ KNOWN: Final[dict[str, frozenset[str]]] = {
     MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
     "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "body")),
     "sent": frozenset(
-        ("x", "at", "body", "applied", "asleep", "refused", "released", "done", "trouble", "pinged", "played")
+        ("x", "at", "body", "applied", "asleep", "refused", "by", "released", "done", "trouble", "pinged", "played")
     ),
     "held": frozenset(("x", "at", "until")),
     "answered": frozenset(("x", "at", "status", "headers")),

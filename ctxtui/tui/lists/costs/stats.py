@@ -33,7 +33,7 @@ VIEWS: Final = (*WAYS, MISSES, CHANGES)
 """What is shown, in the order of the key that goes through it."""
 NONE: Final = {
     MISSES: "No miss that lost money is known.",
-    CHANGES: "No session tells of a new version or has a tag; c compares by any day.",
+    CHANGES: "No session tells of a new version, policy or compressor, or has a tag; c compares by any day.",
 }
 _DAY: Final = 86_400
 AGES: Final = (0, _DAY, 7 * _DAY, 30 * _DAY, 90 * _DAY)
@@ -42,7 +42,7 @@ _WIDE: Final = 120
 """Cells from which calls are told beside sessions."""
 _AROUND: Final = 9
 """Cells of the rule beside what it says."""
-_CHANGES: Final = "2026-11-20, client-version=2.1.300, tag=NAME"
+_CHANGES: Final = "a day, client-version=, policy=, compressor=, tag="
 
 
 class StatsSource(Protocol):
@@ -87,10 +87,11 @@ class NextAge(Command):
 
 class CompareByChange(Command):
     """Hold the calls before a change against those after it, each figure with its 95 % interval: a day such as
-    2026-11-20, client-version=2.1.300 (from that version on), or tag=NAME (the sessions that you tagged so)."""
+    2026-11-20, client-version=2.1.300 (from that version on), policy=NAME (sessions that ran under it), compressor=NAME
+    (sessions that it made smaller, against those that others did), or tag=NAME (the sessions that you tagged so)."""
 
     name, keys, label, group = "before and after a change", ("c",), "before/after", "lists"
-    sought = ("compare", "version", "tag", "difference")
+    sought = ("compare", "version", "policy", "compressor", "tag", "difference")
     run = Act(lambda: StatsScreen, lambda screen: screen.ask_change())
 
 

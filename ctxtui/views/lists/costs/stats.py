@@ -15,6 +15,8 @@ from ctxtui.views.text.table import Column, Table
 
 StatRow = UsageSums | HeavyTool | WorstMiss | SeenChange
 
+CAUSE: Final = 17
+"""Cells of a miss's cause."""
 PENDING: Final = Span("…", "faint")
 """In place of a figure that takes sessions which are not counted yet."""
 _COUNTED: Final = frozenset({"misses", "overflows", "compactions"})
@@ -58,6 +60,8 @@ def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
     return Table(
         (
             Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
+            Column("cause", CAUSE, lambda row, _: Span(row.cause or numbers.NONE, "ink"), "left", gap=2, from_width=60),
+            Column("day", 10, _day, "left", gap=1, from_width=100, sort=lambda row: row.at),
             Column("call", 7, lambda row, _: Span(f"{row.call:,}", "ink"), gap=1, sort=lambda row: row.call),
             Column("title", 0, _session, "left", gap=2, least=20, sort=lambda row: row.title or row.key),
         ),
@@ -88,6 +92,10 @@ def _since(row: SeenChange, room: int) -> Span:
 
 def _sides(before: int, after: int) -> list[Span]:
     return [Span(f"{before:,}", "dim"), Span(" → ", "faint"), Span(f"{after:,}", "ink")]
+
+
+def _day(row: WorstMiss, room: int) -> Span:
+    return Span(f"{datetime.fromtimestamp(row.at).astimezone():%Y-%m-%d}" if row.at else numbers.NONE, "dim")
 
 
 def _session(row: WorstMiss, room: int) -> Span:
@@ -235,6 +243,18 @@ def sides_of(found: Comparison) -> str:
     """``9 sessions, 120 calls → 4 sessions, 31 calls``."""
     each = (found.before, found.after)
     return " → ".join(f"{_many(one.sessions, 'session')}, {_many(one.calls, 'call')}" for one in each)
+
+
+def one_sided(found: Stats, what: str) -> str:
+    """Why nothing can be compared, where a side of `what` has no call; and what can be, if possible of its kind."""
+    kind = what.partition("=")[0] + "="
+    there = [safe_text.one_line(one.words, 60) for one in found.changes]
+    there = [words for words in there if words.startswith(kind)] or there
+    named = f" Sessions tell of: {', '.join(there[:_NAMED])}{', ...' if len(there) > _NAMED else ''}." if there else ""
+    return f"No call on one of the two sides, so there is nothing to compare.{named}"
+
+
+_NAMED: Final = 6
 
 
 def sides_noted(found: Comparison) -> str:
