@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any, Final
-
-from ctxtui.dataclasses import asdict, replace
 
 NO_LIMIT: Final = float("inf")
 """The limit of a figure that is shown for scale."""

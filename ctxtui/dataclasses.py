@@ -14,12 +14,15 @@ from __future__ import annotations
 import dataclasses as standard
 from typing import TYPE_CHECKING
 
+__all__ = ["KW_ONLY", "MISSING", "Field", "asdict", "dataclass", "dataclass_acyclic", "field", "fields", "replace"]
+
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY as KW_ONLY
     from dataclasses import MISSING as MISSING
     from dataclasses import Field as Field
     from dataclasses import asdict as asdict
     from dataclasses import dataclass as dataclass
+    from dataclasses import dataclass as dataclass_acyclic
     from dataclasses import field as field
     from dataclasses import fields as fields
     from dataclasses import replace as replace
@@ -53,14 +56,19 @@ else:
         """The class as struct. `options` are those of the standard library's `dataclass`."""
         return _struct(cls, **options) if cls is not None else lambda one: _struct(one, **options)
 
-    def _struct(cls, *, frozen=False, slots=False, kw_only=False, eq=True, repr=True):
+    def dataclass_acyclic(cls=None, /, **options):
+        """As `dataclass`, for what is made by the hundred thousand and stands in no cycle: the collector, which would
+        look at each of them again and again, passes them over."""
+        return dataclass(cls, gc=False, **options)
+
+    def _struct(cls, *, frozen=False, slots=False, kw_only=False, eq=True, repr=True, gc=True):
         """The struct of a class: members, methods and bases are those that it was written with."""
         told = dict(inspect.get_annotations(cls))
         body = {name: value for name, value in cls.__dict__.items() if name not in _OF_THE_OLD_CLASS}
         members = {name: value for name, value in body.items() if isinstance(value, _Member)}
         body |= {name: value.struct_field for name, value in members.items()}
         # Without slots a class may keep what it worked out beside its members (cached_property).
-        options = {"frozen": frozen, "eq": eq} | ({} if slots else {"dict": True, "weakref": True})
+        options = {"frozen": frozen, "eq": eq, "gc": gc} | ({} if slots else {"dict": True, "weakref": True})
         if issubclass(cls, msgspec.Struct):
             raise TypeError(f"{cls.__name__} inherits from a struct: use the standard library's dataclass for both.")
         others = tuple(base for base in cls.__bases__ if base is not object)

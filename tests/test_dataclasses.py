@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses as standard
+import gc
 import pickle
 from dataclasses import KW_ONLY
 from functools import cached_property
@@ -120,3 +121,15 @@ def test_both_kinds_are_copied_and_told_by_one_function() -> None:
     mixed = ours_(1, 2, [theirs(3)])
     assert ours.replace(theirs(1), x=2) == theirs(2)
     assert ours.asdict(mixed)["names"] == [{"x": 3, "y": 2, "names": []}]
+
+
+def test_what_stands_in_no_cycle_is_passed_over_by_the_collector() -> None:
+    @ours.dataclass_acyclic(frozen=True, slots=True)
+    class Leaf:
+        names: list[str]
+        x: int = 1
+
+    made = Leaf(["a"])
+    assert not gc.is_tracked(made) and gc.is_tracked(made.names)
+    assert made == Leaf(["a"]) and ours.replace(made, x=2) == Leaf(["a"], 2)
+    assert [one.name for one in ours.fields(Leaf)] == ["names", "x"]

@@ -7,8 +7,9 @@ weights, which each report corrects (`tokens.calibrate`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Final
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
@@ -81,13 +82,10 @@ class Forecaster:
         self._card = card
         self._calibrations: dict[Tokenizer, Calibration] = {}
         self._wholes: dict[Tokenizer, Calibration] = {}
-        self._alike: dict[str, Calibration] = {}
-        """The same by model."""
-        self._alike_whole: dict[str, Calibration] = {}
-        self._errors: dict[str, Errors] = {}
-        self._lineages: dict[str, Lineage] = {}
-        self._rhythms: dict[str, Rhythm] = {}
-        self._carried: dict[str, Carried] = {}
+        self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
+        self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
+        self._rhythms = defaultdict[str, Rhythm](Rhythm)
+        self._carried = defaultdict[str, Carried](Carried)
 
     def kept(self) -> dict[str, Any]:
         """What was learnt, in plain values: calibrations by a model that has them."""
@@ -108,16 +106,13 @@ class Forecaster:
         for model, one in kept["wholes"]:
             self._whole(model).take_over(one)
         for model, one in kept["errors"].items():
-            self._errors[model] = Errors(TYPICAL)
             self._errors[model].take_over(one)
         for thread, one in kept["lineages"].items():
-            self._lineages[thread] = Lineage(self._session.tree)
             self._lineages[thread].take_over(one, self._session.calls)
         for thread, one in kept["rhythms"].items():
-            self._rhythms[thread] = Rhythm()
             self._rhythms[thread].take_over(one)
         for model, one in kept["carried"].items():
-            self.carried(model).take_over(one)
+            self._carried[model].take_over(one)
 
     @property
     def is_settled(self) -> bool:
@@ -132,11 +127,10 @@ class Forecaster:
     def calibration(self, model: str) -> Calibration:
         """What is known of the weights of `model`: models that count alike are learnt from together, so that a block
         has the same figure at every call."""
-        found = self._alike.get(model)
+        card = self._card(model)
+        found = self._calibrations.get(tokenizer(card))
         if found is None:
-            card = self._card(model)
-            known = self._calibrations.setdefault(tokenizer(card), Calibration(card))
-            found = self._alike.setdefault(model, known)
+            found = self._calibrations[tokenizer(card)] = Calibration(card)
         return found
 
     @property
@@ -151,19 +145,17 @@ class Forecaster:
 
     def carried(self, model: str) -> Carried:
         """Whether the provider of `model` counts the reasoning that it reported in later input."""
-        found = self._carried.get(model)
-        return found if found is not None else self._carried.setdefault(model, Carried())
+        return self._carried[model]
 
     def weights(self) -> dict[str, Weights]:
         """The weights of whole contexts by model, as they are now."""
         return {model: self._weights(model) for model in {call.model for call in self._session.calls.values()}}
 
     def _whole(self, model: str) -> Calibration:
-        found = self._alike_whole.get(model)
+        card = self._card(model)
+        found = self._wholes.get(tokenizer(card))
         if found is None:
-            card = self._card(model)
-            known = self._wholes.setdefault(tokenizer(card), Calibration(card, whole=True))
-            found = self._alike_whole.setdefault(model, known)
+            found = self._wholes[tokenizer(card)] = Calibration(card, whole=True)
         return found
 
     def _weights(self, model: str) -> Weights:
@@ -177,15 +169,15 @@ class Forecaster:
 
         Raises `IndexError` while its context is not counted.
         """
-        step = self._lineage(call).step(call, self._cumulated(call.model))
+        step = self._lineages[call.thread].step(call, self._cumulated(call.model))
         if step is None:
             return None
         features, answers, known = self._parts(call, step)
         calibration = self.calibration(call.model)
-        added = self._rhythm(call).expected((step.parts, 1))
+        added = self._rhythms[call.thread].expected((step.parts, 1))
         new = calibration.tokens(features, answers) + added
         deviation = calibration.deviation(features, answers)
-        low, high = self._error(call).bounds()
+        low, high = self._errors[call.model].bounds()
         middle = known + new
         return Forecast(
             call=call,
@@ -205,7 +197,7 @@ class Forecaster:
         """Take in the report of `call`, which was `forecast`; a call without report teaches nothing."""
         if call.usage is None or not call.usage.input:
             return
-        self._lineage(call).add(call, forecast.step if forecast else None)
+        self._lineages[call.thread].add(call, forecast.step if forecast else None)
         if self._card(call.model).plain:
             return
         if forecast is not None:
@@ -216,11 +208,11 @@ class Forecaster:
         assert call.usage is not None
         error = call.usage.input - forecast.predicted
         self._learn_carried(call, forecast, error)
-        self._error(call).learn(error / forecast.deviation)
+        self._errors[call.model].learn(error / forecast.deviation)
         if not teaches(forecast, call.usage.input):
             return
         more = error + forecast.added
-        self._rhythm(call).learn((forecast.step.parts, 1), more, forecast.deviation)
+        self._rhythms[call.thread].learn((forecast.step.parts, 1), more, forecast.deviation)
         given = forecast.added if abs(error) < abs(more) else 0.0
         tokens = call.usage.input - forecast.known - given
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
@@ -288,18 +280,6 @@ class Forecaster:
         if usage.output_final:
             return usage.output >= _FLOOR_FINAL * visible
         return usage.output > _LEAST and usage.output >= _FLOOR * visible
-
-    def _lineage(self, call: Call) -> Lineage:
-        found = self._lineages.get(call.thread)
-        return found if found is not None else self._lineages.setdefault(call.thread, Lineage(self._session.tree))
-
-    def _rhythm(self, call: Call) -> Rhythm:
-        found = self._rhythms.get(call.thread)
-        return found if found is not None else self._rhythms.setdefault(call.thread, Rhythm())
-
-    def _error(self, call: Call) -> Errors:
-        found = self._errors.get(call.model)
-        return found if found is not None else self._errors.setdefault(call.model, Errors(TYPICAL))
 
 
 def teaches(forecast: Forecast, reported: int) -> bool:

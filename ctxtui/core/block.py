@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass_acyclic
 
 HEADER: Final = "header"
 NOT_RECORDED: Final = "not_recorded"
@@ -19,7 +19,7 @@ MARKER_KEYS: Final = ("cache_control", "prompt_cache_breakpoint")
 """Keys that carry a cache marker; they are no content and never reach a block's body (facts §2, §4)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_acyclic(frozen=True, slots=True)
 class Block:
     """One part of a context.
 

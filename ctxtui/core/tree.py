@@ -8,13 +8,13 @@ from typing import Final, overload
 
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import INDEX, category_of
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass_acyclic
 
 ROOT: Final = 0
 """The empty context."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_acyclic(frozen=True, slots=True)
 class Node:
     """One more block after the context `parent`.
 

@@ -28,8 +28,8 @@ PIECE: Final = 1 << 16
 """Characters of a piece."""
 _TERMS: Final = 24
 """Sequences asked for at most: more would hardly exclude any further piece."""
-_AT_ONCE: Final = 32
-"""Pieces per transaction: two megabytes of text, some 20 ms in which others must wait."""
+_AT_ONCE: Final = 16
+"""Pieces per transaction: a megabyte of text, some 30 ms in which others must wait."""
 
 _MERGED: Final = 256
 """Pages of the index joined per transaction."""

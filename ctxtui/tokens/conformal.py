@@ -22,15 +22,14 @@ class Errors:
         self._order = list(typical)
         self._outside = 1 - SHARE
         self._bounds: tuple[float, float] | None = None
-        """What `bounds` gives, until something is learnt."""
+        """As long as nothing more was learnt."""
 
     def bounds(self) -> tuple[float, float]:
         """The interval for the next error, in deviations: (low, high), low <= 0 <= high."""
-        found = self._bounds
-        if found is None:
+        if self._bounds is None:
             each = min(max(self._outside, 0.01), 0.4) / 2
-            found = self._bounds = min(0.0, self._at(each)), max(0.0, self._at(1 - each))
-        return found
+            self._bounds = min(0.0, self._at(each)), max(0.0, self._at(1 - each))
+        return self._bounds
 
     def _at(self, share: float) -> float:
         values = self._sorted
@@ -42,13 +41,13 @@ class Errors:
     def learn(self, error: float) -> None:
         """Take in one error; where the interval did not hold it the next ones are wider."""
         low, high = self.bounds()
+        self._bounds = None
         self._outside += _STEP * ((1 - SHARE) - (not low <= error <= high))
         self._order.append(error)
         insort(self._sorted, error)
         if len(self._order) > _MEMORY:
             oldest = self._order.pop(0)
             del self._sorted[bisect_left(self._sorted, oldest)]
-        self._bounds = None
 
     def kept(self) -> list[Any]:
         """What was learnt, in plain values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Final
 
 from ctxtui.core import block, canonical
@@ -18,8 +19,8 @@ def of_part(raw: bytes, kind: str, clean: bool) -> Block:
 
     Equal to ``block.of(canonical.loads(raw), kind)``, but that a kind with one of our names is told apart.
     """
-    if kind in _OURS:
-        kind = kind_of({"type": kind}, "text")
+    # A session has a dozen kinds and thousands of blocks: each kind is one string.
+    kind = intern(kind_of({"type": kind}, "text") if kind in _OURS else kind)
     if clean and raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0:
         return Block(canonical.digest(raw), kind, raw)
     return block.make(kind, block.without_markers(canonical.loads(raw)))

@@ -72,9 +72,6 @@ def tidy(raw: bytes) -> tuple[bytes, bool]:
 
 def needless_escapes(small: bytes) -> bool:
     """Whether minified JSON has escapes that canonical JSON has not."""
-    # Of bytes `find` is asked rather than `in`, which raises and catches an error before it looks.
-    if small.find(b"\\") < 0 or (small.find(b"\\u") < 0 and small.find(b"\\/") < 0):
-        return False
     return _ODD_ESCAPE.search(small) is not None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from sys import intern
 from typing import Final
 
 import msgspec
@@ -46,7 +47,7 @@ class ClaudeMessage:
     string: bool = False
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     role: str | None = None
     id: str | None = None
     model: str | None = None
@@ -55,12 +56,17 @@ class _Message(msgspec.Struct):
     stop_reason: str | None = None
 
 
-class _Part(msgspec.Struct):
+class _Part(msgspec.Struct, gc=False):
     type: str | None = None
     id: str | None = None
     tool_use_id: str | None = None
+    text: Raw = Raw(b"")
+    content: Raw = Raw(b"")
+    thinking: Raw = Raw(b"")
 
 
+_LONG: Final = 500
+"""Bytes from which on a string is left out of what is formatted."""
 _LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
 _message: Final = msgspec.json.Decoder(_Message)
 _part: Final = msgspec.json.Decoder(_Part)
@@ -83,8 +89,8 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
             found.role or record.type or "",
             _raw_parts(content, clean),
             id=found.id or "",
-            model=found.model or "",
-            stop=found.stop_reason or "",
+            model=intern(found.model or ""),
+            stop=intern(found.stop_reason or ""),
             report=report(bytes(found.usage), bool(found.stop_reason)) if found.usage else NO_REPORT,
             string=content[:1] == b'"',
         )
@@ -119,18 +125,35 @@ def _raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
         return [ContentPart(raw_block.of_text(raw, clean))] if raw != b'""' else []
     if not raw or raw == b"null":
         return []
-    if clean is None:
-        raw, clean = tidy(raw)
     if first != b"[":
         return _value_parts(canonical.loads(raw))
     try:
         parts = _typed.decode(raw)
     except msgspec.ValidationError:
-        return _mixed_parts(raw, clean)
+        return _mixed_parts(*(tidy(raw) if clean is None else (raw, clean)))
+    if clean is None:
+        raw, clean = _tidy_parts(raw, parts)
     if clean and len(parts) == 1:
         # Most lists are of one part: in canonical JSON that is what stands between the brackets.
         return [_part_of(raw[1:-1], parts[0], clean)]
     return [_part_of(bytes(item), part, clean) for item, part in zip(_parts.decode(raw), parts, strict=True)]
+
+
+def _tidy_parts(raw: bytes, parts: list[_Part]) -> tuple[bytes, bool]:
+    """As `tidy`, for the JSON text of `parts`. A long string has nothing to be minified in it: it is left out of what
+    is formatted, which takes a fifth of the time."""
+    around = raw
+    for part in parts:
+        for member in map(bytes, (part.text, part.content, part.thinking)):
+            if len(member) > _LONG and member[:1] == b'"':
+                around = around.replace(member, b'""', 1)
+    if around is not raw:
+        try:
+            if msgspec.json.format(around, indent=-1) == around:
+                return raw, not needless_escapes(raw)
+        except msgspec.DecodeError:
+            pass  # what was left out stood somewhere else as well
+    return tidy(raw)
 
 
 def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:

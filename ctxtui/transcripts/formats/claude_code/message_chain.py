@@ -79,7 +79,8 @@ class Point:
     """A record's place in the chain: `anchor`, and the point `up` that it follows below the same anchor.
 
     `items` are what the record adds to the context (`rendered`: an attachment as it was sent), `root` the result that
-    it hangs on (a `RESULT` point is its own), `at` its time. `order` is the record's number. `head` and `version`
+    it hangs on (a `RESULT` point is its own), `at` its time. `order` is the number of a record that may add something.
+    `head` and `version`
     remember the context built last.
     """
 

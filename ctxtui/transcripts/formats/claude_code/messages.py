@@ -64,7 +64,7 @@ def _answer(
         answer = answers.begin(id_, thread, parent, said, record, found, sent)
     above = above if above is not None and above.anchor is answer else None
     at = seconds(record.timestamp)
-    point = Point(answer, above, order=state.number(), at=at, root=above.root if above else None)
+    point = Point(answer, above, at=at, root=above.root if above else None)
     thread.tip = state.register(record, point)
     if answers.calls[id_].thread != thread.id:
         # Another thread's answer, copied into the history of this one.

@@ -34,7 +34,7 @@ def records_requests(version: str | None) -> bool:
     return newer(version, _BEFORE_REQUESTS)
 
 
-class ClaudeRecord(msgspec.Struct, rename="camel"):
+class ClaudeRecord(msgspec.Struct, rename="camel", gc=False):
     """One record. JSON that is needed only sometimes stays raw: read it with `json`."""
 
     type: str | None = None
