@@ -139,7 +139,7 @@ def quotes(known: Literals, applied: Applied, most: int = 200) -> list[Quote]:
         still = known.said(change.after) if change.after is not None else _NONE
         for literal in (known.of(position) & known.repeated) - still - new:
             gone.setdefault(literal, []).append(position)
-    found = (quote for literal, places in gone.items() for quote in _quoting(literal, known.places(literal), places))
+    found = [quote for literal, places in gone.items() for quote in _quoting(literal, known.places(literal), places)]
     return nsmallest(most, found, key=lambda one: (-len(one.by), one.position, one.literal))
 
 

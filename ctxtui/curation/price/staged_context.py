@@ -140,8 +140,9 @@ class StagedContext:
         spoken = _spoken(before) if self._base.rules.strips else 0
         again = self._again(before) if self._base.rules.strips else ()
         for position in {*changed, *again}:
-            steps[position] = self._tokens(_fate(self._after, position), position, self._spoken)
-            steps[position] -= self._tokens(_fate(before, position), position, spoken)
+            stands = self._tokens(_fate(self._after, position), position, self._spoken)
+            stood = _fate(before, position) if before.changes else True
+            steps[position] = stands - self._tokens(stood, position, spoken)
         for side, sign in ((self._after, 1), (before, -1)):
             for one in side.inserts:
                 tokens = sum(self._count(item.block) for item in one.items)

@@ -35,7 +35,6 @@ from ctxtui.tui.inspector.controllers.fork import ForksController
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.screen import SessionScreen, session_controllers
-from ctxtui.tui.inspector.transcript import LiveTranscript
 from ctxtui.tui.widgets.alarm_line import AlarmLine
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text
@@ -62,7 +61,7 @@ class ChatScreen(SessionScreen):
     first_keys = (ReleaseHeld, EnterTalk, HoldNext, EditMessage)
 
     def __init__(self, source: ChatSource, *, pager: str = "") -> None:
-        super().__init__(Panels(LiveTranscript(), LiveRows), TalkEdit(id="prompt"), HINT)
+        super().__init__(Panels(LiveRows), TalkEdit(id="prompt"), HINT)
         self.alarm = AlarmLine()
         self.approval = ApprovalPane()
         self.start_pane = StartPane()

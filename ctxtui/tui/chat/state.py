@@ -9,7 +9,6 @@ from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.signals import Signal
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.inspector.transcript import LiveTranscript
 from ctxtui.views.transcript.live_rows import LiveRows
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ class ChatState(InspectorState):
         self.status = ""
         self.along = True
         self.tells = ChatSignals()
-        self._grow_due = False
         self.on.moved.subscribe(self._moved)
 
     @property
@@ -48,8 +46,8 @@ class ChatState(InspectorState):
     @property
     def rows(self) -> LiveRows | None:
         """The transcript's rows."""
-        pane = self.panels.transcript
-        return pane.rows if isinstance(pane, LiveTranscript) else None
+        data = self.panels.transcript.data
+        return data if isinstance(data, LiveRows) else None
 
     @property
     def at_end(self) -> bool:
@@ -83,12 +81,9 @@ class ChatState(InspectorState):
 
     def grow_soon(self) -> None:
         """Show what there is, once, when what is under way is done."""
-        if not self._grow_due:
-            self._grow_due = True
-            self._planner.soon(self._grow)
+        self._planner.once(self._grow)
 
     def _grow(self) -> None:
-        self._grow_due = False
         self.grow(at_end=self.at_end)
 
     def doing(self, status: str) -> None:

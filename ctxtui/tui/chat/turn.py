@@ -12,8 +12,8 @@ from ctxtui.core.session import MAIN
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import RESTING, RUNNING
 from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.growing_answer import GrowingAnswer
 from ctxtui.tui.inspector.prompt import SessionPrompt
-from ctxtui.tui.inspector.transcript import LiveTranscript
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
@@ -42,6 +42,7 @@ class TurnController(ChatController):
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
         self._dirty = False
+        self._tail = GrowingAnswer(self.panels.transcript)
         self._frames: Timer | None = None
         self._counts: Timer | None = None
         self._live: LiveCount | None = None
@@ -141,9 +142,9 @@ class TurnController(ChatController):
 
     def _frame(self) -> None:
         """At most thirty times a second: what came since is painted."""
-        if self._dirty and isinstance(self.panels.transcript, LiveTranscript):
+        if self._dirty:
             self._dirty = False
-            self.panels.transcript.grew()
+            self._tail.grew()
 
     def _answer_count(self) -> None:
         if self._live is not None:
@@ -223,6 +224,5 @@ class TurnController(ChatController):
         if rows is not None:
             if rows.answer is None or not rows.answer.blocks:
                 rows.answer = LiveAnswer(note=text)
-            if isinstance(self.panels.transcript, LiveTranscript):
-                self.panels.transcript.grew()
+            self._tail.grew()
         self.state.doing(status)

@@ -99,13 +99,11 @@ class WhyLine(Board):
         event.stop()
         self.action_choose()
 
-    def on_focus(self, event: events.Focus) -> None:
-        """The mark comes."""
+    def on_focus(self, event: events.Focus | events.Blur) -> None:
+        """The mark comes, or goes."""
         self.redraw()
 
-    def on_blur(self, event: events.Blur) -> None:
-        """The mark goes."""
-        self.redraw()
+    on_blur = on_focus
 
 
 class Edge(Still):

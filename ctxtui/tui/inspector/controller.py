@@ -34,6 +34,7 @@ class ScreenAccess:
     def __init__(self, screen: Screen[Any], planned: Widget) -> None:
         self._screen = screen
         self._planned = planned
+        self._due: set[Callable[[], object]] = set()
 
     @property
     def width(self) -> int:
@@ -63,6 +64,16 @@ class ScreenAccess:
     def soon(self, do: Callable[[], object]) -> None:
         """Do this when what is under way is done."""
         self._screen.call_later(do)
+
+    def once(self, do: Callable[[], object]) -> None:
+        """Do this when what is under way is done, once however often it is asked for until then."""
+        if do not in self._due:
+            self._due.add(do)
+            self._screen.call_later(self._do_due, do)
+
+    def _do_due(self, do: Callable[[], object]) -> None:
+        self._due.discard(do)
+        do()
 
     def command(self, name: str) -> None:
         """Do the command of the class `name`, as if its key were pressed."""

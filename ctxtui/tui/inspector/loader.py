@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.tui.inspector.kept_reports import KeptReports
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
@@ -79,8 +80,8 @@ class Planner(Protocol):
     def replan(self) -> None:
         """The panes stand elsewhere now."""
 
-    def soon(self, do: Callable[[], object]) -> None:
-        """Do this when what is under way is done."""
+    def once(self, do: Callable[[], object]) -> None:
+        """Do this when what is under way is done, once however often it is asked for until then."""
 
     def after_frame(self, do: Callable[[], object]) -> None:
         """Do this behind the next frame."""
@@ -145,6 +146,7 @@ class SessionLoader:
     work out, `hold` and `go_on` around the answer to a key; `stop` ends all."""
 
     def __init__(self, source: Source, post: Post) -> None:
+        self.reports = KeptReports(source)
         self._source = source
         self._post = post
         self._stop = threading.Event()

@@ -91,14 +91,14 @@ class SceneEdits(Protocol):
 
 
 class Panels:
-    """All panes of the screen, and what must be kept from one showing to the next. `transcript` shows the rows that
+    """All panes of the screen, and what must be kept from one showing to the next. The transcript shows the rows that
     `make_rows` makes."""
 
-    def __init__(self, transcript: Transcript | None = None, make_rows: MakeRows = ContextRows) -> None:
+    def __init__(self, make_rows: MakeRows = ContextRows) -> None:
         self.header = HeaderLine()
         self.why = WhyLine()
         self.reasons = Reasons()
-        self.transcript = transcript or Transcript()
+        self.transcript = Transcript()
         self._make_rows = make_rows
         self.context = ContextBoard()
         self.map = MapBoard()

@@ -60,7 +60,7 @@ from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.inspector.transcript import LiveTranscript, Transcript
+from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.messages import Aim, Opened
 from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -358,7 +358,7 @@ class InspectorScreen(SessionScreen):
     first_keys = (DecideRequest,)
 
     def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
-        super().__init__(Panels(LiveTranscript(), LiveRows), LineEdit(id="prompt"), _HINT)
+        super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
         self.note = ""
         """What is said of the session when it is there."""

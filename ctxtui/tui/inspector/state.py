@@ -4,7 +4,7 @@ controllers subscribe to its signals, and hear them in the order in which the sc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual.message import Message
 
@@ -28,13 +28,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Following(NamedTuple):
+    """Whether the view goes along with a recording that grows, and whether the user said so."""
+
+    on: bool
+    by_hand: bool = False
+
+
 class InspectorState:
     """Call `index` (from 0) of `thread` is shown, each category `shown` in its way.
 
-    `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `follows`
-    says that the view goes along with a recording that grows, `live` that one is being written, `complete` that the
-    first reading is done. `marks` are the nodes that the user marked, in the order of marking; `only_edits` shows only
-    the rows that edits touch; `edits` are those of the context, if any; `kept` is how lists stood when closed.
+    `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `live`
+    says that the recording is being written, `complete` that the first reading is done. `marks` are the nodes that
+    the user marked, in the order of marking; `only_edits` shows only the rows that edits touch; `edits` are those
+    of the context, if any; `kept` is how lists stood when closed.
     """
 
     def __init__(self, source: Source, panels: Panels, planner: Planner, *, follow: bool) -> None:
@@ -47,7 +54,7 @@ class InspectorState:
         self.thread = MAIN
         self.index = 0
         self.shown: tuple[str, ...] = ALL_LINES
-        self.follows = follow
+        self._following = Following(follow)
         self.live = False
         self.complete = False
         self.marks: tuple[int, ...] = ()
@@ -61,8 +68,6 @@ class InspectorState:
         self._places: dict[str, int] = {}
         self._placed = False
         self._known: tuple[object, ...] = ()
-        self._reports: dict[str, tuple[object, Any]] = {}
-        self._followed_by_hand = False
 
     def _posted(self, message: Message) -> None:
         self._planner.deliver(lambda: self.on.loader.emit(message))
@@ -71,6 +76,11 @@ class InspectorState:
     def count(self) -> int:
         """How many calls the thread has."""
         return len(self.study.thread(self.thread).calls) if self.study is not None else 0
+
+    @property
+    def follows(self) -> bool:
+        """Whether the view goes along with a recording that grows."""
+        return self._following.on
 
     @property
     def came_from(self) -> str:
@@ -88,7 +98,7 @@ class InspectorState:
         if self.waits is not None:
             return "held"
         growing = self.loaded is not None and self.loaded.follows and self.complete
-        if growing and self.follows and self._followed_by_hand and self.at_end:
+        if growing and self._following == Following(True, by_hand=True) and self.at_end:
             return "following"
         return "live" if self.live else "recorded"
 
@@ -243,7 +253,7 @@ class InspectorState:
 
     def follow(self, follows: bool) -> None:
         """Follow the recording, or hold the view: the user says so."""
-        self.follows, self._followed_by_hand = follows, True
+        self._following = Following(follows, by_hand=True)
 
     # What lists ask (`tui.lists.list_screen.ListHost`)
 
@@ -295,14 +305,8 @@ class InspectorState:
 
     def reported(self, kind: Report[T]) -> T:
         """A report, kept until the recording has more; takes its time."""
-        loaded = self.loaded
-        assert loaded is not None
-        known = (id(loaded.session), loaded.bytes_read, len(loaded.session.calls))
-        name = f"{kind.name} {kind.about}"
-        kept = self._reports.get(name)
-        if kept is None or kept[0] != known:
-            kept = self._reports[name] = known, self.source.report(kind, loaded)
-        return cast("T", kept[1])
+        assert self.loaded is not None
+        return self.feed.reports.of(kind, self.loaded)
 
     # Opening, and growing
 

@@ -6,13 +6,12 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.geometry import Region
 
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.transcript import transcript_notes
 from ctxtui.views.transcript.context_rows import ContextRows
-from ctxtui.views.transcript.live_rows import LiveRows
 
 if TYPE_CHECKING:
     from ctxtui.views.model.staging import New
@@ -105,39 +104,43 @@ class Transcript(Pane):
         line = self.heights.line_of(min(self.cursor, max(0, self.heights.count - 1))) - self.top
         stays = not to_end and node is not None and data.holds(node)
         self._around = data.index_of(node) if stays and node is not None else data.count - 1
-        self.forget()
-        self.opened = self.opened_rows()
-        self.measure()
-        put_in = data.new_before(new.at) if new is not None and not to_end else None
-        if new is not None and put_in is None and new.at < len(data.path):
+        self.measure_anew()
+        row = data.new_before(new.at) if new is not None and not to_end else None
+        if new is not None and row is None and new.at < len(data.path):
             # What it stood for is there again.
             node = data.path[new.at]
         if rule is not None and data.holds(rule.before):
-            put_in = max(0, data.index_of(rule.before) - 1)
-        if put_in is not None:
-            self.cursor = put_in
-            self.top = min(max(0, self.heights.line_of(put_in) - line), self.last_top)
-        elif to_end or node is None or not data.holds(node):
-            self.cursor = self._near(self.row_count - 1)
+            row = max(0, data.index_of(rule.before) - 1)
+        if row is None and not to_end and node is not None and data.holds(node):
+            row = data.index_of(node)
+        if row is None:
+            self.to_last_row()
             self.top = self.last_top
         else:
-            self.cursor = self._near(data.index_of(node))
+            self.cursor = self._near(row)
             self.top = min(max(0, self.heights.line_of(self.cursor) - line), self.last_top)
         self.reveal()
         self.refresh()
 
     def opened_rows(self) -> frozenset[int]:
-        """The rows that are open: those that were opened one by one, and of full categories those near the cursor."""
+        """The rows that are open: those that were opened one by one, of full categories those near the cursor, and
+        those that come in."""
         data = self.data
         if data is None or data.scene is None:
-            return frozenset()
-        if data.reading is not None:
-            return frozenset(range(max(0, self._around - READ), min(data.count, self._around + READ)))
-        single = {data.index_of(node) for node in data.opened if node and data.holds(node)}
-        single |= {row for row, _ in data.put_in}
-        near = range(max(0, self.cursor - NEAR), min(data.count, self.cursor + NEAR)) if "full" in data.shown else ()
-        first = {0} if 0 in data.opened and data.count and data.entry(0) == 0 else set()
-        return frozenset(row for row in {*single, *near, *first} if data.is_open(row))
+            return frozenset(data.coming_in if data is not None else ())
+        around, near = (self._around, READ) if data.reading is not None else (self.cursor, NEAR)
+        rows = range(max(0, around - near), min(data.count, around + near))
+        return frozenset((*(rows if data.reading is not None else data.opened_rows(rows)), *data.coming_in))
+
+    def measure_anew(self) -> None:
+        """Other rows are open, or the rows are others: nothing that was painted holds any more."""
+        self.forget()
+        self.opened = self.opened_rows()
+        self.measure()
+
+    def to_last_row(self) -> None:
+        """Put the cursor on the last row; the view stays."""
+        self.cursor = self._near(self.row_count - 1)
 
     def _reach(self, row: int) -> bool:
         """While the transcript is read, heights are known near what is in view only: know them near `row`, too; whether
@@ -184,9 +187,7 @@ class Transcript(Pane):
 
     def reopen(self) -> None:
         """Blocks were opened or closed: measure anew, what is at the top stays there."""
-        self.forget()
-        self.opened = self.opened_rows()
-        self.measure()
+        self.measure_anew()
         self.reveal()
         self.refresh()
 
@@ -245,84 +246,12 @@ class Transcript(Pane):
 
     def after(self) -> Spans:
         """What follows the title."""
-        told = [*self.marked, *self.note]
-        if self.data is not None and self.data.reading is not None:
-            return [*told, Span(" reading  ", "ink"), Span(";", "accent bold"), Span(" back to all panes", "dim")]
-        if self.data is None or not self.data.folds or self.body_width < 50:
-            return told
-        return [*told, Span(" edits only  ", "warn"), Span("z", "accent bold"), Span(" all rows", "dim")]
+        how = transcript_notes.shown_as(self.data, self.body_width) if self.data is not None else ()
+        return [*self.marked, *self.note, *how]
 
     def notes(self) -> Spans:
         """The heads of the columns, and how much is above the view."""
-        if self.data is None:
-            return ()
-        if self.data.reading is not None:
+        if self.data is None or self.data.reading is not None:
             return ()
         above = self.heights.row_at(self.top)[0]
         return self.grid.heads(above, self.data.blocks)
-
-
-_STATES = ("", "here", "on-cur")
-"""The ways in which a line of a row may be painted (`Pane.row_state`)."""
-
-
-class LiveTranscript(Transcript):
-    """Draws `LiveRows`. `grew` paints what came since the last frame: as a rule one line."""
-
-    @property
-    def rows(self) -> LiveRows | None:
-        """The rows, once there are some."""
-        return self.data if isinstance(self.data, LiveRows) else None
-
-    def opened_rows(self) -> frozenset[int]:
-        """As for the record, and every row that comes in."""
-        rows = self.rows
-        live = range(rows.recorded, rows.count) if rows is not None and rows.live else ()
-        return frozenset((*super().opened_rows(), *live))
-
-    def grew(self) -> None:
-        """More of the answer is there: a view that stood at the end follows."""
-        rows = self.rows
-        if rows is None:
-            return
-        following, before = self.at_end, self.heights
-        if rows.count != before.count or not rows.live:
-            self._measure_anew(following)
-            return
-        last = rows.count - 1
-        height, was = rows.height(last, self.grid), before.height(last)
-        self._forget_last(last, min(was, height))
-        if height != was:
-            before.set(last, height)
-            if following:
-                self.top = self.last_top
-                self.refresh()
-                return
-        self._paint_from(before.line_of(last) + min(was, height) - 2)
-        self._paint_head(last)
-
-    def _measure_anew(self, following: bool) -> None:
-        follows_cursor = self.cursor >= self.heights.count - 1
-        self.forget()
-        self.opened = self.opened_rows()
-        self.measure()
-        if follows_cursor:
-            self.cursor = self._near(self.row_count - 1)
-        if following:
-            self.top = self.last_top
-        self.refresh()
-
-    def _forget_last(self, row: int, height: int) -> None:
-        """Drop the painted lines that are others now: the head with its figure, and from the last one on."""
-        # By name: looking through everything that was painted would cost more with every line.
-        for line in (0, *range(max(1, height - 2), height + 1)):
-            for state in _STATES:
-                self._strips.pop((row, line, state), None)
-
-    def _paint_from(self, line: int) -> None:
-        first = max(0, line - self.top)
-        if first < self.body_height:
-            self.refresh(Region(0, self.body_top + first, self.size.width, self.body_height - first))
-
-    def _paint_head(self, row: int) -> None:
-        self.repaint_row(row)

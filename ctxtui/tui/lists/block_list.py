@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from ctxtui.dataclasses import replace
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import HostedList, ListHost
+from ctxtui.tui.lists.list_screen import ListHost, ListScreen
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
@@ -17,14 +17,16 @@ from ctxtui.views.text.table import Column, Table
 Row = TypeVar("Row")
 
 
-class BlockList(HostedList[Row, int]):
+class BlockList(ListScreen[Row, int], Generic[Row]):
     """A list whose rows are blocks of the context shown; closes with the node of one. Its order and its cursor are as
     they were when it was closed."""
 
     leave_to_edit: ClassVar[str] = "⏎ goes to the block"
 
     def __init__(self, host: ListHost) -> None:
-        super().__init__(host)
+        self.host = host
+        self.scene = host.scene
+        super().__init__()
         self._end: Callable[[], object] | None = None
         self.order, self._at = host.kept.get(type(self).__name__, (self.order, 0))
 

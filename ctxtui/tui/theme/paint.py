@@ -18,32 +18,30 @@ _MOST: Final = 4000
 """Lines that are kept: some hundred screens' worth of different ones."""
 
 
-def strip(
-    spans: Iterable[Span], width: int, look: Look, ground: str = "", skip: int = 0, edge: Span | None = None
-) -> Strip:
-    """`spans` as a strip of exactly `width` cells, from cell `skip` on, on the row's `ground` (``on-cur`` or ""), and
+def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge: Span | None = None) -> Strip:
+    """`spans` as a strip of exactly `width` cells, on the row's `ground` (``on-cur`` or ""), and
     behind `edge`, which is a cell more.
 
     What no terminal may see (controls, direction marks) is shown instead, also where a caller forgot to make it safe.
     The same line painted again is the same strip: most of a screen stays as it was from one key to the next, and
     Textual keeps with a strip what it has made of it.
     """
-    key = (tuple(spans), width, ground, skip, edge)
+    key = (tuple(spans), width, ground, edge)
     found = look.strips.get(key)
     if found is None:
         if len(look.strips) >= _MOST:
             look.strips.clear()
-        found = _strip(key[0], width, look, ground, skip)
+        found = _strip(key[0], width, look, ground)
         if edge is not None:
             found = Strip.join([_strip((edge,), 1, look), found])
         look.strips[key] = found
     return found
 
 
-def _strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip: int = 0) -> Strip:
+def _strip(spans: Iterable[Span], width: int, look: Look, ground: str = "") -> Strip:
     style, plain = look.palette.style, not look.ascii
     segments: list[Segment] = []
-    room = width + skip
+    room = width
     held, last = "", None  # neighbours of one look become one segment: fewer bytes, and less work for Textual
     for text, words in spans:
         if not (plain and text.isprintable()):
@@ -65,8 +63,7 @@ def _strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", skip
         segments.append(Segment(held, last))
     if room > 0:
         segments.append(Segment(" " * room, style("ink", ground)))
-    whole = Strip(segments, width + skip)
-    return whole.crop(skip, skip + width) if skip else whole
+    return Strip(segments, width)
 
 
 def _drawable(text: str, words: str, look: Look) -> str:

@@ -109,14 +109,12 @@ class Board(Still):
             self._lines = [self.strip_of(spans, look) for spans in drawn]
         return self._lines[y] if y < len(self._lines) else self.strip_of((), look)
 
-    def strip_of(self, spans: Spans, look: Look, ground: str = "", skip: int = 0) -> Strip:
+    def strip_of(self, spans: Spans, look: Look, ground: str = "") -> Strip:
         """A line of the body (see `paint.strip`), behind its edge where it has one."""
-        return paint.strip(spans, self.body_width, look, ground, skip, EDGE if self.join else None)
+        return paint.strip(spans, self.body_width, look, ground, EDGE if self.join else None)
 
-    def on_focus(self, event: events.Focus) -> None:
-        """The rule and the cursor row show the focus."""
+    def on_focus(self, event: events.Focus | events.Blur) -> None:
+        """The rule and the cursor row show whether the pane has the focus."""
         self.refresh()
 
-    def on_blur(self, event: events.Blur) -> None:
-        """As for focus."""
-        self.refresh()
+    on_blur = on_focus

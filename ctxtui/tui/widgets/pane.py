@@ -67,13 +67,6 @@ class Pane(ScrolledRows, can_focus=True):
         if cursor is not None:
             self.reveal()
 
-    def extended(self) -> None:
-        """Rows were added at the end; a cursor that stood on the last row goes to the new last row."""
-        followed = self.cursor >= self.heights.count - 1 and self.at_end
-        super().extended()
-        if followed:
-            self.move_to(self.row_count - 1)
-
     def fit(self) -> None:
         """The cursor stays in view."""
         super().fit()

@@ -19,21 +19,21 @@ from ctxtui.views.text.span import Span, Spans
 
 _MOST_STRIPS = 4000
 _WHEEL = 3
+_STATES = ("", "here", "on-cur")
+"""The ways in which a line of a row may be painted (`ScrolledRows.row_state`)."""
 
 
 class ScrolledRows(Board):
     """A scrolled list without a cursor. A subclass gives `row_count` and `render_row`; the rest has defaults.
 
     Rows are one line high, but for those `opened`, which are `row_height` lines high. Rows and lines count from 0.
-    When the data changed it calls `reload`, for one row `refresh_row`, when rows were added at the end `extended`.
+    When the data changed it calls `reload`, for one row `refresh_row`.
     """
 
     def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(title=title, join=join, id=id, classes=classes)
         self.top = 0
         """The line at the top of the view."""
-        self.shift = 0
-        """Cells scrolled to the right."""
         self.opened: frozenset[int] = frozenset()
         """Rows of another height than one."""
         self.heights = Heights(0)
@@ -89,13 +89,12 @@ class ScrolledRows(Board):
             del self._strips[key]
         self.repaint_row(index, whole=True)
 
-    def extended(self) -> None:
-        """Rows were added at the end; a view that stood at the end follows."""
-        following = self.at_end
-        self.measure()
-        if following:
-            self.scroll_to_line(self.last_top)
-        self.refresh()
+    def forget_lines(self, index: int, lines: Iterable[int]) -> None:
+        """Drop what was painted of some lines of row `index`."""
+        # By name: looking through everything that was painted would cost more with every line.
+        for line in lines:
+            for state in _STATES:
+                self._strips.pop((index, line, state), None)
 
     def open_rows(self, rows: Iterable[int]) -> None:
         """Let exactly these rows have their `row_height`."""
@@ -104,10 +103,6 @@ class ScrolledRows(Board):
         self._strips = {key: strip for key, strip in self._strips.items() if key[0] not in changed}
         self.measure()
         self.refresh()
-
-    def toggle(self, index: int) -> None:
-        """Open row `index`, or close it."""
-        self.open_rows(self.opened ^ {index})
 
     def measure(self) -> None:
         """Find the heights anew; the row at the top stays there."""
@@ -139,14 +134,6 @@ class ScrolledRows(Board):
         self.top = top
         self.refresh()
         return True
-
-    def shift_by(self, cells: int) -> None:
-        """Scroll sideways (raw JSON only); never left of the first cell."""
-        shift = max(0, self.shift + cells)
-        if shift != self.shift:
-            self.shift = shift
-            self.forget()
-            self.refresh()
 
     def repaint_row(self, index: int, *, whole: bool = False) -> None:
         """Paint the first line of row `index` again if it is in view, or its `whole`."""
@@ -196,7 +183,7 @@ class ScrolledRows(Board):
         width = self.body_width
         spans = self.render_sticky(index, width) if line < 0 else self.render_row(index, line, width)
         ground = state if state.startswith("on-") else self.row_ground(index, max(0, line))
-        return self.strip_of(spans, look, ground, self.shift)
+        return self.strip_of(spans, look, ground)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel moves the view and leaves the cursor."""

@@ -88,13 +88,10 @@ class ContextRows:
             self._rows, self._trail = RowIndex(scene.session.tree), PathNodes(scene.session.tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
         self.charge = charge(scene, self._trail.show(scene.head))
-        hidden = frozenset(category for category, how in enumerate(shown) if how == HIDDEN)
-        head, tails = self._tails(scene)
         self._rows.show(
-            head,
-            tails,
+            *self._tails(scene),
             boundaries=boundaries.at,
-            hidden=hidden,
+            hidden=frozenset(category for category, how in enumerate(shown) if how == HIDDEN),
             elsewhere=scene.running.elsewhere,
             missing=scene.missing > 0,
         )
@@ -272,6 +269,18 @@ class ContextRows:
         if found is not None or entry in self.folded or entry == MISSING or self.scene is None:
             return found
         return OpenBlock(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
+
+    @property
+    def coming_in(self) -> range:
+        """The rows that are still being written, and open; none of a record."""
+        return range(0)
+
+    def opened_rows(self, near: range) -> frozenset[int]:
+        """The rows that are open: those that were opened one by one, and of full categories those that are `near`."""
+        single = {self.index_of(node) for node in self.opened if node and self.holds(node)}
+        first = {0} if MISSING in self.opened and self.count and self.entry(0) == MISSING else set()
+        wanted = {*single, *first, *(row for row, _ in self.put_in), *(near if FULL in self.shown else ())}
+        return frozenset(row for row in wanted if self.is_open(row))
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
         """Open row `index` or fold it; with `raw` show it as JSON or not, opening it if need be. A folded run is

@@ -102,6 +102,11 @@ class LiveRows(ContextRows):
         """A live row is open and whole."""
         return OpenBlock(WHOLE) if index >= self.recorded else super().is_open(index)
 
+    @property
+    def coming_in(self) -> range:
+        """The rows below the record."""
+        return range(self.recorded, self.count) if self.live else range(0)
+
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
         """Open or fold a row of the record."""
         if index < self.recorded:

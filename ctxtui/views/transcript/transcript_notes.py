@@ -9,7 +9,7 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers
 from ctxtui.views.text.signs import CATEGORY, MARK
 from ctxtui.views.text.span import Span
-from ctxtui.views.transcript.context_rows import FULL, HIDDEN
+from ctxtui.views.transcript.context_rows import FULL, HIDDEN, ContextRows
 
 _BAR = 8
 
@@ -42,6 +42,15 @@ def size(scene: Scene, node: int) -> int:
     behind = tree[node].depth > tree[scene.head].depth
     read = behind or running.is_read(scene.head, node)
     return running.own(node) if read and tree[node].block.kind != HEADER else 0
+
+
+def shown_as(rows: ContextRows, room: int) -> list[Span]:
+    """How the rows are shown where that is not as a list of all, in a pane of `room` cells, with the key back."""
+    if rows.reading is not None:
+        return [Span(" reading  ", "ink"), Span(";", "accent bold"), Span(" back to all panes", "dim")]
+    if rows.folds and room >= 50:
+        return [Span(" edits only  ", "warn"), Span("z", "accent bold"), Span(" all rows", "dim")]
+    return []
 
 
 def reading(done: int, total: int) -> list[Span]:

@@ -8,6 +8,7 @@ import pytest
 from textual._compositor import Compositor
 from textual.strip import Strip
 
+from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.widgets.board import Board
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened
@@ -42,6 +43,8 @@ class Frames:
 
 
 async def test_another_width_is_one_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is found out a second later has a frame of its own.
+    monkeypatch.setattr(WhyController, "_rested", lambda self: None)
     async with opened(every_category(), (140, 40)) as (screen, pilot):
         frames = Frames(monkeypatch)
         for width in (132, 140, 126, 150):

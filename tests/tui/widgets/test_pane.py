@@ -170,7 +170,7 @@ async def test_tall_rows_are_read_line_by_line() -> None:
         assert pane.cursor == 51
         await press(pilot, "up")
         assert pane.cursor == 50 and shown(pane)[-1] == "▸row 50.29"
-        pane.toggle(50)
+        pane.open_rows({2})
         await pilot.pause()
         assert pane.opened == {2}
         assert pane.heights.total == 103
@@ -216,22 +216,6 @@ async def test_the_head_of_a_group_stays_in_view() -> None:
         assert "▸row 6" in shown(pane)
 
 
-async def test_new_rows_are_followed_at_the_end_only() -> None:
-    app = Screen()
-    async with app.run_test(size=(40, 20)) as pilot:
-        pane = app.query_one(Numbers)
-        pane.count = 110
-        pane.extended()
-        assert (pane.cursor, pane.top) == (0, 0)
-        await press(pilot, "end")
-        pane.count = 120
-        painted = Painted(pane)
-        pane.extended()
-        await pilot.pause()
-        assert (pane.cursor, pane.top) == (119, 110)
-        assert painted.count <= HEIGHT + 2
-
-
 async def test_rows_before_a_change_are_not_rendered_again() -> None:
     app = Screen()
     async with app.run_test(size=(40, 20)) as pilot:
@@ -246,17 +230,6 @@ async def test_rows_before_a_change_are_not_rendered_again() -> None:
         pane.refresh_row(3)
         await pilot.pause()
         assert painted.count == 1
-
-
-async def test_sideways() -> None:
-    app = Screen()
-    async with app.run_test(size=(40, 20)) as pilot:
-        pane = app.query_one(Numbers)
-        pane.shift_by(3)
-        await pilot.pause()
-        assert shown(pane)[0] == "w 0"
-        pane.shift_by(-99)
-        assert pane.shift == 0
 
 
 async def test_mouse() -> None:

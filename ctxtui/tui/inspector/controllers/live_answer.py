@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ctxtui.core.session import AnswerGrew, Session
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.growing_answer import GrowingAnswer
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.inspector.transcript import LiveTranscript
-from ctxtui.views.transcript.live_rows import LiveAnswer, LiveRows
+from ctxtui.views.transcript.live_rows import LiveAnswer
 
 
 class LiveAnswerController(Controller):
@@ -20,6 +20,7 @@ class LiveAnswerController(Controller):
         self._of: Session | None = None
         self._shown: LiveAnswer | None = None
         self._thread = ""
+        self._tail = GrowingAnswer(self.panels.transcript)
         state.on.grew.subscribe(self._heard)
         state.on.shown.subscribe(self._show)
 
@@ -32,9 +33,8 @@ class LiveAnswerController(Controller):
         self._show()
 
     def _show(self) -> None:
-        pane, scene = self.panels.transcript, self.panels.scene
-        rows = pane.data
-        if not isinstance(rows, LiveRows) or not isinstance(pane, LiveTranscript):
+        rows, scene = self._tail.rows, self.panels.scene
+        if rows is None:
             return
         here = scene is not None and scene.last and scene.session is self._of
         blocks = self._coming.get(self.state.thread, ()) if here else ()
@@ -42,11 +42,11 @@ class LiveAnswerController(Controller):
             self._shown = None
             if rows.answer is not None:
                 rows.answer = None
-                pane.grew()
+                self._tail.grew()
             return
         if self._shown is None or self._thread != self.state.thread or not self._goes_on(self._shown, blocks):
             self._shown, self._thread = LiveAnswer(), self.state.thread
-        answer, room, grew = self._shown, pane.grid.body, rows.answer is not self._shown
+        answer, room, grew = self._shown, self.panels.transcript.grid.body, rows.answer is not self._shown
         for number, (kind, text) in enumerate(blocks):
             known = answer.blocks.get(number)
             before = len(known.body.text) if known is not None else 0
@@ -55,7 +55,7 @@ class LiveAnswerController(Controller):
                 grew = True
         rows.answer = answer
         if grew:
-            pane.grew()
+            self._tail.grew()
 
     @staticmethod
     def _goes_on(answer: LiveAnswer, blocks: tuple[tuple[str, str], ...]) -> bool:
