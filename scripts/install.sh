@@ -29,7 +29,8 @@ fi
 echo "ctxtui: installing into .venv (the first time takes about a minute)"
 [ -d .venv ] || "$PY" -m venv .venv
 rm -f "$stamp"
-PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -m pip install -q -c constraints.txt -e ".[dev]"
-# Compiled here once: an editable package is else compiled at every start where Python may not write next to it.
-.venv/bin/python -m compileall -q ctxtui
+PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -m pip install -q --no-compile -c constraints.txt -e ".[dev]"
+# Compiled here once, on all processors, where pip takes one: an editable package is else compiled at every start where
+# Python may not write next to it. What cannot be compiled says so when it is imported.
+.venv/bin/python -m compileall -q -j 0 ctxtui .venv/lib/python3*/site-packages >/dev/null || :
 printf '%s\n' "$key" >"$stamp"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +14,15 @@ from typing import TYPE_CHECKING
 
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 
+from tests.in_memory import temporary_folder
+
+# Before anything asks where temporary files are; the workers of pytest-xdist find the name in their environment.
+FOLDER = None if "TMPDIR" in os.environ else temporary_folder()
+if FOLDER:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(FOLDER)
+
 import pytest
+import sqlite_utils.db
 from hypothesis import HealthCheck, settings
 
 from ctxtui.services import child_process
@@ -48,9 +58,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is collected stays: the collector looks at what the tests make, not at this."""
+    """What is collected stays: the collector looks at what the tests make, not at this, and as often as in the program
+    (`ctxtui.cli`)."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
     gc.enable()
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    """What tests that failed have left is kept until the next run."""
+    if FOLDER and not exitstatus:
+        shutil.rmtree(FOLDER, ignore_errors=True)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -70,6 +88,10 @@ def count_text(encoding: Encoding, text: str) -> int:
 
 
 counting.count_text = count_text
+
+_statements = sqlite_utils.db._iter_complete_sql_statements
+# Hundreds of tests make a database by the same scripts, which sqlite-utils cuts into statements letter by letter.
+sqlite_utils.db._iter_complete_sql_statements = lru_cache(lambda sql: tuple(_statements(sql)))
 
 
 @pytest.fixture

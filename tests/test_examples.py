@@ -31,6 +31,7 @@ from examples.pedroceli.job import steps
 from examples.pedroceli.toolchain import Repository
 from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import environment
+from tests.warm import warm_ctxtui, warm_python
 
 __all__ = ["ctxtui", "home"]
 
@@ -41,7 +42,7 @@ Quick = Callable[..., dict[str, Any]]
 
 def ran(home: Path, name: str, *arguments: str, code: int = 0) -> dict[str, Any]:
     """What ``python -m examples.NAME ARGUMENTS --json`` prints."""
-    told = [sys.executable, "-m", f"examples.{name}", "--folder", str(home / f"work-{name}"), "--json", *arguments]
+    told = [*warm_python(), "-m", f"examples.{name}", "--folder", str(home / f"work-{name}"), "--json", *arguments]
     done = subprocess.run(told, cwd=ROOT, capture_output=True, text=True, env=environment(home), timeout=300)
     assert done.returncode == code, done.stderr[-3000:]
     return json.loads(done.stdout) if done.stdout else {"error": done.stderr}
@@ -88,7 +89,7 @@ def ours(found: dict[str, Any], claim: str) -> str:
 
 
 def shown(home: Path, session: str) -> Any:
-    told = [sys.executable, "-m", "ctxtui", "show", session, "--json"]
+    told = [*warm_ctxtui(), "show", session, "--json"]
     done = subprocess.run(told, capture_output=True, text=True, env=environment(home), timeout=60, check=True)
     return json.loads(done.stdout)
 
@@ -113,8 +114,9 @@ def test_nothing_in_them_knows_the_inside_of_ctxtui() -> None:
 @pytest.mark.parametrize("name", list(SCHEMAS))
 async def test_a_stub_lists_what_was_measured_and_does_what_the_script_calls(name: str, tmp_path: Path) -> None:
     # The SDK's own client: what it takes from the stub, any client of the protocol does.
+    python, *words = warm_python()
     started = StdioServerParameters(
-        command=sys.executable, args=[str(EXAMPLES / "bridge" / "server.py"), name, str(tmp_path)]
+        command=python, args=[*words, str(EXAMPLES / "bridge" / "server.py"), name, str(tmp_path)]
     )
     async with Client(started, read_timeout_seconds=60) as session:
         listed = (await session.list_tools()).tools

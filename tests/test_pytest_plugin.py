@@ -10,6 +10,7 @@ import pytest
 
 from ctxtui.cli.run import run
 from tests.services.lookalike import claude_code
+from tests.warm import warm_python
 
 pytest_plugins = "pytester"
 
@@ -27,7 +28,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path
 def outcome(project: pytest.Pytester, *lines: str) -> pytest.RunResult:
     body = "\n".join(f"    {line}" for line in lines)
     project.makepyfile(f"def test_it(ctxtui_check):\n{body}\n")
-    return project.runpytest_subprocess("-p", "ctxtui.pytest_plugin", "-p", "no:cacheprovider")
+    return project.run(*warm_python(), "-m", "pytest", "-p", "ctxtui.pytest_plugin", "-p", "no:cacheprovider")
 
 
 def test_limits_that_hold_pass_and_give_the_figures(project: pytest.Pytester) -> None:

@@ -40,16 +40,26 @@ def test_pure_room_loads_nothing_heavy(room: str) -> None:
     assert modules_after_import(room) & HEAVY == set()
 
 
+@cache
+def nodes() -> list[tuple[str, ast.Call | ast.ClassDef]]:
+    """The calls and classes of the package, each with the path of its module: all of it is read once."""
+    return [
+        (path.relative_to(PACKAGE).as_posix(), node)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call | ast.ClassDef)
+    ]
+
+
 @pytest.mark.parametrize("room", PURE)
 def test_pure_room_calls_no_clock_and_no_files(room: str) -> None:
     found = []
-    for path in sorted((PACKAGE / room).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-                plain = isinstance(node.func, ast.Name) and name in {"open", "print", "input"}
-                if plain or name in CLOCK_AND_FILES:
-                    found.append(f"{path.relative_to(PACKAGE)}:{node.lineno} {name}()")
+    for where, node in nodes():
+        if where.startswith(f"{room}/") and isinstance(node, ast.Call):
+            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+            plain = isinstance(node.func, ast.Name) and name in {"open", "print", "input"}
+            if plain or name in CLOCK_AND_FILES:
+                found.append(f"{where}:{node.lineno} {name}()")
     assert found == []
 
 
@@ -78,17 +88,10 @@ TUPLES = {
 POSITIONAL, MEMBERS, LEADING = 8, 6, 5
 
 
-@cache
-def trees() -> list[tuple[str, ast.Module]]:
-    paths = sorted(PACKAGE.rglob("*.py"))
-    return [(str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
-
-
 def test_no_call_has_more_arguments_in_order_than_one_can_tell_apart() -> None:
     found = {
         f"{where} {ast.unparse(node.func)}"
-        for where, tree in trees()
-        for node in ast.walk(tree)
+        for where, node in nodes()
         if isinstance(node, ast.Call) and len(node.args) > POSITIONAL
     }
     assert found == IN_ORDER
@@ -96,16 +99,13 @@ def test_no_call_has_more_arguments_in_order_than_one_can_tell_apart() -> None:
 
 def test_a_record_of_many_members_is_made_by_their_names() -> None:
     found = {}
-    for where, tree in trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                kinds = [ast.unparse(one) for one in (*node.bases, *node.decorator_list)]
-                members = [one for one in node.body if isinstance(one, ast.AnnAssign)]
-                names = [ast.unparse(one.target) for one in members if "ClassVar" not in ast.unparse(one.annotation)]
-                record = "NamedTuple" in kinds or any(kind.startswith("dataclass") for kind in kinds)
-                leading = (
-                    0 if any("kw_only=True" in kind for kind in kinds) else names.index("_") if "_" in names else 99
-                )
-                if record and len(names) - ("_" in names) > MEMBERS and leading > LEADING:
-                    found[node.name] = where
+    for where, node in nodes():
+        if isinstance(node, ast.ClassDef):
+            kinds = [ast.unparse(one) for one in (*node.bases, *node.decorator_list)]
+            members = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+            names = [ast.unparse(one.target) for one in members if "ClassVar" not in ast.unparse(one.annotation)]
+            record = "NamedTuple" in kinds or any(kind.startswith("dataclass") for kind in kinds)
+            leading = 0 if any("kw_only=True" in kind for kind in kinds) else names.index("_") if "_" in names else 99
+            if record and len(names) - ("_" in names) > MEMBERS and leading > LEADING:
+                found[node.name] = where
     assert found.keys() == TUPLES, found

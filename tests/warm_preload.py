@@ -9,7 +9,7 @@ import ctxtui
 from ctxtui.core import block
 
 ROOMS = ("analysis", "attach", "cli", "curation", "offline", "providers", "services", "store", "transcripts", "views")
-LIBRARIES = ("aiohttp", "anthropic", "cryptography.x509", "mcp", "mcp.server", "openai", "sqlite_utils")
+LIBRARIES = ("aiohttp", "anthropic", "cryptography.x509", "mcp", "mcp.server", "openai", "pytest", "sqlite_utils")
 
 
 def load() -> None:

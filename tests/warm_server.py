@@ -236,6 +236,6 @@ def main() -> None:
     os.write(1, b"ready\n")
     asked = forks.serve()
     if asked is None:
-        shutil.rmtree(Path(path).parent)
+        shutil.rmtree(Path(path).parent, ignore_errors=True)
     else:
         live(asked)

@@ -17,6 +17,7 @@ from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
+    from ctxtui.services.library.library import SessionLibrary
 
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
@@ -57,15 +58,9 @@ class AllSessions:
     Raises what listing the folder raises."""
 
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
-        from ctxtui.services.library.library import SessionLibrary
-
         self._settings, self._cluster = settings, cluster
-        self._shelf = shelf = SessionLibrary(settings, Path.cwd())
-        every = shelf.inside(folder) if folder is not None else shelf.stored(shelf.placed())
-        self._every = [one for one in every if one.group != SAMPLES or folder is not None]
-        if shelf.trouble:
-            note(f"the database was left out: {shelf.trouble}")
-        self._known = shelf.remembered(self._every)
+        self._shelf, self._every = _listed(settings, folder)
+        self._known = self._shelf.remembered(self._every)
         wanted = [one for one in self._every if one.key in self._known or one.mtime >= since - _DAY]
         self._every = wanted
 
@@ -110,6 +105,44 @@ class AllSessions:
 
     def _unread(self) -> list[SessionSummary]:
         return [one for one in self._every if one.key not in self._known]
+
+
+def _listed(settings: Settings, folder: Path | None) -> tuple[SessionLibrary, list[SessionSummary]]:
+    from ctxtui.services.library.library import SessionLibrary
+
+    shelf = SessionLibrary(settings, Path.cwd())
+    every = shelf.inside(folder) if folder is not None else shelf.stored(shelf.placed())
+    if shelf.trouble:
+        note(f"the database was left out: {shelf.trouble}")
+    return shelf, [one for one in every if one.group != SAMPLES or folder is not None]
+
+
+def sessions_in_turn(
+    settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0
+) -> Iterator[SessionSummary]:
+    """As `known_sessions`, one after the other, so that they need not all be held at once: what is not remembered is
+    read first (and is remembered where that breaks off), then all are told of as they are remembered. Of those whose
+    file was last written to before `since` (Unix seconds) none is read."""
+    from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys
+    from ctxtui.services.process_pool import processors
+
+    shelf, every = _listed(settings, folder)
+    there = remembered_keys(every, settings)
+    every = sorted((one for one in every if one.key in there or one.mtime >= since - _DAY), key=lambda one: one.mtime)
+    unread = [one for one in every if one.key not in there]
+    held: dict[str, SessionSummary] = {}
+    with Working("reading") as work:
+        files = shelf.figures(unread, Event(), cluster, workers=processors())
+        for done, one in enumerate(chain(_stored(unread, settings), files), len(every) - len(unread) + 1):
+            work.say(f"{done:,} of {len(every):,} sessions")
+            # What another machine read is remembered there; what cannot be read is remembered nowhere.
+            if cluster or one.error or not one.path:
+                held[one.key] = one
+    with Working("writing") as work:
+        for done, (one, told) in enumerate(in_turn(every, settings), 1):
+            work.say(f"{done:,} of {len(every):,} sessions")
+            found = held.pop(one.key, None) or told
+            yield from [found] if found is not None else shelf.figures([one], Event())
 
 
 def _stored(unread: list[SessionSummary], settings: Settings) -> Iterator[SessionSummary]:

@@ -1,13 +1,15 @@
-"""Which files of a project a task names: by path, by name, by what they define."""
+"""What the words of a message mean in a project: files that it mentions with ``@``, files that a task names by path, by
+name or by what they define, and texts that share words with it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ctxtui.project.imports import Paths
+if TYPE_CHECKING:
+    from ctxtui.project.imports import Paths
 
 _WORD: Final = re.compile(r"[\w./\-]*\w")
 _SYMBOL: Final = re.compile(
@@ -56,3 +58,41 @@ def _defining(name: str, texts: Mapping[str, str]) -> list[str]:
     )
     found = [path for path, text in texts.items() if name in text and defines.search(text)]
     return found if len(found) <= _COMMON else []
+
+
+# Mentions
+
+_MENTION: Final = re.compile(r"""(?<![\w@/.])@(?:"([^"\n]+)"|([^\s"'`,;]+))""")
+_AROUND: Final = ".:!?)]}>*_"
+
+
+def mentions(text: str) -> list[tuple[str, ...]]:
+    """For each file that `text` may name, how it may be spelled: as it stands, then without what may belong to the
+    sentence."""
+    found = dict.fromkeys(match[1] or match[2] for match in _MENTION.finditer(text))
+    return [tuple(dict.fromkeys(one for one in (name, name.rstrip(_AROUND)) if one)) for name in found]
+
+
+def spelled(path: str) -> str:
+    """How a message names the file at `path`."""
+    return f'@"{path}"' if re.search(r"[\s\"'`,;]", path) else f"@{path}"
+
+
+# Words in common
+
+_LONG_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_ENOUGH: Final = 2
+"""Words that a text must share with the message; one in its name is enough."""
+
+
+def relevant(texts: Mapping[str, str], message: str) -> list[str]:
+    """The names of `texts` that have to do with `message`, in their order. Words that more than half of several texts
+    have say nothing."""
+    asked = _long_words(message)
+    held = {name: _long_words(text) for name, text in texts.items()}
+    common = {word for word in asked if len(held) > 2 and sum(word in own for own in held.values()) > len(held) / 2}
+    return [name for name, own in held.items() if _long_words(name) & asked or len(own & asked - common) >= _ENOUGH]
+
+
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _LONG_WORD.findall(text))

@@ -5,6 +5,7 @@ Python, JavaScript, TypeScript, Go, Rust, Java and C are read with tree-sitter, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -12,7 +13,6 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.project.grammars import GRAMMARS, PYTHON, CodeGrammar
-from ctxtui.project.outline import cut, outline
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -99,3 +99,46 @@ def _words(source: bytes, start: int, end: int) -> str:
     lead = source[line:start]
     text = source[start:end].decode("utf-8", "replace").rstrip()
     return (lead.decode("utf-8", "replace") if not lead.strip() else "") + text
+
+
+# In outline, in whatever language it is: headings, keys, lines that declare something
+
+_WIDE: Final = 200
+_MOST: Final = 200
+"""Lines of an outline."""
+_FIRST: Final = 20
+"""Lines of a file of which nothing else can be said."""
+_HEADING: Final = re.compile(r"^(#{1,6} .+|[=~*-]{4,}$)")
+_SECTION: Final = re.compile(r"^(\[.+\]|[A-Za-z_][\w.-]*\s*[:=])")
+_KEY: Final = re.compile(r"""^ {0,4}"[^"]+"\s*:""")
+_DECLARES: Final = re.compile(
+    r"^\s*(?:(?:pub|public|private|protected|internal|static|abstract|final|export|async|virtual|override|open|data|"
+    r"sealed|local|default|inline|extern|const)\s+)*"
+    r"(?:package|module|namespace|import|require|using|use|include|class|struct|enum|union|interface|trait|protocol|"
+    r"object|record|type|typealias|def|defn|defmodule|func|fun|fn|function|sub|proc|procedure|let|val|var|const|macro|"
+    r"impl|extension|CREATE|create|ALTER|service|rpc|message)\b.*"
+)
+_FORMS: Final = {
+    ".md": _HEADING,
+    ".rst": _HEADING,
+    ".markdown": _HEADING,
+    ".toml": _SECTION,
+    ".ini": _SECTION,
+    ".cfg": _SECTION,
+    ".yaml": _SECTION,
+    ".yml": _SECTION,
+    ".json": _KEY,
+}
+
+
+def outline(path: str, text: str) -> str:
+    """The lines of the file at `path` that say what is in it, at most 200; its first ones where none does."""
+    form = _FORMS.get(PurePosixPath(path).suffix.lower(), _DECLARES)
+    lines = text.splitlines()
+    found = [cut(line.rstrip()) for line in lines if form.match(line)][:_MOST]
+    return "\n".join(found or [cut(line) for line in lines[:_FIRST]])
+
+
+def cut(text: str) -> str:
+    """`text` with no line longer than 200 characters."""
+    return "\n".join(line if len(line) <= _WIDE else line[: _WIDE - 1] + "…" for line in text.split("\n"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -108,40 +109,47 @@ class Texts:
 
     @told
     def add(self, unit: Unit, texts: Iterable[str], version: int) -> int:
-        """Index the `texts` of `unit` in place of what was indexed of it; how many pieces. In several transactions: it
-        counts as indexed from the last one on."""
-        made = list(map(IndexTexts().of, pieces(texts)))
-        first = self._begin(unit, len(made), version)
-        for start in range(0, len(made), _AT_ONCE):
+        """Index the `texts` of `unit` in place of what was indexed of it; how many pieces. A large one in several
+        transactions: it counts as indexed from the last one on."""
+        made = list(map(self._made.of, pieces(texts)))
+        key = first = 0
+        for start in range(0, len(made) or 1, _AT_ONCE):
             with writing(self._conn):
+                if not start:
+                    key, first = self._begin(unit, len(made), version)
                 rows = enumerate(made[start : start + _AT_ONCE], first + start)
                 self._conn.executemany("INSERT INTO texts (rowid, words) VALUES (?, ?)", rows)
-        self._end(unit, first)
+                if start + _AT_ONCE >= len(made):
+                    self._end(unit, key)
         return len(made)
 
-    def _begin(self, unit: Unit, count: int, version: int) -> int:
-        with writing(self._conn):
-            first: int = self._conn.execute("SELECT coalesce(max(last), 0) + 1 FROM indexed").fetchone()[0]
-            size, mtime = unit.size, unit.mtime
-            if unit.stored and not unit.path:
-                found = self._conn.execute(
-                    "SELECT calls, changed FROM sessions WHERE id = ?", (unit.stored,)
-                ).fetchone()
-                size, mtime = found or (0, 0.0)
-            self._conn.execute(
-                "INSERT INTO indexed (size, mtime, version, first, last) VALUES (?, ?, ?, ?, ?)",
-                (size, mtime, version, first, first + count - 1 if count else first),
-            )
-        return first
+    @cached_property
+    def _made(self) -> IndexTexts:
+        return IndexTexts()
 
-    def _end(self, unit: Unit, first: int) -> None:
+    def _begin(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
+        """The key of the unit's row, and where its pieces begin: behind those of the newest row."""
+        newest = self._conn.execute("SELECT last FROM indexed ORDER BY key DESC LIMIT 1").fetchone()
+        first: int = newest[0] + 1 if newest else 1
+        size, mtime = unit.size, unit.mtime
+        if unit.stored and not unit.path:
+            found = self._conn.execute("SELECT calls, changed FROM sessions WHERE id = ?", (unit.stored,)).fetchone()
+            size, mtime = found or (0, 0.0)
+        key = self._conn.execute(
+            "INSERT INTO indexed (size, mtime, version, first, last) VALUES (?, ?, ?, ?, ?)",
+            (size, mtime, version, first, first + count - 1 if count else first),
+        ).lastrowid
+        assert key is not None
+        return key, first
+
+    def _end(self, unit: Unit, key: int) -> None:
+        """From now on the row `key` is what is indexed of `unit`."""
         column, value = ("path", sql_text(unit.path)) if unit.path else ("session", None)
-        with writing(self._conn):
-            if column == "session":
-                found = self._conn.execute("SELECT key FROM sessions WHERE id = ?", (unit.stored,)).fetchone()
-                value = found[0] if found else None
-            self._conn.execute(f"UPDATE indexed SET {column} = NULL WHERE {column} = ?", (value,))
-            self._conn.execute(f"UPDATE indexed SET {column} = ? WHERE first = ?", (value, first))
+        if column == "session":
+            found = self._conn.execute("SELECT key FROM sessions WHERE id = ?", (unit.stored,)).fetchone()
+            value = found[0] if found else None
+        self._conn.execute(f"UPDATE indexed SET {column} = NULL WHERE {column} = ?", (value,))
+        self._conn.execute(f"UPDATE indexed SET {column} = ? WHERE key = ?", (value, key))
 
     @told
     def may_hold(self, texts: Iterable[str]) -> set[str] | None:

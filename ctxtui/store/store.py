@@ -244,6 +244,16 @@ class Store:
         return cache.remembered(self._conn, path, size, mtime, version)
 
     @told
+    def remembered_text(self, path: str, size: int, mtime: float, version: str) -> str | None:
+        """The same as JSON text."""
+        return cache.remembered_text(self._conn, path, size, mtime, version)
+
+    @told
+    def summarised(self, version: str) -> list[tuple[str | bytes, int, float]]:
+        """Of what there are summaries that this `version` of their code made: `sql_text` of the path, size, mtime."""
+        return cache.summarised(self._conn, version)
+
+    @told
     def summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
         """All summaries that this `version` of their code made: `sql_text` of the path, size, mtime, JSON text."""
         return cache.summaries(self._conn, version)

@@ -104,6 +104,10 @@ _FIGURES: Final = {
 _VECTORS: Final = ("factors", "spread", "doubt")
 
 
+_EVERY: Final = "*"
+"""The pattern of what holds for every model."""
+
+
 class ModelDataError(ValueError):
     """A rule of the model data that cannot be used; the message names the rule."""
 
@@ -141,6 +145,11 @@ class ModelTable:
         if card is None:
             card = self._cards[model_id] = self._fold(model_id)
         return card
+
+    def knows(self, model_id: str) -> bool:
+        """Whether a rule is about the model or its family, and not only what holds for all that nothing is known of."""
+        plain = plain_id(model_id)
+        return any(rule.holds_for(plain) for rule in self._rules if _EVERY not in rule.models)
 
     def _fold(self, model_id: str) -> ModelCard:
         plain = plain_id(model_id)

@@ -13,6 +13,7 @@ import pytest
 
 from ctxtui.cli.run import run
 from tests.cases.client_homes import MOVERS
+from tests.warm import warm_ctxtui
 
 PROGRAM = [sys.executable, "-m", "ctxtui"]
 
@@ -67,5 +68,13 @@ def ctxtui(home: Path, capfd: pytest.CaptureFixture[str]) -> Run:
 
 def program(arguments: Sequence[str | Path], **more: Any) -> subprocess.CompletedProcess[str]:
     """Runs the real program in a process of its own."""
-    command = [*PROGRAM, *map(str, arguments)]
+    return _run([*PROGRAM, *map(str, arguments)], **more)
+
+
+def forked(arguments: Sequence[str | Path], **more: Any) -> subprocess.CompletedProcess[str]:
+    """Runs the program in a process of its own that is spared the start (`tests/warm`)."""
+    return _run([*warm_ctxtui(), *map(str, arguments)], **more)
+
+
+def _run(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **more)

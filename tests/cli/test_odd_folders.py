@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases.claude_code import generate
-from tests.cli.conftest import Run
-from tests.cli.test_command_line import program
+from tests.cli.conftest import Run, forked
 
 COMMANDS = ("sessions", "cost", "import", "audit")
 
@@ -38,6 +37,6 @@ def test_a_pipe_among_a_client_s_sessions_is_not_waited_for(home: Path, tmp_path
     os.mkfifo(project / "5e551011-0000-4000-8000-000000000001.jsonl")
     (project / "loop.jsonl").symlink_to("loop.jsonl")
     for arguments in (["sessions"], ["cost", "--all"], ["search", "the"], ["db", "index"]):
-        done = program(arguments, env={**os.environ, "CLAUDE_CONFIG_DIR": str(home / ".claude")})
+        done = forked(arguments, env={**os.environ, "CLAUDE_CONFIG_DIR": str(home / ".claude")})
         assert done.returncode in (0, 1), (arguments, done.stderr)
         assert "please report" not in done.stderr

@@ -16,8 +16,8 @@ from benchmarks.terminal import Terminal
 from tests.pty_app import CTXTUI, environment, plant
 
 FULL = Path("/dev/full")
-SAMPLE = next((Path(__file__).parents[2] / "sessions").glob("1-*.jsonl"))
-COMMANDS = (["show", SAMPLE], ["show", SAMPLE, "--json"], ["sessions", "--json"], ["export", SAMPLE, "-o", "-"])
+SAMPLE, LARGE = (next((Path(__file__).parents[2] / "sessions").glob(f"{number}-*.jsonl")) for number in (2, 1))
+COMMANDS = (["show", SAMPLE], ["show", SAMPLE, "--json"], ["sessions", "--json"], ["export", LARGE, "-o", "-"])
 
 
 @pytest.fixture

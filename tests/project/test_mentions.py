@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctxtui.project.mentions import mentions, spelled
-from ctxtui.project.relevance import relevant
+from ctxtui.project.named import mentions, relevant, spelled
 from ctxtui.services.project.attachments import missing
 
 

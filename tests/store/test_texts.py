@@ -106,18 +106,26 @@ def test_a_stored_session_is_indexed_as_it_is(store: Store) -> None:
     assert store.texts.waste() == 1.0
 
 
-def test_indexing_that_was_cut_short_counts_for_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: fulltext.Texts, unit: Unit, first: int) -> None:
+@pytest.mark.parametrize("at_once", [1, 2, 16])
+def test_indexing_that_was_cut_short_counts_for_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    def broken(self: fulltext.Texts, unit: Unit, key: int) -> None:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(fulltext, "_AT_ONCE", at_once)
+    words = ["half of it " * 5000, "and the rest " * 5000, "its end " * 5000]
+    store.texts.add(B, ["half a loaf"], 1)
     with monkeypatch.context() as patch:
         patch.setattr(fulltext.Texts, "_end", broken)
         with pytest.raises(KeyboardInterrupt):
-            store.texts.add(A, ["half of it"], 1)
+            store.texts.add(A, words, 1)
     assert store.texts.lacking([A], 1) == [A]
-    assert store.texts.may_hold(["half"]) == set()
-    store.texts.add(A, ["half of it"], 1)
-    assert store.texts.may_hold(["half"]) == {A.path}
+    assert store.texts.may_hold(["half"]) == {B.path} and store.texts.may_hold(["the rest"]) == set()
+    assert store.texts.add(A, words, 1) == 3
+    assert store.texts.may_hold(["half"]) == {A.path, B.path}
+    assert store.texts.may_hold(["its end"]) == {A.path} and store.texts.may_hold(["loaf"]) == {B.path}
+    assert store.texts.lacking([A, B], 1) == []
 
 
 ANY = st.one_of(

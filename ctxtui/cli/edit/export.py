@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.agent.otlp_option import otlp_options
-from ctxtui.cli.all_sessions import known_sessions
+from ctxtui.cli.all_sessions import Age, sessions_in_turn
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP
@@ -27,6 +28,9 @@ from ctxtui.services.editing.exporting import (
     write_private,
 )
 
+if TYPE_CHECKING:
+    from ctxtui.views.model.session_summary import SessionSummary
+
 PARQUET: Final = "parquet"
 EVERY: Final = "all"
 """In place of a name: all sessions of the user."""
@@ -40,7 +44,8 @@ EVERY: Final = "all"
     f"NAME is {NAME_HELP}. What the target cannot carry is named on standard error. A file made with -o is for you "
     "alone (mode 0600).\n\n"
     "parquet writes tables of sessions, calls and tools into the folder -o, for DuckDB and the like: of a file, of "
-    "every recording in a folder, or of all (your sessions).\n\n\b\n"
+    "every recording in a folder, or of all (your sessions). What was read is remembered: broken off, it goes on "
+    "where it was, and again it takes seconds.\n\n\b\n"
     "Example: ctxtui export session.jsonl --to anthropic --call 12 -o request.json",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
@@ -55,6 +60,7 @@ EVERY: Final = "all"
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (-: standard output)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option("--since", type=Age(), metavar="AGE", help="With parquet: only calls within an age: 7d, 12h ...")
 @click.option("--cluster", metavar="ADDRESS", default="", help=f"With parquet. {CLUSTER_HELP}")
 @otlp_options
 @click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and lost (schema_version 1).")
@@ -67,6 +73,7 @@ def export(
     thread: str,
     output: Path | None,
     force: bool,
+    since: float | None,
     cluster: str,
     otlp: str,
     otlp_content: bool,
@@ -79,10 +86,10 @@ def export(
             raise click.UsageError("--otlp sends a whole session: it goes with no file and no call", context)
         _send(config_of(context).settings, name, otlp, otlp_content, as_json=as_json)
         return
-    if form == PARQUET:
-        if output is None or number is not None or thread:
-            raise click.UsageError("--to parquet writes whole sessions: it needs -o FOLDER, and no call", context)
-        _tables(config_of(context).settings, name, output, cluster, replace=force, as_json=as_json)
+    if form == PARQUET or since is not None or cluster:
+        _refuse_without_folder(context, form, output, number, thread)
+        assert output is not None
+        _tables(config_of(context).settings, name, output, cluster, since, replace=force, as_json=as_json)
         return
     if as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
@@ -129,22 +136,39 @@ def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bo
         note(f"{exporter.sent:,} calls sent to {exporter.url}")
 
 
-def _tables(settings: Settings, name: str, folder: Path, cluster: str, *, replace: bool, as_json: bool) -> None:
+def _refuse_without_folder(
+    context: click.Context, form: str, output: Path | None, number: int | None, thread: str
+) -> None:
+    """Raises `click.UsageError` where tables are asked for with what is not about them."""
+    if form != PARQUET:
+        raise click.UsageError("--since and --cluster go with --to parquet", context)
+    if output is None or number is not None or thread:
+        raise click.UsageError("--to parquet writes whole sessions: it needs -o FOLDER, and no call", context)
+
+
+def _tables(
+    settings: Settings, name: str, folder: Path, cluster: str, since: float | None, *, replace: bool, as_json: bool
+) -> None:
     """Write the tables of all sessions that `name` stands for into `folder`."""
-    from ctxtui.services.library.tables import tables_of, write_parquet
+    from ctxtui.services.library.parquet import ParquetFolder
+    from ctxtui.services.library.tables import TableRows
 
     if name != EVERY and not Path(name).exists():
         raise NotFound("there is no such file or folder", place=name, way_out="name one, or all of your sessions")
-    known = known_sessions(settings, None if name == EVERY else Path(name), cluster)
-    failed = [one for one in known if one.error]
-    tables = tables_of(one for one in known if one.known and not one.error)
-    files = write_parquet(tables, folder, replace=replace)
+    beginning = time.time() - since if since is not None else 0.0
+    failed: list[SessionSummary] = []
+    made = TableRows(beginning)
+    with ParquetFolder(folder, replace=replace) as out:
+        for one in sessions_in_turn(settings, None if name == EVERY else Path(name), cluster, beginning):
+            if one.error:
+                failed.append(one)
+            else:
+                out.add(made.of(one))
     if as_json:
-        rows = {table: len(tables[table]) for table in files}
-        written = {table: str(file) for table, file in files.items()}
+        written = {table: str(file) for table, file in out.files.items()}
         errors = [{"file": one.path, "error": one.error} for one in failed]
-        write_json({"path": str(folder), "format": PARQUET, "files": written, "rows": rows, "failed": errors})
-    for table, file in files.items():
-        note(f"{len(tables[table]):,} {table}: {file}")
+        write_json({"path": str(folder), "format": PARQUET, "files": written, "rows": out.rows, "failed": errors})
+    for table, file in out.files.items():
+        note(f"{out.rows[table]:,} {table}: {file}")
     for one in failed:
         note(f"left out: {one.path}: {one.error}")

@@ -175,12 +175,12 @@ def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -
     from ctxtui.cli.paint import Painter, rule, width
     from ctxtui.views.lists import findings as finding_view
     from ctxtui.views.lists import growth as growth_view
-    from ctxtui.views.text import numbers
+    from ctxtui.views.text import cells, numbers
 
     painter, room = Painter(settings.glyphs), width()
     for one, name in zip(found, names if len(names) == len(found) else [""] * len(found), strict=True):
         usd = numbers.least(one.usd, one.partial) if one.usd is not None else "unknown cost"
-        painter.lines(rule(one.title[: room - 24], usd))
+        painter.lines(rule(cells.fit(one.title, room - 24), usd))
         painter.line([Span(" " + " · ".join(one.facts), "dim")])
         for line in growth_view.wrapped(one.growth, room):
             painter.line(line)

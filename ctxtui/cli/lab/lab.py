@@ -85,14 +85,14 @@ def lab(
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
     from ctxtui.services.lab.solve import solved
-    from ctxtui.services.lab.variants import variants
+    from ctxtui.services.lab.variants import own_models, variants
     from ctxtui.services.recordings.folder_scan import expanded
     from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
 
     if solve and (policies or caches or models):
         raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
-    asked = settings if solve else LabAsked(settings, variants(policies, caches, models))
+    asked = settings if solve else LabAsked(settings, variants(policies, caches, models, own_models(settings)))
     done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab", cluster)
     failed = [(one.name, one.error) for one in done if one.error is not None]
     best: list[SolvedSession] = [one.found for one in done if solve and one.error is None]

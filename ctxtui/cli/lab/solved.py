@@ -29,10 +29,12 @@ def solved_lines(found: Solved) -> Iterator[str]:
             if not waited.longer:
                 yield f"  no pause was longer than {_life(warm.life)}: there was nothing to keep alive"
                 continue
-            yield (
-                f"  {waited.longer} pause{'s were' if waited.longer != 1 else ' was'} longer than {_life(warm.life)}; "
-                f"keeping it alive would have paid in {waited.cheaper} of them and saved {saved}"
-            )
+            were = f"{waited.longer} pause{'s were' if waited.longer != 1 else ' was'} longer than {_life(warm.life)}"
+            if not waited.cheaper:
+                yield f"  {were}, so long that keeping it alive would have cost more than writing it again"
+                continue
+            paid = "it" if waited.longer == 1 else f"{waited.cheaper} of them"
+            yield f"  {were}; keeping it alive would have paid in {paid} and saved {saved}"
 
 
 def _fitted(what: str, one: Fitted | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.project.file_block import IMAGE, file_block
-from ctxtui.project.mentions import spelled
+from ctxtui.project.named import spelled
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
 

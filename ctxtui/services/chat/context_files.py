@@ -198,7 +198,7 @@ class ContextFiles:
             return None
         kept = memory.texts() if memory is not None else {}
         if settings.memory_files == RELEVANT:
-            from ctxtui.project.relevance import relevant
+            from ctxtui.project.named import relevant
 
             kept = {name: kept[name] for name in relevant(kept, text)}
         texts = [_rendered("instructions", path, words) for path, words in told.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,9 @@ from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import parse_profile, single
 from ctxtui.curation.policies.settings_text import settings_of
+from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.settings import Settings
 
 USUAL: Final = (
     "budget",
@@ -54,10 +56,14 @@ CACHES: Final = ("5m", "1h", "automatic", "moving-tail", "static+tail", "memory-
 """The cache strategies among which the best is sought."""
 
 
-def variants(policies: Sequence[str], caches: Sequence[str], models: Sequence[str]) -> list[Variant]:
+def variants(
+    policies: Sequence[str], caches: Sequence[str], models: Sequence[str], own: Collection[str] = ()
+) -> list[Variant]:
     """``as_recorded``, and every policy asked for with every cache strategy and every model; the policies `USUAL` where
-    nothing is asked for. Raises `NotFound` for what there is not, `BadConfig` for a wrong setting."""
+    nothing is asked for. `own` are models that the user's settings tell of. Raises `NotFound` for what there is not,
+    `BadConfig` for a wrong setting."""
     known = every_policy()
+    _refuse_unknown(models, own)
     asked = list(policies) or ([] if caches or models else list(USUAL))
     ways: list[tuple[str, tuple[Step, ...]]] = [(AS_RECORDED, ())]
     ways += [way for word in asked if (way := policy_named(word, known))[0] != AS_RECORDED]
@@ -68,6 +74,11 @@ def variants(policies: Sequence[str], caches: Sequence[str], models: Sequence[st
         if one not in found:
             found.append(one)
     return found
+
+
+def own_models(settings: Settings) -> frozenset[str]:
+    """The models whose price or window the user's settings have."""
+    return frozenset((*settings.prices, *settings.context_sizes, *settings.usable_contexts))
 
 
 def sought() -> list[Variant]:
@@ -89,6 +100,18 @@ def policy_named(word: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Ste
     name, _, given = word.replace(" ", ":", 1).partition(":")
     step = single(name, known)
     return name, (Step(step.policy, settings_of(step.policy, given)) if given else step,)
+
+
+def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:
+    """Raises `NotFound` for a model of which neither tokens, window nor price are known: nothing can be said of it."""
+    table = model_table()
+    for name in models:
+        if name not in own and not table.knows(name):
+            raise NotFound(
+                f"no model {name!r} is known",
+                place="--model",
+                way_out="as recordings name it: claude-sonnet-5, gpt-5.4; one of your own: its price in config.toml",
+            )
 
 
 def _strategy(name: str) -> str:

@@ -28,6 +28,7 @@ from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.sharing import masked_title
 from ctxtui.views.lists.misses import cause_of
 from ctxtui.views.pages.report_page import ReportedBlock, ReportedCall, ReportedSession
+from ctxtui.views.text import cells
 
 if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
@@ -98,7 +99,7 @@ def _title(made: Account, chosen: ChosenCall, name: str, masker: Masker) -> str:
         row for row in block_figures(made.book, chosen.call) if row.node != ROOT and row.category in ("user", "summary")
     ]
     masked = [masker.block(row.block) for row in rows]
-    return masked_title((made.session.about.title or name)[:_TITLE], rows, masked, masker)
+    return masked_title(cells.fit(made.session.about.title or name, _TITLE), rows, masked, masker)
 
 
 def _facts(session: Session, chosen: ChosenCall, source: str, number: int) -> Sequence[str]:

@@ -16,6 +16,7 @@ from ctxtui.curation.masking import Masker, said
 from ctxtui.services.editing.exporting import exported, own_form
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.views.pages.share_page import SharedBlock, SharedCall, index_of
+from ctxtui.views.text import cells
 
 _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
 
@@ -57,7 +58,7 @@ def masked_title(title: str, rows: Sequence[BlockFigure], masked: Sequence[Block
     begins = title.rstrip("…").rstrip()
     for row, one in zip(rows, masked, strict=True):
         if begins and one_line(read(row.block).text[: 4 * len(title) + 400]).startswith(begins):
-            return one_line(read(one).text)[: max(40, len(title))]
+            return cells.fit(one_line(read(one).text), max(40, len(title)))
     return masker.text(title)
 
 

@@ -1,31 +1,25 @@
-"""Sessions, calls and tools as tables for other engines: one row each, columns of plain values, written as Parquet."""
+"""Sessions, calls and tools as tables for other engines: one row each, columns of plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 Row = Mapping[str, Any]
 
-_TEXT, _WHOLE, _REAL, _YES, _TIME, _TEXTS = "string", "int64", "float64", "bool_", "timestamp", "texts"
+_TEXT, _WHOLE, _REAL, _YES, TIME, TEXTS = "string", "int64", "float64", "bool_", "timestamp", "texts"
 SESSIONS: Final = {
     "session": _TEXT, "path": _TEXT, "id": _TEXT, "source": _TEXT, "client_version": _TEXT, "project": _TEXT,
-    "title": _TEXT, "changed": _TIME, "model": _TEXT, "calls": _WHOLE, "turns": _WHOLE, "subagents": _WHOLE,
+    "title": _TEXT, "changed": TIME, "model": _TEXT, "calls": _WHOLE, "turns": _WHOLE, "subagents": _WHOLE,
     "peak_tokens": _WHOLE, "window": _WHOLE, "usable": _WHOLE, "total_tokens": _WHOLE, "usd": _REAL,
     "usd_at_least": _REAL, "unpriced_calls": _WHOLE, "misses": _WHOLE, "compactions": _WHOLE,
-    "compressors": _TEXTS, "policies": _TEXTS,
+    "compressors": TEXTS, "policies": TEXTS,
 }  # fmt: skip
 CALLS: Final = {
-    "session": _TEXT, "number": _WHOLE, "id": _TEXT, "thread": _TEXT, "started": _TIME, "model": _TEXT,
+    "session": _TEXT, "number": _WHOLE, "id": _TEXT, "thread": _TEXT, "started": TIME, "model": _TEXT,
     "input": _WHOLE, "cache_read": _WHOLE, "output": _WHOLE, "usd": _REAL, "miss": _YES, "lost_usd": _REAL,
     "cause": _TEXT, "compaction": _YES, "over_usable": _YES, "skill": _TEXT, "first_seen": _YES,
 }  # fmt: skip
@@ -37,17 +31,33 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS}
 """The tables with their columns, in order, and the type of each."""
 
 
-def tables_of(sessions: Iterable[SessionSummary]) -> dict[str, list[Row]]:
-    """The rows of each of `TABLES` over sessions whose figures are known. A call that stands in several recordings is a
-    row of each; `first_seen` in one of them, so that sums over it count each call once."""
-    found: dict[str, list[Row]] = {name: [] for name in TABLES}
-    seen: set[str] = set()
-    for one in sessions:
-        found["sessions"].append(_session(one))
+class TableRows:
+    """The rows of sessions that are told one after the other, with their calls from `since` (Unix seconds) on; a call
+    without a time is as old as its session. A call that stands in several recordings is a row of each; `first_seen` in
+    the first of them, so that sums over it count each call once."""
+
+    def __init__(self, since: float = 0.0) -> None:
+        self._since = since
+        self._seen: set[str] = set()
+
+    def of(self, one: SessionSummary) -> dict[str, list[Row]]:
+        """The rows of each of `TABLES` of a session whose figures are known: none where it has no call of that time."""
+        calls = []
         for number, call in enumerate(one.spent, 1):
-            found["calls"].append(_call(one, number, call, call.id not in seen))
-            seen.add(call.id)
-        found["tools"] += _tools(one)
+            if (call.started or one.mtime) >= self._since:
+                calls.append(_call(one, number, call, call.id not in self._seen))
+            self._seen.add(call.id)
+        if self._since and not calls:
+            return {}
+        return {"sessions": [_session(one)], "calls": calls, "tools": _tools(one)}
+
+
+def tables_of(sessions: Iterable[SessionSummary], since: float = 0.0) -> dict[str, list[Row]]:
+    """All rows of sessions whose figures are known, by table."""
+    rows, found = TableRows(since), dict[str, list[Row]]((name, []) for name in TABLES)
+    for one in sessions:
+        for name, more in rows.of(one).items():
+            found[name] += more
     return found
 
 
@@ -122,35 +132,3 @@ def _tools(one: SessionSummary) -> list[Row]:
 
 def _time(seconds: float) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds else None
-
-
-def write_parquet(tables: Mapping[str, Sequence[Row]], folder: Path, *, replace: bool) -> dict[str, Path]:
-    """Write each table as ``NAME.parquet`` into `folder`, for the user alone; the files by table. Raises `CtxtuiError`
-    where pyarrow is not installed, or a file is there already and not to be replaced."""
-    arrow, parquet = _arrow()
-    files = {name: folder / f"{name}.parquet" for name in tables}
-    there = [file for file in files.values() if file.exists() and not replace]
-    if there:
-        raise CtxtuiError("there is a file already", place=str(there[0]), way_out="--force replaces it")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name, rows in tables.items():
-        schema = arrow.schema([(column, _type(arrow, kind)) for column, kind in TABLES[name].items()])
-        half = files[name].with_suffix(".parquet.part")
-        half.touch(mode=0o600)
-        parquet.write_table(arrow.Table.from_pylist(list(rows), schema=schema), half, compression="zstd")
-        half.replace(files[name])
-    return files
-
-
-def _type(arrow: ModuleType, kind: str) -> Any:
-    if kind == _TEXTS:
-        return arrow.list_(arrow.string())
-    return arrow.timestamp("us", tz="UTC") if kind == _TIME else getattr(arrow, kind)()
-
-
-def _arrow() -> tuple[ModuleType, ModuleType]:
-    try:
-        # By name: it is an extra, and has no types of its own.
-        return import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise NotFound("pyarrow is not installed", way_out="pip install 'ctxtui[parquet]'") from error

@@ -12,7 +12,7 @@ from ctxtui.core import block
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import dataclass
 from ctxtui.project.file_block import BINARY, IMAGE, TEXT, file_block, image_trouble
-from ctxtui.project.mentions import mentions, spelled
+from ctxtui.project.named import mentions, spelled
 from ctxtui.project.selection import SIGNATURES, WHOLE, rendered
 from ctxtui.project.signatures import signatures
 from ctxtui.wire.speech import Attached

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.project.file_kinds import is_private
-from ctxtui.project.mentions import mentions
+from ctxtui.project.named import mentions
 
 NAMES: Final = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 _LARGEST: Final = 200_000

@@ -17,7 +17,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.editing.variant_files import VariantFile, keep_variant, variants_dir
 from ctxtui.services.lab.experiment import bench_of, keep_loaded
-from ctxtui.services.lab.variants import sought, variants
+from ctxtui.services.lab.variants import own_models, sought, variants
 from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.views.lists.lab import variant_words
@@ -105,7 +105,7 @@ class _OpenLab:
     def __init__(self, name: str, cwd: str, settings: Settings) -> None:
         found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings), settings.clients)
         self._loaded = open_named(found, settings)
-        self._folder = variants_dir(settings.data_dir)
+        self._folder, self._own = variants_dir(settings.data_dir), own_models(settings)
         with counter_with_memory(settings) as counter:
             self._bench = bench_of(self._loaded.session, counter, settings)
         keep_loaded()
@@ -118,7 +118,7 @@ class _OpenLab:
     def begin(self, asked: Tried) -> LabProgress:
         """Begin to try what was not tried yet."""
         known = [run.variant for run in self._runs]
-        new = [one for one in (sought() if asked is None else variants(*asked)) if one not in known]
+        new = [one for one in (sought() if asked is None else variants(*asked, self._own)) if one not in known]
         self._trial = Experiment(self._bench, new)
         self._steps, self._done, self._count = iter(self._trial), 0, len(new)
         return LabProgress(0, self._trial.total, self._count)

@@ -32,9 +32,9 @@ def chart_lines(lab: SessionLab, lines: Sequence[LabLine], room: int, height: in
     most = max(line.row.peak for line in shown)
     top = scale.ceiling(max(most, lab.usable * 1.05 if most * 3 > lab.usable else 0))
     body = _body(lab, _in_front(shown, lines, here), wide, tall, top)
-    found: list[Spans] = []
+    told, found = axis_figures(tall, top), list[Spans]()
     for y in range(tall):
-        line = [Span(" "), _figure(y, tall, top, lab.usable), Span(" "), *body[y]]
+        line = [Span(" "), _figure(y, told, _limit(tall, top, lab.usable), lab.usable), Span(" "), *body[y]]
         if names:
             line += [Span(" " * max(1, room - LEGEND - width(line))), *(names[y] if y < len(names) else ())]
         found.append(cropped(merged(line), room))
@@ -57,7 +57,7 @@ def _body(lab: SessionLab, shown: Sequence[LabLine], wide: int, tall: int, top: 
         )
         layers.append((mask, line.colour))
     grid = [[Span(c, s) for c, s in ((c, one.style) for one in row for c in one.text)] for row in braille.rows(layers)]
-    limit = tall - 1 - int(lab.usable * tall / top) if 0 < lab.usable <= top else -1
+    limit = _limit(tall, top, lab.usable)
     for y, row in enumerate(grid):
         row += [Span(" ")] * (wide - len(row))
         if y == limit:
@@ -83,15 +83,23 @@ def _letter_at(
     return None
 
 
-def _figure(y: int, tall: int, top: float, usable: int) -> Span:
-    limit = tall - 1 - int(usable * tall / top) if 0 < usable <= top else -1
+def axis_figures(tall: int, top: float) -> dict[int, float]:
+    """The round figures at the left, by the row at whose upper edge each is; 0 stands in the last one."""
+    by = scale.step(top, max(1, min(5, tall // 2)))
+    steps = int(top / by + 1e-9)
+    return {**{tall - round(n * by * tall / top): n * by for n in range(1, steps + 1)}, tall - 1: 0.0}
+
+
+def _limit(tall: int, top: float, usable: int) -> int:
+    """The row of what is usable of the window; -1: none."""
+    return tall - 1 - int(usable * tall / top) if 0 < usable <= top else -1
+
+
+def _figure(y: int, told: dict[int, float], limit: int, usable: int) -> Span:
     if y == limit:
         return Span(f"{scale.short(usable):>{AXIS - 1}}", "warn")
-    if y == tall - 1:
-        return Span(f"{'0':>{AXIS - 1}}", "faint")
-    step = max(1, tall // 4)
-    told = scale.short(top * (tall - y) / tall) if y % step == 0 and abs(y - limit) > 1 else ""
-    return Span(f"{told:>{AXIS - 1}}", "faint")
+    figure = scale.short(told[y]) if y in told and (abs(y - limit) > 1 or not told[y]) else ""
+    return Span(f"{figure:>{AXIS - 1}}", "faint")
 
 
 def _axis(lab: SessionLab, wide: int) -> Spans:

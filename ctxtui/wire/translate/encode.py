@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Item
+from ctxtui.core.block import HEADER, MARKER_KEYS, NOT_RECORDED, TOOL, UNREADABLE, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.wire.definitions import convert
@@ -15,7 +15,7 @@ from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.input_items import TOOLS_ITEM
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate import anthropic, dropped_fields, ollama_chat, openai_chat, openai_responses
+from ctxtui.wire.translate import anthropic, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.translate.pairing import paired
 from ctxtui.wire.translate.turns import SYSTEM, Losses, Turn, TurnPart, part_of, source_of, turns
 
@@ -54,9 +54,9 @@ def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
     system, talk = _talk(known, same and dialect in (CHAT, RESPONSES))
     said = write(system, paired(talk, losses), same, losses)
-    dropped_fields.note_members(known, losses)
+    _note_members(known, losses)
     if not same:
-        dropped_fields.note_details(known, losses)
+        _note_details(known, losses)
     body: dict[str, Json] = {"model": model, **DEFAULTS.get(dialect, {}), **params}
     if any(tool is not None for tool in tools):
         body["tools"] = [tool for tool in tools if tool is not None]
@@ -107,5 +107,47 @@ def export(
         return encode(request.with_items(items)), []
     losses = Losses()
     if skeleton is not None:
-        dropped_fields.note_markers(items if recorded is None else recorded, skeleton, losses)
+        _note_markers(items if recorded is None else recorded, skeleton, losses)
     return _built(dialect, items, model, params or {}, losses), losses.lines()
+
+
+# What a fresh body has no place for, though it writes the block that carried it: named, so that nobody misses it
+
+_SPELLED: Final = frozenset(
+    "role content tool_calls function_call tool_call_id type id status refusal images thinking "
+    "reasoning_content thinking_blocks".split()
+)
+"""Members of a message that its blocks hold, that name it, or that only say how it was spelled."""
+_ANSWERING: Final = frozenset({"tool", "function"})
+"""Roles whose messages repeat the tool's name, which stands in the call."""
+_NO_DETAIL: Final = ("", "auto", None)
+"""What a provider takes where no detail is asked for."""
+
+
+def _note_members(items: Iterable[Item], losses: Losses) -> None:
+    """Note the members of messages beside their content, such as a speaker's ``name``."""
+    for block, place in items:
+        value = block.value() if block.kind == HEADER and place.role not in _ANSWERING else None
+        for key, held in value.items() if isinstance(value, dict) else ():
+            if key not in _SPELLED and held is not None:
+                losses.note(f"the member {key} of messages")
+
+
+def _note_details(items: Iterable[Item], losses: Losses) -> None:
+    """Note how closely pictures were to be looked at, which other providers take no word of."""
+    for block, _ in items:
+        if block.kind in ("image_url", "input_image") and _detail(block.value()) not in _NO_DETAIL:
+            losses.note("the detail asked for of pictures")
+
+
+def _detail(value: Json) -> Json:
+    inner = value.get("image_url") if isinstance(value, dict) else None
+    return inner.get("detail") if isinstance(inner, dict) else value.get("detail") if isinstance(value, dict) else None
+
+
+def _note_markers(items: Iterable[Item], skeleton: Skeleton, losses: Losses) -> None:
+    """Note the cache markers that the recorded request `items` had."""
+    request = Request(tuple(items), skeleton)
+    marked = len(request.markers) + len(request.params.keys() & set(MARKER_KEYS))
+    if marked:
+        losses.note("cache markers", marked)

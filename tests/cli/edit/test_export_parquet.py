@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
 
+from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import Run
 
@@ -22,6 +24,51 @@ def test_a_folder_is_written_as_tables(ctxtui: Run) -> None:
     assert all(Path(file).exists() for file in ran.json["files"].values())
     assert "there is a file already" in ctxtui("export", "logs", "--to", "parquet", "-o", "out").err
     assert ctxtui("export", "logs/one.jsonl", "--to", "parquet", "-o", "out", "--force").code == 0
+
+
+def test_sums_over_the_tables_are_those_of_stats(ctxtui: Run) -> None:
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    from pyarrow import parquet
+
+    Path("logs").mkdir()
+    for number in range(4):
+        file = Path(f"logs/{number}.jsonl")
+        file.write_bytes(generate(n_messages=24, seed=number // 2))
+        os.utime(file, (2e9 - number, 2e9 - number))  # the later copy is the older one
+    Path("logs/other.jsonl").write_bytes(parallel().dump())
+    for again in range(2):
+        assert ctxtui("export", "logs", "--to", "parquet", "-o", f"out{again}").code == 0
+        rows = [row for row in parquet.read_table(f"out{again}/calls.parquet").to_pylist() if row["first_seen"]]
+        source = {
+            row["session"]: row["source"] for row in parquet.read_table(f"out{again}/sessions.parquet").to_pylist()
+        }
+        for way in ("model", "source"):
+            found: dict[str, list[float]] = {}
+            for row in rows:
+                sums = found.setdefault(row["model"] if way == "model" else source[row["session"]], [0.0] * 6)
+                told = (1, *(row[field] or 0 for field in ("input", "cache_read", "output", "usd", "miss")))
+                sums[:] = [one + more for one, more in zip(sums, told, strict=True)]
+            expected = {}
+            for row in ctxtui("stats", "logs", "--by", way, "--json").json["rows"]:
+                figures = [row[field] for field in ("calls", "input", "read", "output")]
+                expected[row["name"]] = [*figures, row["usd"] or row.get("usd_at_least"), row["misses"]]
+            assert {name: pytest.approx(sums) for name, sums in found.items()} == expected
+    assert Path("out0/calls.parquet").read_bytes() == Path("out1/calls.parquet").read_bytes()
+
+
+def test_what_is_asked_for_in_vain_is_told_before_anything_is_read(
+    ctxtui: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*given: object, **more: object) -> object:
+        raise AssertionError("it is read for nothing")
+
+    monkeypatch.setattr("ctxtui.cli.edit.export.sessions_in_turn", never)
+    Path("one.jsonl").write_bytes(parallel().dump())
+    Path("out").write_text("a file")
+    ran = ctxtui("export", "one.jsonl", "--to", "parquet", "-o", "out")
+    assert ran.code in (5, 7) and "Traceback" not in ran.err
+    for given in (["--since", "7d"], ["--cluster", "local"]):
+        assert "go with --to parquet" in ctxtui("export", "one.jsonl", *given).err
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="the extra parquet is installed")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ran, Run, program
+from tests.cli.conftest import Ran, Run, forked
 from tests.corpus import corpus_params
 from tests.services.lookalike import ClaudeCode, claude_code, lines, subagent
 
@@ -96,7 +96,7 @@ def test_standard_input_and_folder_and_pipe(recording: Path, ctxtui: Run) -> Non
     data = recording.read_bytes()
     wanted = ctxtui("show", recording, "--json").json
     with recording.open("rb") as file:
-        piped = program(["show", "-", "--json"], stdin=file, env=dict(os.environ))
+        piped = forked(["show", "-", "--json"], stdin=file, env=dict(os.environ))
     got = Ran(piped.returncode, piped.stdout, piped.stderr)
     assert got.code == 0, got.err
     assert {k: v for k, v in got.json.items() if k != "session"} == {k: v for k, v in wanted.items() if k != "session"}

@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.analysis.lab.report import SessionLab
+from ctxtui.analysis.lab.solve import KeepWarm, Pauses
+from ctxtui.cli.lab.solved import solved_lines
+from ctxtui.services.lab.solve import Solved, SolvedSession
+from ctxtui.services.lab.variants import variants
 from ctxtui.views.text import cells
 from tests.cases.claude_code import Script, text, usage
 from tests.cases.long_runs import long_run
@@ -191,3 +196,27 @@ def test_the_page_loads_nothing_from_elsewhere(ctxtui: Run, recording: Path, tmp
     )
     again = ctxtui("lab", recording, "--policy", "sliding_window", "--html", page)
     assert again.code != 0 and "force" in again.err
+
+
+def test_a_model_of_which_nothing_is_known_is_refused(ctxtui: Run) -> None:
+    Path("one.jsonl").write_bytes(script(3))
+    ran = ctxtui("lab", "one.jsonl", "--model", "nosuch")
+    assert ran.code == 5 and "no model 'nosuch' is known" in ran.err and "config.toml" in ran.err
+    for name in ("claude-opus-4-6", "eu.anthropic.claude-opus-4-6-v1:0", "openrouter/openai/gpt-5.4"):
+        assert ctxtui("lab", "one.jsonl", "--model", name, "--json").code == 0, name
+    assert [one.model for one in variants((), (), ["nosuch"], {"nosuch"})] == ["", "nosuch"]
+
+
+def test_pauses_that_never_paid_save_nothing() -> None:
+    warm = KeepWarm(life=300.0, requests=3, seconds=1200.0, read=0.1, write=1.0)
+    lab = SessionLab(session="abcdefgh", title="t", calls=1, numbers=(), usable=0, rows=(), off=None)
+    told = {}
+    for longer, cheaper, saved in ((2, 0, 0.0), (1, 1, 0.5), (3, 2, 0.5)):
+        one = SolvedSession(lab, (warm,), (Pauses(longer, cheaper, saved),), True)
+        told[longer] = list(solved_lines(Solved((one,), None, None)))[-1].strip()
+    long = "2 pauses were longer than 5 minutes, so long that keeping it alive would have cost more than writing it"
+    assert told == {
+        2: f"{long} again",
+        1: "1 pause was longer than 5 minutes; keeping it alive would have paid in it and saved $0.500",
+        3: "3 pauses were longer than 5 minutes; keeping it alive would have paid in 2 of them and saved $0.500",
+    }

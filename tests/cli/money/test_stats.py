@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from ctxtui.store.store import Store
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import Run
+from tests.warm import warm_ctxtui
 
 
 def test_sessions_of_a_folder_add_up(ctxtui: Run) -> None:
@@ -119,7 +119,7 @@ def test_on_a_terminal_counts_come_in_behind_usage(ctxtui: Run, home: Path) -> N
     for seed in range(3):
         Path(f"logs/{seed}.jsonl").write_bytes(generate(n_messages=40, seed=seed))
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
-    shown = on_terminal([sys.executable, "-m", "ctxtui", "stats", "logs", "--by", "project"], environment)
+    shown = on_terminal([*warm_ctxtui(), "stats", "logs", "--by", "project"], environment)
     first, last = shown.split("\x1b[J")[0], shown.rsplit("\x1b[J", 1)[1]
     assert "…" in first and "…" not in last
     assert "/home/ada/shop" in first and "/home/ada/shop" in last

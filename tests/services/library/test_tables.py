@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.tables import TABLES, tables_of, write_parquet
+from ctxtui.services.library import parquet as written
+from ctxtui.services.library.parquet import ParquetFolder
+from ctxtui.services.library.tables import TABLES, TableRows, tables_of
 from ctxtui.services.library.totals.stats import stats_of
-from tests.services.library.test_stats import NEW, OLD
+from tests.services.library.test_stats import DAY, NEW, OLD
 from tests.services.library.test_tool_ledger import session
 
 KNOWN = [*OLD, *NEW, OLD[0], session("tools", "yz")]
@@ -30,17 +34,67 @@ def test_sums_over_first_seen_are_those_of_stats() -> None:
     assert sum(row["usd"] for row in first) == pytest.approx(total.usd)
 
 
-def test_files_are_read_by_another_program_and_not_replaced_unasked(tmp_path: Path) -> None:
+def test_only_calls_since_a_time_are_rows_and_their_sessions() -> None:
+    found = tables_of(KNOWN, since=5.0 * DAY)
+    assert {row["session"] for row in found["sessions"]} == {one.key for one in NEW}
+    assert len(found["calls"]) == stats_of(KNOWN, 0.0, since=5.0 * DAY).total.calls == 10
+    assert all(row["session"].startswith("n") for row in [*found["calls"], *found["tools"]])
+
+
+@pytest.fixture
+def parquet() -> Any:
+    """The engine that writes and reads them, where it is installed."""
     pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
     from pyarrow import parquet
 
-    made = tables_of(KNOWN)
-    files = write_parquet(made, tmp_path / "out", replace=False)
+    return parquet
+
+
+def into(folder: Path, *, replace: bool = False) -> dict[str, Path]:
+    rows = TableRows()
+    with ParquetFolder(folder, replace=replace) as out:
+        for one in KNOWN:
+            out.add(rows.of(one))
+    return out.files
+
+
+@pytest.mark.parametrize("piece", [1, 20_000])
+def test_files_are_read_by_another_program_and_not_replaced_unasked(
+    tmp_path: Path, parquet: Any, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(written, "_PIECE", piece)
+    made, files = tables_of(KNOWN), into(tmp_path / "out")
     for name, file in files.items():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert parquet.read_table(file).to_pylist() == made[name]
+        assert [field.name for field in parquet.read_schema(file)] == list(TABLES[name])
     with pytest.raises(CtxtuiError, match="there is a file already"):
-        write_parquet(made, tmp_path / "out", replace=False)
-    write_parquet({name: [] for name in made}, tmp_path / "out", replace=True)
+        into(tmp_path / "out")
+    with ParquetFolder(tmp_path / "out", replace=True):
+        pass
     assert parquet.read_table(files["calls"]).num_rows == 0
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == sorted(f"{name}.parquet" for name in made)
+
+
+def test_what_breaks_off_leaves_what_was_there(tmp_path: Path, parquet: Any) -> None:
+    files = into(tmp_path)
+    before = {file: file.read_bytes() for file in files.values()}
+    with pytest.raises(KeyboardInterrupt), ParquetFolder(tmp_path, replace=True) as out:
+        out.add(TableRows().of(KNOWN[0]))
+        raise KeyboardInterrupt
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, parquet: Any) -> None:
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(CtxtuiError, match="it cannot be written"):
+            ParquetFolder(place, replace=False)
+
+
+def test_the_documented_columns_are_those_that_there_are() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "json.md").read_text()
+    section = text.split("## `ctxtui export NAME --to parquet")[1].split("\n## ")[0]
+    for name, columns in TABLES.items():
+        row = next(line for line in section.splitlines() if line.startswith(f"| *{name}*"))
+        assert re.findall(r"`(\w+)`", row) == list(columns), name

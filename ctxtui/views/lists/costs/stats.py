@@ -119,7 +119,14 @@ def sums_of_told(found: Stats) -> dict[str, str]:
 
 def _name(row: UsageSums, room: int) -> Span:
     words = safe_text.one_line(row.name, 400) or "all"
-    return Span(cells.ends(words, room), "ink" if row.name else "ink bold")
+    return Span(_shorter(words, room), "ink" if row.name else "ink bold")
+
+
+def _shorter(words: str, room: int) -> str:
+    """A folder's end, which says most, or both ends of a model's name: rows with another name look otherwise."""
+    if words.startswith(("/", "~")):
+        return words if cells.width(words) <= room else f"…{cells.tail(words, room - 1)}"
+    return words if cells.width(words) <= room else cells.ends(words.removeprefix("claude-"), room)
 
 
 def _count(field: str, style: str = "ink") -> Callable[[UsageSums, int], Span]:
