@@ -82,6 +82,9 @@ class Forecaster:
         self._card = card
         self._calibrations: dict[Tokenizer, Calibration] = {}
         self._wholes: dict[Tokenizer, Calibration] = {}
+        # The same by model: what a card says need not be looked at again for each call.
+        self._by_model: dict[str, Calibration] = {}
+        self._wholes_by_model: dict[str, Calibration] = {}
         self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
         self._rhythms = defaultdict[str, Rhythm](Rhythm)
@@ -127,10 +130,11 @@ class Forecaster:
     def calibration(self, model: str) -> Calibration:
         """What is known of the weights of `model`: models that count alike are learnt from together, so that a block
         has the same figure at every call."""
-        card = self._card(model)
-        found = self._calibrations.get(tokenizer(card))
+        found = self._by_model.get(model)
         if found is None:
-            found = self._calibrations[tokenizer(card)] = Calibration(card)
+            card = self._card(model)
+            known = self._calibrations.setdefault(tokenizer(card), Calibration(card))
+            found = self._by_model.setdefault(model, known)
         return found
 
     @property
@@ -152,10 +156,11 @@ class Forecaster:
         return {model: self._weights(model) for model in {call.model for call in self._session.calls.values()}}
 
     def _whole(self, model: str) -> Calibration:
-        card = self._card(model)
-        found = self._wholes.get(tokenizer(card))
+        found = self._wholes_by_model.get(model)
         if found is None:
-            found = self._wholes[tokenizer(card)] = Calibration(card, whole=True)
+            card = self._card(model)
+            known = self._wholes.setdefault(tokenizer(card), Calibration(card, whole=True))
+            found = self._wholes_by_model.setdefault(model, known)
         return found
 
     def _weights(self, model: str) -> Weights:

@@ -62,6 +62,9 @@ class _Thoughts:
     tokens: int = 0
 
 
+_NO_THOUGHTS: Final = _Thoughts()
+
+
 class Lineage:
     """The calls of one thread that have a report, and where their contexts and answers end in the tree."""
 
@@ -92,17 +95,19 @@ class Lineage:
         """Remember `call`, which came by `step`; only calls with a report."""
         self._last = call
         self._heads[call.sent_head] = self._heads[call.response_head] = call
-        if step is None or step.asked:
-            self._thoughts[call.id] = _Thoughts()
-            return
-        known = step.usage.reasoning if step.thought else 0
-        self._thoughts[call.id] = _Thoughts(
-            plus(step.earlier, NOTHING if known else step.thinking), step.earlier_tokens + known
-        )
+        thoughts = _NO_THOUGHTS
+        if step is not None and not step.asked:
+            known = step.usage.reasoning if step.thought else 0
+            features = plus(step.earlier, NOTHING if known else step.thinking)
+            thoughts = _Thoughts(features, step.earlier_tokens + known)
+        if thoughts != _NO_THOUGHTS:
+            self._thoughts[call.id] = thoughts
+        else:
+            self._thoughts.pop(call.id, None)
 
     def kept(self) -> list[Any]:
         """What is remembered, in plain values."""
-        thoughts = [[id_, one.features, one.tokens] for id_, one in self._thoughts.items() if one != _Thoughts()]
+        thoughts = [[id_, one.features, one.tokens] for id_, one in self._thoughts.items()]
         heads = [[node, call.id] for node, call in self._heads.items()]
         return [self._last.id if self._last is not None else "", heads, thoughts]
 
@@ -152,7 +157,7 @@ class Lineage:
         said = [tree[n] for n in tree.path(start, base.sent_head)] if kept else []
         nodes = tree.path(call.sent_head, start)
         gone = [] if kept else tree.path(base.sent_head, start)
-        thoughts = self._thoughts.get(base.id, _Thoughts())
+        thoughts = self._thoughts.get(base.id, _NO_THOUGHTS)
         return LineageStep(
             base=base,
             usage=usage,
@@ -183,7 +188,9 @@ def _sum(counts: Cumulated, blocks: Iterable[Block]) -> Features:
 
 
 def _total(parts: Sequence[Features]) -> Features:
-    return Features._make(map(sum, zip(*parts, strict=True))) if parts else NOTHING
+    if len(parts) < 2:
+        return parts[0] if parts else NOTHING
+    return Features._make(map(sum, zip(*parts, strict=True)))
 
 
 def _size(features: Features) -> float:

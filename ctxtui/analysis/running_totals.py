@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
@@ -83,7 +84,7 @@ class RunningTotals:
         if len(thinking) >= self.done:
             self._total, self._thinking, self.version = total, thinking, version
 
-    def _extend(self, totals: list[int], thoughts: list[int], limit: int | None) -> None:
+    def _extend(self, totals: array[int], thoughts: array[int], limit: int | None) -> None:
         book, model = self._book, self._model
         ways, whole = book.cumulated(model), book.whole(model)
         first, last = len(thoughts), ways.done
@@ -199,9 +200,9 @@ def _nothing_gone() -> tuple[_GoneTotals, _GoneTotals]:
     return _GoneTotals((), ()), _GoneTotals((), ())
 
 
-def _none() -> tuple[list[int], list[int]]:
+def _none() -> tuple[array[int], array[int]]:
     """The totals of the empty context: tokens, and tokens of thinking."""
-    return [0], [0]
+    return array("q", [0]), array("q", [0])
 
 
 def running_of(book: Book) -> Callable[[str], RunningTotals]:

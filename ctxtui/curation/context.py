@@ -245,9 +245,8 @@ class Context:
         return self.messages[index] if index >= 0 else None
 
     def _id(self, block: Block) -> str:
-        found = self.said.readings.get(block.digest)
-        if found is None:
-            found = self.said.readings[block.digest] = read(block)
+        # Not remembered: the words of most blocks are never asked for.
+        found = self.said.readings.get(block.digest) or read(block)
         return found.call_id or (found.name if block.kind == "function_call" else "")
 
     def _extend(self, path: Iterable[int]) -> None:

@@ -333,7 +333,9 @@ class CacheForecaster:
         return found
 
     def _clock(self, call: Call) -> Clock:
-        return self._clocks.setdefault(call.thread, Clock())
+        found = self._clocks.get(call.thread)
+        return found if found is not None else self._clocks.setdefault(call.thread, Clock())
 
     def _shortfall(self, call: Call) -> Shortfalls:
-        return self._shortfalls.setdefault(call.model, Shortfalls())
+        found = self._shortfalls.get(call.model)
+        return found if found is not None else self._shortfalls.setdefault(call.model, Shortfalls())

@@ -51,6 +51,14 @@ def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WOR
     """Every policy that frees anything, then pairs of them, those of the least risk first, as long as `work` lasts. An
     iterator: who stops asking stops the search."""
     here = counting_once(situation)
+    try:
+        yield from _found(here, policies, work)
+    finally:
+        # Each further situation knows this one, and is in its memory.
+        here.forget()
+
+
+def _found(here: PolicyContext, policies: Iterable[Policy], work: int) -> Iterator[Remedy]:
     alone: list[Remedy] = []
     best: dict[Risk, int] = {}
     wished = filter(None, (wish_of(here, policy) for policy in policies))

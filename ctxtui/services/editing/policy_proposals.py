@@ -189,7 +189,10 @@ class Proposals:
             return told if known is None else replace(told, quotes=tuple(quotes(known, after(one))))
 
         found = takewhile(lambda _: not stopped(), search(situation, rest))
-        return advice(found, tag, quoted, horizon, lambda one: one if stopped() else complete(situation, one))
+        try:
+            return advice(found, tag, quoted, horizon, lambda one: one if stopped() else complete(situation, one))
+        finally:
+            situation.forget()
 
     def _begun(self) -> tuple[PolicyContext, PriceTag | None]:
         """The context as policies see it, and what is staged already costs; worked out at the first time."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass
+from ctxtui.services.child_process import ChildGone
+from ctxtui.services.cluster import answers
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.process_pool import answers_here, processors
 from ctxtui.store.fulltext import Unit
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -61,7 +64,62 @@ def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) ->
             except CtxtuiError as error:
                 # Remembered as empty: it is not read again until it changes.
                 store.texts.add(unit, (), VERSION)
-                yield SessionIndexed(unit.name, error="" if isinstance(error, NoContext) else error.message)
+                yield SessionIndexed(unit.name, error=_said(error))
+
+
+class SessionTexts(NamedTuple):
+    """The `texts` that are searched in the session that was asked for as `number`; or why it has none (`error`)."""
+
+    number: int
+    texts: Sequence[str] = ()
+    error: str = ""
+
+
+def fill_side_by_side(settings: Settings, units: Sequence[Unit], cluster: str = "") -> Iterator[SessionIndexed]:
+    """As `fill`, each as it comes: files are read on all processors, or by the processes of the cluster at that
+    address, and written here. Raises what `cluster.answers` raises."""
+    files = [(number, str(Path(unit.path).absolute())) for number, unit in enumerate(units) if unit.path]
+    if cluster:
+        found = answers(_MAKER, files, cluster, _gone)
+    elif len(files) > 1 and sum(unit.size for unit in units) >= _WORTH:
+        found = answers_here(_MAKER, files, _gone, min(processors(), len(files)))
+    else:
+        yield from fill(settings, units, lambda: False)
+        return
+    from ctxtui.store.store import Store
+
+    with Store.open(database(settings.data_dir)) as store:
+        for number, texts, error in found:
+            yield SessionIndexed(units[number].name, store.texts.add(units[number], texts, VERSION), error)
+    yield from fill(settings, [unit for unit in units if not unit.path], lambda: False)
+
+
+_MAKER: Final = "ctxtui.services.search.index:make"
+_WORTH: Final = 3_000_000
+"""Bytes from which on other processes are worth their start."""
+
+
+def _gone(request: tuple[int, str], error: ChildGone) -> SessionTexts:
+    return SessionTexts(request[0], error="reading it ended the process that did")
+
+
+def make() -> Callable[[tuple[int, str]], SessionTexts]:
+    """What a process answers with, here or in a cluster: the texts of the recording at a path, or why it has none."""
+    from ctxtui.services.recordings.open import load
+
+    def answer(request: tuple[int, str]) -> SessionTexts:
+        number, path = request
+        try:
+            return SessionTexts(number, list(_texts(load(Path(path)).session)))
+        except CtxtuiError as error:
+            return SessionTexts(number, error=_said(error))
+
+    return answer
+
+
+def _said(error: CtxtuiError) -> str:
+    """What is said of a session that could not be indexed: nothing where it holds no context."""
+    return "" if isinstance(error, NoContext) else error.message
 
 
 def settle(settings: Settings) -> None:
@@ -81,4 +139,5 @@ def _session(store: Store, unit: Unit) -> Session:
 
 
 def _texts(session: Session) -> Iterator[str]:
+    """What is searched in a session."""
     return filter(None, map(words_of, session.tree.blocks.values()))
