@@ -76,9 +76,11 @@ class Turns:
                     del rest[: same + 1]
         if not self._before or self._before[-1] != last:
             shared = self._until(at)
-            # A turn more of a long context: what is known of those before it is not gone through again.
-            known = bool(shared) or at == ROOT
-            self._before = [*shared, *reversed(new)] if known else self._starts(last)
+            # A turn more of a long context: what is known of those before it is neither gone through nor copied.
+            if shared is self._before:
+                self._before.extend(reversed(new))
+            else:
+                self._before = [*shared, *reversed(new)] if shared or at == ROOT else self._starts(last)
         return last
 
     def _until(self, start: int) -> list[int]:
