@@ -6,7 +6,7 @@ import asyncio
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, arguments
@@ -39,11 +39,10 @@ class AgentCommands:
     async def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
         """What `call` would run; or what the model is told where it cannot be run."""
         settings = self._settings
-        try:
-            given = checked(RUN_COMMAND, call.input)
-            argv = arguments(given["command"], shell=settings.command_shell)
-        except BadInput as error:
-            return ToolResult(call.id, str(error), is_error=True)
+        asked = self._asked(call)
+        if isinstance(asked, ToolResult):
+            return asked
+        given, argv = asked
         found = await asyncio.to_thread(confinement)
         guard = "" if found or settings.command_unconfined else "not confined"
         shell = "by a shell, " if settings.command_shell else ""
@@ -53,11 +52,10 @@ class AgentCommands:
     async def run(self, call: ToolCall) -> ToolResult:
         """Run `call`. What goes wrong is the result."""
         settings = self._settings
-        try:
-            given = checked(RUN_COMMAND, call.input)
-            argv = arguments(given["command"], shell=settings.command_shell)
-        except BadInput as error:
-            return ToolResult(call.id, str(error), is_error=True)
+        asked = self._asked(call)
+        if isinstance(asked, ToolResult):
+            return asked
+        given, argv = asked
         seconds = min(max(1, given.get("timeout", SECONDS)), MOST_SECONDS)
         memory, network = settings.command_memory, settings.command_network
         try:
@@ -68,6 +66,14 @@ class AgentCommands:
         except OSError as error:
             return ToolResult(call.id, f"{argv[0]}: {error.strerror or error}", is_error=True)
         return ToolResult(call.id, self._told(done, seconds), is_error=bool(done.code) or done.late)
+
+    def _asked(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
+        """The input of `call` and the words of its command; what the model is told where they are no good."""
+        try:
+            given = checked(RUN_COMMAND, call.input)
+            return given, arguments(given["command"], shell=self._settings.command_shell)
+        except BadInput as error:
+            return ToolResult(call.id, str(error), is_error=True)
 
     def _told(self, done: CommandResult, seconds: int) -> str:
         """What the model reads: how it ended, then what it printed."""

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench
+from ctxtui.cache.optimal_markers import MarkerRates
+from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
+from ctxtui.pricing.price import PriceTable
 from ctxtui.services.lab.experiment import run
+
+
+def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
+    """What a call's tokens cost under its markers; None where no price is known."""
+    from ctxtui.pricing.price import call_rates
+
+    def rates(call: Call) -> MarkerRates | None:
+        known = call_rates(call, table)
+        if known is None:
+            return None
+        return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
+
+    return rates
 
 
 def in_the_lab(bench: Bench, found: Sequence[Placing]) -> list[Placing]:

@@ -17,6 +17,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.lab.experiment import run
+from ctxtui.services.lab.marker_costs import marker_rates
 from ctxtui.services.lab.variants import sought
 
 
@@ -45,7 +46,7 @@ def tried(bench: Bench, name: str, settings: Settings, progress: Progress = lamb
     if not calls:
         return SolvedSession(lab, (), (), False)
     last = calls[-1]
-    rates = _rates(settings)(last)
+    rates = marker_rates(prices_for(settings))(last)
     used = rates if rates is not None else _relative(bench, last)
     warm = keep_warm(cached_by(bench.book)(last), used, last.usage.input if last.usage else 0) if used else []
     waits = _waits(calls)
@@ -88,20 +89,6 @@ def _waits(calls: Sequence[Call]) -> list[tuple[float, int]]:
             if start is not None and end is not None and before.usage is not None:
                 found.append((end - start, before.usage.input))
     return found
-
-
-def _rates(settings: Settings) -> Callable[[Call], MarkerRates | None]:
-    from ctxtui.pricing.price import call_rates
-
-    table = prices_for(settings)
-
-    def rates(call: Call) -> MarkerRates | None:
-        known = call_rates(call, table)
-        if known is None:
-            return None
-        return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
-
-    return rates
 
 
 def _relative(bench: Bench, call: Call) -> MarkerRates | None:

@@ -27,8 +27,8 @@ from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, charges_of, curated
+from ctxtui.services.lab.marker_costs import marker_rates
 from ctxtui.services.library.finding_proofs import TOO_LONG, is_long, proved
-from ctxtui.services.library.preflight import marker_rates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,6 @@ Also the smallest set of edits that keeps the run below the usable window, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing, taught
 from ctxtui.analysis.cache.misses import misses_of
@@ -15,7 +13,6 @@ from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import block_figures
 from ctxtui.analysis.growth.projection import Limit, Outlook, compacts_at, limit, outlook
 from ctxtui.analysis.short_names import first_words
-from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -35,7 +32,7 @@ from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.lab.experiment import bench_for
-from ctxtui.services.lab.marker_costs import in_the_lab
+from ctxtui.services.lab.marker_costs import in_the_lab, marker_rates
 
 _STAYS = frozenset({"system", "tools", "not_recorded", "reattached"})
 """Categories that a client's compaction leaves: they are no part of the conversation."""
@@ -122,19 +119,6 @@ def placings(session: Session, counter: Counter, settings: Settings) -> list[Pla
     prompts = taught(book, rules)
     found = (placing(book, rules, rates, thread, prompts) for thread in session.order)
     return in_the_lab(bench_for(book, settings), [one for one in found if one is not None])
-
-
-def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
-    """What a call's tokens cost under its markers; None where no price is known."""
-    from ctxtui.pricing.price import call_rates
-
-    def rates(call: Call) -> MarkerRates | None:
-        known = call_rates(call, table)
-        if known is None:
-            return None
-        return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
-
-    return rates
 
 
 LEAST = 0.25

@@ -9,10 +9,10 @@ from typing import Final
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.shorteners import compressors_of, policies_of
 from ctxtui.analysis.content.skills import skills_of
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
+from ctxtui.analysis.growth.shorteners import compressors_of, policies_of
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
 from ctxtui.analysis.money.tool_costs import tool_costs

@@ -60,11 +60,11 @@ def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) ->
             if stop():
                 break
             try:
-                yield SessionIndexed(unit.name, store.texts.add(unit, texts_of(_session(store, unit)), VERSION))
+                yield SessionIndexed(unit.name, store.texts.add(unit, _texts(_session(store, unit)), VERSION))
             except CtxtuiError as error:
                 # Remembered as empty: it is not read again until it changes.
                 store.texts.add(unit, (), VERSION)
-                yield SessionIndexed(unit.name, error=error_of(error))
+                yield SessionIndexed(unit.name, error=_said(error))
 
 
 class SessionTexts(NamedTuple):
@@ -94,7 +94,7 @@ def fill_side_by_side(settings: Settings, units: Sequence[Unit], cluster: str = 
     yield from fill(settings, [unit for unit in units if not unit.path], lambda: False)
 
 
-_MAKER: Final = "ctxtui.services.workers.session_texts:make"
+_MAKER: Final = "ctxtui.services.search.index:make"
 _WORTH: Final = 3_000_000
 """Bytes from which on other processes are worth their start."""
 
@@ -103,7 +103,21 @@ def _gone(request: tuple[int, str], error: ChildGone) -> SessionTexts:
     return SessionTexts(request[0], error="reading it ended the process that did")
 
 
-def error_of(error: CtxtuiError) -> str:
+def make() -> Callable[[tuple[int, str]], SessionTexts]:
+    """What a process answers with, here or in a cluster: the texts of the recording at a path, or why it has none."""
+    from ctxtui.services.recordings.open import load
+
+    def answer(request: tuple[int, str]) -> SessionTexts:
+        number, path = request
+        try:
+            return SessionTexts(number, list(_texts(load(Path(path)).session)))
+        except CtxtuiError as error:
+            return SessionTexts(number, error=_said(error))
+
+    return answer
+
+
+def _said(error: CtxtuiError) -> str:
     """What is said of a session that could not be indexed: nothing where it holds no context."""
     return "" if isinstance(error, NoContext) else error.message
 
@@ -124,6 +138,6 @@ def _session(store: Store, unit: Unit) -> Session:
     return load(Path(unit.path)).session
 
 
-def texts_of(session: Session) -> Iterator[str]:
+def _texts(session: Session) -> Iterator[str]:
     """What is searched in a session."""
     return filter(None, map(words_of, session.tree.blocks.values()))

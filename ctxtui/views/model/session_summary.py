@@ -174,7 +174,7 @@ class SessionSummary:
     tools: tuple[ToolCosts, ...] = ()
     """What each tool took; their calls are numbered as in `spent`."""
     compressors: tuple[str, ...] = ()
-    """What compacted its contexts or cleared them (`analysis.content.shorteners`)."""
+    """What compacted its contexts or cleared them (`analysis.growth.shorteners`)."""
     policies: tuple[str, ...] = ()
     """The policies whose edits its calls left under, ``by hand`` for the user's own."""
     refused: str = ""

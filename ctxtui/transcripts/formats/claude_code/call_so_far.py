@@ -21,7 +21,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage
-from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, later_time, said_at
+from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, said_at
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit.timestamps import completed
 
@@ -67,7 +67,8 @@ class CallSoFar:
         that is news."""
         self.model = said.model or self.model
         self.stop_reason = said.stop or self.stop_reason
-        self.ended = later_time(self.ended, at)
+        if at is not None and (self.ended is None or at > self.ended):
+            self.ended = at
         self._end = max(self._end, end)
         before, usage = self.usage, later(self.usage, said.report.usage)
         if not (usage and "requestId" in self.extra and usage is before):

@@ -67,6 +67,8 @@ class _Part(msgspec.Struct, gc=False):
 
 _LONG: Final = 500
 """Bytes from which on a string is left out of what is formatted."""
+_BEGINNING: Final = 60
+"""Bytes of it that are looked for."""
 _LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
 _message: Final = msgspec.json.Decoder(_Message)
 _part: Final = msgspec.json.Decoder(_Part)
@@ -146,7 +148,11 @@ def _tidy_parts(raw: bytes, parts: list[_Part]) -> tuple[bytes, bool]:
     for part in parts:
         for member in map(bytes, (part.text, part.content, part.thinking)):
             if len(member) > _LONG and member[:1] == b'"':
-                around = around.replace(member, b'""', 1)
+                # A short beginning is found many times faster than all of it.
+                at = around.find(member[:_BEGINNING])
+                if not around.startswith(member, at):
+                    return tidy(raw)
+                around = around[:at] + b'""' + around[at + len(member) :]
     if around is not raw:
         try:
             if msgspec.json.format(around, indent=-1) == around:

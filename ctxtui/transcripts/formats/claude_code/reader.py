@@ -169,7 +169,8 @@ def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: st
     owner = record.agent_id or agent if agent else ""
     read = _message if record.type in _SPEAKERS else _dispatch
     events = read(state, record, found, owner)
-    return [*events, state.about.news()] if state.about.is_news else events
+    about = state.about
+    return [*events, about.news()] if about.now is not about.told else events
 
 
 def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:

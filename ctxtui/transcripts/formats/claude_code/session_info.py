@@ -31,7 +31,7 @@ class About:
 
     now: Described = field(default_factory=lambda: Described(source=SOURCE))
     sessions: set[str] = field(default_factory=set)
-    _told: Described = field(default_factory=Described)
+    told: Described = field(default_factory=Described)
     _rank: int = 0
     waiting: dict[str, str] = field(default_factory=dict)
     """Summaries that wait for the last record that they cover, by its id."""
@@ -84,14 +84,9 @@ class About:
         if uuid in self.waiting:
             self.title(self.waiting.pop(uuid), _SUMMARY)
 
-    @property
-    def is_news(self) -> bool:
-        """Whether the description has changed since it was last told."""
-        return self.now is not self._told
-
     def news(self) -> Described:
         """The description, which is told now."""
-        self._told = self.now
+        self.told = self.now
         return self.now
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.content.shorteners import BY_HAND, compressors_of, policies_of
+from ctxtui.analysis.growth.shorteners import BY_HAND, compressors_of, policies_of
 from ctxtui.core.call import COMPACTED, EDITS, Call, Epoch, EpochStart
 from ctxtui.core.edit import APPLY, REVERT, Edit
 from ctxtui.core.session import CallSeen, Described, Session, ThreadSeen
