@@ -2,13 +2,14 @@
 environment, folder and open streams to it, passes signals on, and ends as it ends.
 
 ``python -I -S warm_launch.py SOCKET -m module | -c code | file [argument ...]``. It starts for each of many programs,
-so it imports nothing but what an interpreter has in itself.
+so it imports nothing but what an interpreter has in itself or beside it.
 """
 
 import _signal
 import _socket
 import marshal
 import os
+import select
 import sys
 
 STREAMS = (0, 1, 2)
@@ -56,9 +57,20 @@ def main() -> int:
         except ProcessLookupError:
             pass
 
+    # A signal that comes just before a blocking read would be handled when that has ended only: a byte in a pipe ends
+    # the wait for it.
+    woken, wake = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
+    _signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     for sign in PASSED_ON:
         _signal.signal(sign, pass_on)
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, PASSED_ON)
+    while link not in select.select([link, woken], [], [])[0]:
+        try:  # noqa: SIM105
+            os.read(woken, 512)
+        except BlockingIOError:
+            pass
     return number(link)
 
 

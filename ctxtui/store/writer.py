@@ -236,10 +236,11 @@ class Writer:
             return False
         for _ in range(many):
             self._waiting.popleft()
+        # Before it is acknowledged: who waited for that finds no trouble that is over.
+        self._say(None)
         with self._done:
             self.acked += many
             self._done.notify_all()
-        self._say(None)
         return True
 
     def _write(self, many: int) -> None:

@@ -60,7 +60,7 @@ def test_the_first_frame_waits_for_nothing_heavy(what: str, tmp_path: Path) -> N
     env |= {"CLAUDE_CONFIG_DIR": str(tmp_path / "c"), "CODEX_HOME": str(tmp_path / "x")}
     run = CHAT if what == "chat" else RUN
     command = [sys.executable, "-c", run, *([str(path)] if what == "inspector" else [])]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=240)
     assert done.returncode == 0, done.stderr[-2000:]
     first, later = (set(names) for names in json.loads(done.stdout.splitlines()[-1]))
     assert "textual" in first

@@ -300,7 +300,12 @@ class ContextEdits:
         """What the context comes to now."""
         scene = self._state.panels.scene
         there = self.desk is not None and scene is not None and self.desk.has_edits(scene.thread)
-        return self.answers.sizes(self.desk.staging(scene) if there and self.desk and scene else None)
+        if self.desk is None or scene is None or not there:
+            return self.answers.sizes(None)
+        found, shown = self.desk.staging(scene), self._state.staging
+        # What is shown is counted already.
+        same = shown is not None and shown.applied is found.applied and shown.scene is scene
+        return self.answers.sizes(shown if same else found)
 
     def freed_since(self, before: SizesBefore) -> int | None:
         """Tokens that the next request has less than `before`; None while they are being counted."""

@@ -41,6 +41,27 @@ class _Lines(StylesCache):
         return strips
 
 
+class _Ground(StylesCache):
+    """The lines of a screen behind its widgets, which are blank. Every frame asks for all of them, and goes for each
+    through all styles that it could have; they stay what they are until the screen has another size or another look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: tuple[object, list[Strip]] = None, []
+
+    def clear(self) -> None:
+        """What was drawn does not hold any more."""
+        super().clear()
+        self._made = None, []
+
+    def render_widget(self, widget: Widget, crop: Region) -> list[Strip]:
+        """The lines of `crop`, as they were made before where nothing else is asked for."""
+        wanted = crop, widget.size, widget.background_colors, look_of(widget.app), widget.opacity
+        if self._made[0] != wanted or self._dirty_lines:
+            self._made = wanted, super().render_widget(widget, crop)
+        return self._made[1]
+
+
 class Still(Widget):
     """A widget whose content is as large as itself.
 
@@ -81,6 +102,10 @@ class StillScreen(Screen[None]):
     """
 
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._styles_cache = _Ground()
 
     def _gather(self) -> None:
         """Let every widget that wants to be painted by now be in the next frame, and none that has no place: for such a

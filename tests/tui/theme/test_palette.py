@@ -139,8 +139,8 @@ def test_paint_does_not_read_markup_and_shows_escapes() -> None:
     assert strip.text == "[bold]x[/] ␛[2J     "
 
 
-def test_paint_scrolls_sideways_and_lays_a_ground() -> None:
-    strip = paint.strip([Span("0123456789登録")], 6, look, "on-cur", skip=5)
+def test_paint_cuts_and_lays_a_ground() -> None:
+    strip = paint.strip([Span("56789登録")], 6, look, "on-cur")
     assert strip.text == "56789 "
     assert all(segment.style and segment.style.bgcolor == Color.parse(DARK["cur"]) for segment in strip)
 
