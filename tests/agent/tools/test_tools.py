@@ -67,6 +67,7 @@ def test_a_pattern_that_takes_too_long_is_stopped_and_holds_nobody_up(
     ((told, failed),) = done
     assert failed and "takes too long" in told and "m.txt:1" in told and "narrow path and glob" in told
     (root / "b.txt").write_text("aaa\n")
+    monkeypatch.setattr("ctxtui.agent.tools.read_tools._PATIENCE", 0.2)
     told, failed = run(root, "grep", pattern="(a|aa)+$")
     assert not failed and told.startswith("b.txt:1:aaa\n[the pattern takes too long")
 
