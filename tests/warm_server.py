@@ -211,6 +211,9 @@ def code_of(words: list[str]) -> int:
 def live(asked: Asked) -> NoReturn:
     """The life of the program, from where an interpreter would begin. Its objects are not taken apart at the end: a
     heap of all that was imported takes long."""
+    # A test run in the background of a shell ignores both, and so would its programs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     settle(asked)
     code = code_of(asked.words)
     threading._shutdown()  # type: ignore[attr-defined]
