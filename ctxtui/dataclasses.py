@@ -4,9 +4,9 @@
 Python makes of them differs: Python 3.11 compiles four methods for each standard data class (0.4 to 2.5 ms, several
 hundred times before a first screen), and a frozen instance costs it ten times what a struct does, in twice the memory.
 
-A class takes the standard library's `dataclass` where it inherits from another one, and where a member needs more than
-a default: one left out of comparison or of what is printed, one without an argument. `replace`, `fields` and `asdict`
-take both.
+A class takes the standard library's `dataclass` where a member needs more than a default: one left out of comparison or
+of what is printed, one without an argument. It does so too where it inherits from another one and has other options, or
+a `field`. `replace`, `fields` and `asdict` take both.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ else:
 
     def _struct(cls, *, frozen=False, slots=False, kw_only=False, eq=True, repr=True, gc=True):
         """The struct of a class: members, methods and bases are those that it was written with."""
+        if issubclass(cls, msgspec.Struct):
+            return _further(cls, frozen, kw_only)
         told = dict(inspect.get_annotations(cls))
         body = {name: value for name, value in cls.__dict__.items() if name not in _OF_THE_OLD_CLASS}
         members = {name: value for name, value in body.items() if isinstance(value, _Member)}
         body |= {name: value.struct_field for name, value in members.items()}
         # Without slots a class may keep what it worked out beside its members (cached_property).
         options = {"frozen": frozen, "eq": eq, "gc": gc} | ({} if slots else {"dict": True, "weakref": True})
-        if issubclass(cls, msgspec.Struct):
-            raise TypeError(f"{cls.__name__} inherits from a struct: use the standard library's dataclass for both.")
         others = tuple(base for base in cls.__bases__ if base is not object)
         base = msgspec.Struct
         split = next((name for name, kind in told.items() if kind is KW_ONLY or str(kind).endswith("KW_ONLY")), None)
@@ -86,6 +86,18 @@ else:
         made = type(base)(cls.__name__, (base, *others), body, kw_only=kw_only, **options)
         _FURTHER[made] = {name: value.metadata for name, value in members.items() if value.metadata}
         return made
+
+    def _further(cls, frozen, kw_only):
+        """A class that inherits from a struct is one already, by its parent's options."""
+        told = inspect.get_annotations(cls)
+        split = any(str(kind).endswith("KW_ONLY") for kind in told.values())
+        given = any(isinstance(default, _Member) for default in cls.__struct_defaults__)
+        if split or given or kw_only or frozen != cls.__struct_config__.frozen:
+            raise TypeError(
+                f"{cls.__name__} inherits from a struct, and its options are others: use the standard library's"
+            )
+        _FURTHER[cls] = {}
+        return cls
 
     def replace(one, /, **changes):
         """A copy of a data class's instance with some members changed."""

@@ -108,12 +108,24 @@ def test_another_process_may_be_sent_it() -> None:
     assert pickle.loads(pickle.dumps(Sent(1, y=2))) == Sent(1, y=2)
 
 
-def test_one_that_inherits_is_refused_with_the_way_out() -> None:
-    with pytest.raises(TypeError, match="Further inherits from a struct"):
+def test_one_that_inherits_has_its_parents_options() -> None:
+    @ours.dataclass(frozen=True, slots=True)
+    class Further(Sent):
+        z: int = 0
 
-        @ours.dataclass(frozen=True, slots=True)
-        class Further(Sent):
-            z: int = 0
+    one = Further(1, y=2, z=3)
+    assert ours.replace(one, z=4) == Further(1, y=2, z=4) != one and ours.asdict(one) == {"x": 1, "y": 2, "z": 3}
+    with pytest.raises(AttributeError):
+        one.z = 4  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("options", [{"frozen": False}, {"frozen": True, "kw_only": True}])
+def test_other_options_than_the_parents_are_refused_with_the_way_out(options: dict[str, bool]) -> None:
+    class Further(Sent):
+        z: int = 0
+
+    with pytest.raises(TypeError, match="Further inherits from a struct, and its options are others"):
+        ours.dataclass(**options)(Further)
 
 
 def test_both_kinds_are_copied_and_told_by_one_function() -> None:

@@ -19,6 +19,8 @@ UP = b"\x1b[A"
 IN_VIEW = ([UP] * 6 + [DOWN] * 6) * 3
 """The cursor goes up from the last row and down again: the transcript does not scroll."""
 PAGES = [PAGE_UP] * 8 + [PAGE_DOWN] * 8
+REST = 6.0
+"""Seconds without work after which a program is at rest: the cheapest cut is looked for once a view has rested."""
 SMALL, LARGE = (100, 100_000), (100_000, 40_000_000)
 """Messages and bytes of the sessions of G9."""
 
@@ -32,8 +34,8 @@ def results(folder: Path, runs: int) -> Iterator[Result]:
         few, many = (opened.enter_context(_open(path, env)) for path in (small, large))
         few.until_text(MARK.encode())
         many.until_text(MARK.encode())
-        many.rest(quiet=3.0, cap=900)
-        few.rest()
+        many.rest(quiet=REST, cap=900)
+        few.rest(quiet=REST)
         took = _in_turn([few, many], [IN_VIEW, IN_VIEW], runs)
         memory = many.memory()
     yield _ratio("G9", "cursor key, 100,000 messages", "100 messages", took[1], took[0], 1.2)
@@ -56,7 +58,7 @@ def _against_one_static(folder: Path, runs: int, env: dict[str, str]) -> Iterato
         floor.until_frame()
         floor.settle()
         ours.until_text(MARK.encode())
-        ours.rest(quiet=3.0, cap=600)
+        ours.rest(quiet=REST, cap=600)
         keys = _in_turn([floor, ours], [[DOWN] * len(IN_VIEW), IN_VIEW], runs)
         pages = _in_turn([floor, ours], [[DOWN] * len(PAGES), PAGES], runs)
     yield _ratio("G8", "cursor key to frame, p50", "one Static", keys[1], keys[0], 1.3)

@@ -148,7 +148,7 @@ class SessionScreen(Commanded, StillScreen):
     def _tick(self) -> None:
         """What is left of the cache's lifetime, and until waiting edits leave."""
         if self.panels.coming is not None and self.panels.shows("next-call"):
-            self.panels.next.redraw()
+            self.panels.next.redraw_changed()
         self.edits.tick()
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:

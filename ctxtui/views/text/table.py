@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass
 from typing import Final, Generic, TypeVar
 
-from ctxtui.dataclasses import replace
+from ctxtui.dataclasses import KW_ONLY, dataclass, replace
 from ctxtui.views.text import cells
 from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.span import Span, Spans, padded, width
