@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
@@ -148,6 +149,16 @@ class ViewBoard(Board, Generic[T]):
         if what != self.what:
             self.what = what
             self.redraw()
+
+    def redraw_changed(self) -> None:
+        """Paint anew the lines that say something else by now, because time passed: most often none or one."""
+        self.refresh_rule()
+        lines = range(self.body_top, self.size.height)
+        before = [self.render_line(y) for y in lines]
+        self.forget()
+        for y, line in zip(lines, before, strict=True):
+            if line != self.render_line(y):
+                self.refresh(Region(0, y, self.size.width, 1))
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The body."""

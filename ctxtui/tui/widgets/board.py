@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 
 from textual import events
 from textual.geometry import Region, Size
@@ -73,19 +72,6 @@ class Board(Still):
         self.forget()
         self.refresh()
 
-    def redraw_changed(self) -> None:
-        """Paint anew the lines that say something else by now, because time passed: most often none or one."""
-        before, look = self._lines, self.look
-        if before is None or look is not self._look or self.size != self._drawn_for:
-            self.redraw()
-            return
-        now = self._lines = self._body(look)
-        blank = self.strip_of((), look)
-        for y, (old, new) in enumerate(zip_longest(before, now, fillvalue=blank)):
-            if old != new:
-                self.refresh(Region(0, self.body_top + y, self.size.width, 1))
-        self.refresh_rule()
-
     def refresh_rule(self) -> None:
         """Paint the rule anew and nothing else, where it says something else now."""
         if self.title and (self._rule is None or self._rule is not self._rule_line(self.look)):
@@ -119,11 +105,9 @@ class Board(Still):
     def body_line(self, y: int, look: Look) -> Strip:
         """Line `y` of the body, behind its edge."""
         if self._lines is None:
-            self._lines = self._body(look)
+            drawn = self.draw(self.body_width, self.body_height)
+            self._lines = [self.strip_of(spans, look) for spans in drawn]
         return self._lines[y] if y < len(self._lines) else self.strip_of((), look)
-
-    def _body(self, look: Look) -> list[Strip]:
-        return [self.strip_of(spans, look) for spans in self.draw(self.body_width, self.body_height)]
 
     def strip_of(self, spans: Spans, look: Look, ground: str = "") -> Strip:
         """A line of the body (see `paint.strip`), behind its edge where it has one."""

@@ -7,18 +7,19 @@ from typing import Any
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from ctxtui.tui.widgets.board import Board
+from ctxtui.tui.inspector.boards import ViewBoard
 from ctxtui.views.text.span import Span, Spans
 
 
-class Clock(Board):
-    def __init__(self) -> None:
-        super().__init__(title="clock")
-        self.lines = ["expires in", "0:05"]
-        self.asked: list[tuple[Region, ...]] = []
+def drawn(lines: list[str], width: int, height: int) -> list[Spans]:
+    return [[Span(line, "ink")] for line in lines]
 
-    def draw(self, width: int, height: int) -> list[Spans]:
-        return [[Span(line, "ink")] for line in self.lines]
+
+class Clock(ViewBoard[list[str]]):
+    def __init__(self) -> None:
+        super().__init__("clock", "", drawn, lambda lines, width: ())
+        self.what = ["expires in", "0:05"]
+        self.asked: list[tuple[Region, ...]] = []
 
     def refresh(self, *regions: Region, **rest: Any) -> Any:
         self.asked.append(regions)
@@ -38,12 +39,12 @@ async def test_only_lines_that_changed_are_painted() -> None:
         clock.asked.clear()
         clock.redraw_changed()
         assert clock.asked == []
-        clock.lines = ["expires in", "0:04", "soon"]
+        clock.what = ["expires in", "0:04", "soon"]
         clock.redraw_changed()
         await pilot.pause()
         assert clock.asked == [(Region(0, 2, 40, 1),), (Region(0, 3, 40, 1),)]
         assert [clock.render_line(y).text.strip() for y in (1, 2, 3)] == ["expires in", "0:04", "soon"]
-        clock.lines = ["expired"]
+        clock.what = ["expired"]
         clock.redraw_changed()
         await pilot.pause()
         assert [clock.render_line(y).text.strip() for y in (1, 2, 3)] == ["expired", "", ""]
