@@ -83,7 +83,8 @@ class Cumulated:
             return None
         parts = self._parts(node) if self._parts else ()
         if not parts:
-            return [(node.category, plus(self._features(node), owed))]
+            own = self._features(node)
+            return [(node.category, own if owed is NOTHING else plus(own, owed))]
         self._split[node.id] = tuple(category for category, _ in parts)
         (category, first), *others = parts
         return [(category, plus(first, owed)), *others]
