@@ -17,6 +17,7 @@ from ctxtui.analysis.lab.recorded import RecordedStep
 from ctxtui.analysis.lab.sent_lengths import SentLengths
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
+from ctxtui.cache.marker_placement import KnownEnds
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import prompt
@@ -111,6 +112,7 @@ class VariantPass:
         self.variant = variant
         self._prompts = bench.prompts()
         self._simulator = Simulator()
+        self._ends = KnownEnds()
         self._threads: dict[str, _Thread] = {}
         self._last: dict[str, tuple[SharedContext, Context, Applied]] = {}
         self._heads: dict[str, int] = {}
@@ -267,10 +269,8 @@ class VariantPass:
         seed = self._prompts.seed(call)
         base = prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
 
-        def held(_: object) -> list[tuple[int, float]]:
-            return [(spot.node, life) for spot, life in self._simulator.held(base, step.at or 0.0)]
-
-        marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens)
+        held = partial(self._simulator.held, base, step.at)
+        marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
             recorded = step.call
