@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ctxtui.core.errors import CtxtuiError
@@ -12,6 +13,7 @@ from ctxtui.services.child_process import ChildGone
 from ctxtui.services.study import handed_over
 
 if TYPE_CHECKING:
+    from ctxtui.core.call import Call
     from ctxtui.services.counting.counting import BookStore
     from ctxtui.services.study.study import Study
     from ctxtui.store.rows import KeptRow
@@ -23,9 +25,10 @@ _PATIENCE: Final = 10.0
 
 
 class Progress(NamedTuple):
-    """How far it is: nodes counted by now, and whether everything is worked out."""
+    """How far it is: nodes counted by now, whether all are, and whether everything else is worked out, too."""
 
     counted: int
+    whole: bool
     done: bool
 
 
@@ -38,6 +41,9 @@ class Elsewhere(Protocol):
     def counts(self) -> KeptRow | None:
         """What it has counted and learnt; None where that cannot be handed over."""
 
+    def totals(self) -> bytes:
+        """The running totals of it (`handed_over.totals`)."""
+
     def parts(self) -> Iterator[handed_over.Part]:
         """All else that it has worked out."""
 
@@ -49,7 +55,8 @@ class Elsewhere(Protocol):
 
 
 class Deputy:
-    """Waits for the figures of a session that `elsewhere` works out, and lets its study take them over.
+    """Waits for the figures of a session that `elsewhere` works out, and lets its study take them over: first what is
+    counted and learnt, later all else.
 
     Where the other process ends before its time, `trouble` says so; where what it read is not what is read here,
     nothing is taken. In both cases `over` tells that the study has to work everything out itself.
@@ -57,47 +64,73 @@ class Deputy:
 
     def __init__(self, elsewhere: Elsewhere) -> None:
         self._elsewhere = elsewhere
-        self._done = False
+        self._at = Progress(0, whole=False, done=False)
         self._row: KeptRow | None = None
         self._waits_until: float | None = None
-        self.counted = 0
-        """Nodes that it has counted by now."""
+        self._taken: tuple[int, list[Call]] | None = None
+        """The version of the book that the counts were taken over as, and the calls that the other process knows."""
         self.over = False
         """Whether there is no more to wait for."""
         self.trouble: CtxtuiError | None = None
 
+    @property
+    def counted(self) -> int | None:
+        """Nodes that it has counted by now; None once the counts were taken over."""
+        return self._at.counted if self._taken is None else None
+
     def advance(self, study: Study, kept: BookStore, *, read: bool) -> bool:
         """Wait for it for a moment, and take over what there is once all is `read` here; whether it goes on."""
         try:
-            if not self._done:
-                self.counted, self._done = self._elsewhere.advance()
-                return True
-            return read and self._take(study, kept)
+            if self._at.whole and self._taken is None and read:
+                self._take_counts(study, kept)
+            elif not self._at.done:
+                self._at = self._elsewhere.advance()
+            elif self._taken is None:
+                return False
+            else:
+                self._take_rest(study, *self._taken)
         except ChildGone:
-            self.over = True
             self.trouble = CtxtuiError(
                 "the process that works out the figures ended",
                 way_out="they are worked out here; is there memory enough for it?",
             )
-            self._elsewhere.close()
-            return True
+            self._give_up()
+        return True
 
-    def _take(self, study: Study, kept: BookStore) -> bool:
+    def _take_counts(self, study: Study, kept: BookStore) -> None:
         row = self._row = self._row or self._elsewhere.counts()
-        if row is not None and row.nodes > len(study.session.tree) and not self._late():
+        if row is None:
+            self._give_up()
+        elif row.nodes > len(study.session.tree) and not self._late():
             # The recording grew between the two readings: here the rest is still to come.
             time.sleep(_LOOK)
-            return True
+        elif not kept.take_over(study.book, row):
+            self._give_up()
+        else:
+            self._row = None
+            study.counted_elsewhere()
+            calls = list(study.session.calls.values())
+            if row.nodes < len(study.session.tree) or row.calls < len(calls):
+                # What else it works out goes by other weights than those that are learnt here.
+                self._give_up()
+                return
+            handed_over.take_totals(study, self._elsewhere.totals())
+            self._taken = study.book.version, calls
+
+    def _take_rest(self, study: Study, version: int, calls: list[Call]) -> None:
+        now = list(islice(study.session.calls.values(), len(calls)))
+        if version != study.book.version or any(one is not other for one, other in zip(now, calls, strict=True)):
+            # The recording said more of what was read.
+            self._give_up()
+            return
+        handed_over.take_over(study, calls, self._elsewhere.parts())
         self.over = True
-        if row is None or not kept.take_over(study.book, row):
-            self._elsewhere.close()
-            return True
-        study.counted_elsewhere()
-        if row.nodes == len(study.session.tree) and row.calls == len(study.session.calls):
-            handed_over.take_over(study, self._elsewhere.parts())
         # It writes for a second or two; the figures are there.
         threading.Thread(target=self._elsewhere.keep, name="keep figures", daemon=True).start()
-        return True
+
+    def _give_up(self) -> None:
+        self.over = True
+        self._elsewhere.close()
 
     def _late(self) -> bool:
         now = time.monotonic()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.block import Block
@@ -18,7 +18,6 @@ from ctxtui.core.tree import Node
 if TYPE_CHECKING:
     from ctxtui.services.study.study import Study
 
-TOTALS: Final = "totals"
 COSTS: Final = "costs"
 MISSES: Final = "misses"
 THREAD: Final = "thread"
@@ -27,20 +26,17 @@ Part = tuple[str, bytes]
 """A part of what was worked out: what it is, and how it is sent."""
 
 
-class _Names:
-    """What the session's own are called."""
-
-    def __init__(self, study: Study) -> None:
-        session, book = study.session, study.book
-        self.own: dict[str, object] = {
-            "study": study,
-            "session": session,
-            "tree": session.tree,
-            "book": book,
-            "names": book.names,
-            "costs": study.costs,
-        }
-        self.calls = list(session.calls.values())
+def _own(study: Study) -> dict[str, object]:
+    """The session's own, by what they are called."""
+    session, book = study.session, study.book
+    return {
+        "study": study,
+        "session": session,
+        "tree": session.tree,
+        "book": book,
+        "names": book.names,
+        "costs": study.costs,
+    }
 
 
 class _Sender(pickle.Pickler):
@@ -62,32 +58,44 @@ class _Sender(pickle.Pickler):
 
 
 class _Receiver(pickle.Unpickler):
-    """Reads what a `_Sender` wrote."""
+    """Reads what a `_Sender` wrote. `calls` are those that the other process knew."""
 
-    def __init__(self, data: bytes, study: Study, names: _Names) -> None:
+    def __init__(self, data: bytes, study: Study, calls: Sequence[Call]) -> None:
         super().__init__(io.BytesIO(data))
         self._study = study
-        self._nodes = study.session.tree
-        self._names = names
+        self._tree = study.session.tree
+        self._calls = calls
+        self._own = _own(study)
 
     def persistent_load(self, name: Any) -> object:
         """What `name` stands for."""
         if type(name) is int:
-            return self._names.calls[name] if name >= 0 else self._nodes[-name].block.digest
-        return self._names.own[name] if type(name) is str else self._study.running(name[1])
+            return self._calls[name] if name >= 0 else self._tree[-name].block.digest
+        return self._own[name] if type(name) is str else self._study.running(name[1])
+
+
+def totals(study: Study) -> bytes:
+    """The running totals of a session that is counted, in columns."""
+    return pickle.dumps({model: one.kept() for model, one in study.every_running().items()}, pickle.HIGHEST_PROTOCOL)
+
+
+def take_totals(study: Study, sent: bytes) -> None:
+    """Take over what `totals` gave; the counts have been."""
+    for model, columns in pickle.loads(sent).items():
+        study.running(model).take_over(columns)
 
 
 def parts(study: Study) -> Iterator[Part]:
-    """What `study` has worked out, part by part. One that holds what belongs to one process alone is left out: whoever
-    gets the others works it out."""
-    names = _Names(study)
-    known: dict[int, object] = {id(one): name for name, one in names.own.items()}
-    known |= {id(call): number for number, call in enumerate(names.calls)}
+    """What else `study` has worked out, part by part. One that holds what belongs to one process alone is left out:
+    whoever gets the others works it out."""
+    calls = list(study.session.calls.values())
+    known: dict[int, object] = {id(one): name for name, one in _own(study).items()}
+    known |= {id(call): number for number, call in enumerate(calls)}
     known |= {id(one): ("running", model) for model, one in study.every_running().items()}
     digests: dict[str, int] = {}
     for node in study.session.tree.nodes(1):
         digests.setdefault(node.block.digest, -node.id)
-    for name, what in _worked_out(study, names.calls):
+    for name, what in _worked_out(study, calls):
         file = io.BytesIO()
         try:
             _Sender(file, known, digests).dump(what)
@@ -97,26 +105,21 @@ def parts(study: Study) -> Iterator[Part]:
         yield name, file.getvalue()
 
 
-def _worked_out(study: Study, calls: list[Call]) -> Iterator[tuple[str, object]]:
-    yield TOTALS, {model: one.kept() for model, one in study.every_running().items()}
+def _worked_out(study: Study, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
     if study.totals is not None:
-        prices = [(study.costs.get(call.id), study.uncached.get(call.id)) for call in calls]
-        yield COSTS, (prices, study.totals)
+        yield COSTS, ([(study.costs.get(call.id), study.uncached.get(call.id)) for call in calls], study.totals)
     yield MISSES, study.misses.kept()
     for id_ in list(study.session.threads):
         yield THREAD, (id_, study.thread(id_).kept())
 
 
-def take_over(study: Study, sent: Iterator[Part]) -> None:
-    """Let `study` go on from the parts that another process sent, whose counts it has taken over."""
-    names = _Names(study)
+def take_over(study: Study, calls: Sequence[Call], sent: Iterator[Part]) -> None:
+    """Let `study` go on from the parts that another process sent, whose counts it has taken over. `calls` are the first
+    ones of the session: those that the other process knew."""
     for name, data in sent:
-        what = _Receiver(data, study, names).load()
-        if name == TOTALS:
-            for model, columns in what.items():
-                study.running(model).take_over(columns)
-        elif name == COSTS:
-            study.take_prices(names.calls, *what)
+        what = _Receiver(data, study, calls).load()
+        if name == COSTS:
+            study.take_prices(calls, *what)
         elif name == MISSES:
             study.misses.take_over(*what)
         else:

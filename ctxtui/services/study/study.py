@@ -170,15 +170,15 @@ class Study:
 
     def count_all(self) -> None:
         """Count what is not counted yet, all of it: for the worker that else does slices."""
-        while self._elsewhere():
-            pass
         while self.progress[0] < self.progress[1]:
-            self._count()
+            _ = self._elsewhere() if self.deputy is not None else self.count()
 
     def learnt(self) -> CallForecasts | None:
         """What the session's calls have taught about the next one, as looking for misses has come to it; for the worker
         that else does slices."""
-        while self.progress[0] == self.progress[1] and self._count():
+        while self._elsewhere():
+            pass
+        while self.progress[0] == self.progress[1] and self.count():
             pass
         self.misses.catch_up()
         return self.misses.forecasts()
@@ -193,9 +193,9 @@ class Study:
     @property
     def progress(self) -> tuple[int, int]:
         """Nodes counted for every model, and nodes in all."""
-        whole = len(self.session.tree)
-        if self.deputy is not None:
-            return min(self.deputy.counted, whole - 1), whole
+        whole, elsewhere = len(self.session.tree), self.deputy.counted if self.deputy is not None else None
+        if elsewhere is not None:
+            return min(elsewhere, whole - 1), whole
         return min((self.book.cumulated(model).done for model in self.book.models), default=0), whole
 
     def work(self) -> bool:
@@ -211,7 +211,7 @@ class Study:
     def _work(self, threads: Sequence[ThreadStudy]) -> bool:
         """What is left beside events and single blocks."""
         return (
-            self._count()
+            self.count()
             or self.misses.advance(LOOKED_AT)
             or any(self._price(thread) for thread in threads)
             or self._sum_up(threads)
@@ -247,11 +247,14 @@ class Study:
             self.costs[call.id] = cost
             if uncached is not None:
                 self.uncached[call.id] = uncached
-        self.totals, self._unsummed, self._unpriced = totals, False, []
+        if len(calls) == len(self.session.calls):
+            self.totals, self._unsummed, self._unpriced = totals, False, []
 
     def rest(self) -> bool:
         """Do one slice of what nothing on the screen waits for, a millisecond or two: how long blocks stayed, what
         repeats; whether anything was done."""
+        if self.deputy is not None:
+            return False
         threads = list(self._threads.values())
         return any(thread.stay(FEW) for thread in threads) or any(
             thread.look(self.book.names, FEW) for thread in threads
@@ -296,7 +299,8 @@ class Study:
             self._held = False
         return bool(self._held)
 
-    def _count(self) -> bool:
+    def count(self) -> bool:
+        """Count a slice, and learn from its reports; whether there was anything to do."""
         if self._taken_over():
             return False
         done, total = self.progress

@@ -22,7 +22,7 @@ from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import price_here, prices_for
 from ctxtui.services.recordings.open_by_name import Named, opening_named
 from ctxtui.services.study.deputy import Progress
-from ctxtui.services.study.handed_over import Part, parts
+from ctxtui.services.study.handed_over import Part, parts, totals
 from ctxtui.services.study.study import Study
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOMENT: Final = 0.05
 """Seconds that the child works between two answers: what else the asking thread has to do waits for as long."""
 
-_ADVANCE, _COUNTS, _PART, _KEEP = "advance", "counts", "part", "keep"
+_ADVANCE, _COUNTS, _TOTALS, _PART, _KEEP = "advance", "counts", "totals", "part", "keep"
 
 
 class StudyAsked(NamedTuple):
@@ -61,6 +61,11 @@ class StudyWorker:
     def counts(self) -> KeptRow | None:
         """What it has counted and learnt; None where that cannot be handed over."""
         found: KeptRow | None = self._ask(_COUNTS)
+        return found
+
+    def totals(self) -> bytes:
+        """The running totals of it."""
+        found: bytes = self._ask(_TOTALS)
         return found
 
     def parts(self) -> Iterator[Part]:
@@ -96,6 +101,7 @@ class _Worked:
         labels = Labels(asked.settings.labels, here, self._memory.numbers)
         self._kept = self._memory.figures(labels)
         self._counter = Counter(here, self._memory.counts, labels, self._kept)
+        self._whole = False
         self._steps = self._work()
         self._parts: Iterator[Part] | None = None
 
@@ -104,7 +110,7 @@ class _Worked:
         until, done = time.monotonic() + _MOMENT, False
         while not done and time.monotonic() < until:
             done = next(self._steps, True)
-        return Progress(self._study.progress[0] if self._study is not None else 0, done)
+        return Progress(self._study.progress[0] if self._study is not None else 0, self._whole, done)
 
     def _work(self) -> Iterator[bool]:
         """Everything, step by step; each tells whether all is done."""
@@ -120,6 +126,9 @@ class _Worked:
         for id_ in list(loaded.session.threads):
             study.thread(id_)
         study.read_so_far(whole=True)
+        while study.count():
+            yield False
+        self._whole = True
         while study.work():
             yield False
 
@@ -127,6 +136,11 @@ class _Worked:
         """What is counted and learnt."""
         assert self._study is not None
         return self._kept.row(self._study.book)
+
+    def totals(self) -> bytes:
+        """The running totals."""
+        assert self._study is not None
+        return totals(self._study)
 
     def part(self) -> Part | None:
         """The next part of what else there is; None behind the last."""

@@ -46,6 +46,11 @@ def study_of(session: Session, deputy: Deputy | None = None) -> Study:
     return made
 
 
+def waits(study: Study) -> bool:
+    """Whether another process is still at it."""
+    return study.deputy is not None
+
+
 def finish(study: Study) -> Study:
     while study.work():
         pass
@@ -61,10 +66,14 @@ class Beside:
 
     def advance(self) -> Progress:
         moved = self.study.work()
-        return Progress(self.study.progress[0], not moved)
+        counted, nodes = self.study.progress
+        return Progress(counted, not moved or (counted == nodes and not self.study.count()), not moved)
 
     def counts(self) -> KeptRow | None:
         return KeptFigures(lambda name: None, lambda row: None).row(self.study.book)
+
+    def totals(self) -> bytes:
+        return handed_over.totals(self.study)
 
     def parts(self) -> Iterator[handed_over.Part]:
         return handed_over.parts(self.study)
@@ -186,6 +195,25 @@ def test_a_session_that_grows_goes_on_from_what_was_handed_over(talk: Path) -> N
     assert len(there.session.calls) > 100 and told(study) == told(here)
 
 
+@pytest.mark.parametrize("more", [6, 120])
+def test_counts_are_there_first_and_a_session_may_grow_before_the_rest_is(talk: Path, more: int) -> None:
+    lines = talk.read_bytes().splitlines(keepends=True)
+    talk.write_bytes(b"".join(lines[:400]))
+    there, beside = load(talk), load(talk)
+    study = study_of(there.session, Deputy(Beside(study_of(load(talk).session))))
+    study.read_so_far(whole=True)
+    while study.progress[0] < study.progress[1]:
+        assert study.work()
+    assert waits(study) and not study.totals, "only counts are there"
+    here = finish(study_of(beside.session))
+    talk.write_bytes(b"".join(lines[: 400 + more]))
+    for loaded, one in ((there, study), (beside, here)):
+        loaded.more()
+        one.grew()
+        finish(one)
+    assert not waits(study) and told(study) == told(here)
+
+
 def test_what_grew_between_the_two_readings_is_worked_out_here(talk: Path) -> None:
     whole = talk.read_bytes()
     lines = whole.splitlines(keepends=True)
@@ -209,11 +237,11 @@ def test_figures_wait_until_all_that_the_other_process_read_is_read_here(talk: P
     loaded = load(talk)
     study = study_of(loaded.session, deputy)
     study.read_so_far(whole=False)
-    for _ in range(3):
-        study.work()
-    assert not study.work() and study.deputy is not None, "it is not all read"
+    while study.work():
+        pass
+    assert waits(study) and not study.rest(), "it is not all read"
     study.read_so_far(whole=True)
-    assert study.work() and study.deputy is not None
+    assert study.work() and waits(study)
     assert study.progress[0] < study.progress[1]
     talk.write_bytes(whole)
     loaded.more()
@@ -222,7 +250,7 @@ def test_figures_wait_until_all_that_the_other_process_read_is_read_here(talk: P
 
 
 def test_a_real_process_works_a_recording_out_and_ends(talk: Path, tmp_path: Path) -> None:
-    worker = StudyWorker(talk, Settings(data_dir=tmp_path / "data"))
+    worker = StudyWorker(talk, Settings(data_dir=str(tmp_path / "data")))
     study = study_of(load(talk).session, Deputy(worker))
     study.read_so_far(whole=True)
     finish(study)
@@ -235,7 +263,7 @@ def test_a_real_process_works_a_recording_out_and_ends(talk: Path, tmp_path: Pat
 
 
 def test_a_process_that_dies_is_told_and_everything_worked_out_here(talk: Path, tmp_path: Path) -> None:
-    worker = StudyWorker(talk, Settings(data_dir=tmp_path / "data"))
+    worker = StudyWorker(talk, Settings(data_dir=str(tmp_path / "data")))
     study = study_of(load(talk).session, Deputy(worker))
     study.read_so_far(whole=True)
     while study.work() and not worker.runs:
@@ -250,17 +278,17 @@ def test_a_process_that_dies_is_told_and_everything_worked_out_here(talk: Path, 
 def test_only_a_long_recording_has_a_process_of_its_own(
     talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = SessionSource(str(talk), Settings(data_dir=tmp_path / "data"))
+    source = SessionSource(str(talk), Settings(data_dir=str(tmp_path / "data")))
     loaded, pieces = source.open()
-    assert source.study(loaded.session).deputy is None
+    assert not waits(source.study(loaded.session))
     monkeypatch.setattr(session_source, "LONG", 10_000)
-    assert source.study(Session()).deputy is None, "the end of a recording is shown, no more"
+    assert not waits(source.study(Session())), "the end of a recording is shown, no more"
     study = source.study(loaded.session)
-    assert study.deputy is not None
+    assert waits(study)
     for news in pieces:
         loaded.take(news)
     study.grew()
     study.read_so_far(whole=True)
     finish(study)
-    assert study.deputy is None and study.progress[0] == len(loaded.session.tree)
+    assert not waits(study) and study.progress[0] == len(loaded.session.tree)
     source.close()
