@@ -138,7 +138,9 @@ class Tree:
             open_ = open_ and does == _HEADER
         elif does == _ASKS and not (open_ or results):
             turn, start, open_ = turn + 1, new, True
-        made = Node(new, up.id, block, place, category, up.depth + 1, message, turn, start, open_, results)
+        # Where contexts go on in one way a node's depth is its number: one integer in memory, not two.
+        depth = new if up.depth + 1 == new else up.depth + 1
+        made = Node(new, up.id, block, place, category, depth, message, turn, start, open_, results)
         self._nodes.append(made)
         self._first.append(ROOT)
         # Last of all: whoever reads meanwhile finds a child only when it is there.
