@@ -30,7 +30,7 @@ PIECE: Final = 1 << 16
 _TERMS: Final = 24
 """Sequences asked for at most: more would hardly exclude any further piece."""
 _AT_ONCE: Final = 1 << 18
-"""Characters of terms per transaction, four for each: a megabyte of usual text, some 30 ms in which others must wait."""
+"""Characters of terms per transaction, four for each: of a megabyte of text, some 30 ms in which others must wait."""
 
 _MERGED: Final = 256
 """Pages of the index joined per transaction."""
