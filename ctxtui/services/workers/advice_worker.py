@@ -9,12 +9,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.policy import Step
-from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.search import Remedy
 from ctxtui.curation.price.advice import Advice
-from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.dataclasses import replace
 from ctxtui.services.child_process import ChildGone, ChildProcess, end_with_parent
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
@@ -42,15 +39,10 @@ class SearchAsked(NamedTuple):
 
 
 class FoundAdvice(NamedTuple):
-    """`Advice` without what only the process that found it has: its policies by name."""
+    """Advice without what only the process that found it has: its policies are here by name."""
 
     names: tuple[str, ...]
-    edits: tuple[Edit, ...]
-    freed: int
-    risk: Risk
-    saved: dict[int, int]
-    put_in: int
-    tag: PriceTag
+    advice: Advice
 
 
 class AdviceSearcher:
@@ -99,21 +91,7 @@ class AdviceSearcher:
             else:
                 asked = SearchAsked(part, self._settings, list(policies), horizon)
                 every: list[FoundAdvice] = child.ask(asked, closed=0)
-                return [
-                    Advice(
-                        remedy=Remedy(
-                            steps=tuple(Step(policies[name]) for name in one.names),
-                            edits=one.edits,
-                            freed=one.freed,
-                            risk=one.risk,
-                            saved=one.saved,
-                            put_in=one.put_in,
-                        ),
-                        tag=one.tag,
-                        horizon=horizon,
-                    )
-                    for one in every
-                ]
+                return [_with(one.advice, tuple(Step(policies[name]) for name in one.names)) for one in every]
         return []
 
 
@@ -146,7 +124,8 @@ def make() -> Callable[[NodeColumns | SearchAsked], Any]:
 
 
 def _found(one: Advice) -> FoundAdvice:
-    remedy = one.remedy
-    return FoundAdvice(
-        remedy.names, remedy.edits, remedy.freed, remedy.risk, dict(remedy.saved), remedy.put_in, one.tag
-    )
+    return FoundAdvice(one.names, _with(one, ()))
+
+
+def _with(one: Advice, steps: tuple[Step, ...]) -> Advice:
+    return replace(one, remedy=replace(one.remedy, steps=steps, applied=None))
