@@ -43,6 +43,8 @@ class Terminal:
         self._hung_up = False
         self._status: int | None = None
         self._size, self._home = size, env.get("CTXTUI_HOME")
+        self.most_together = 0
+        """The most that `memory_together` was while `rest` waited, in bytes."""
         self.started = time.perf_counter()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -149,8 +151,9 @@ class Terminal:
             pass
 
     def rest(self, quiet: float = 2.0, cap: float = 240.0) -> None:
-        """Wait until the program has done nothing to speak of for `quiet` seconds: a clock that ticks may go on."""
-        until, since, used = time.perf_counter() + cap, time.perf_counter(), self.cpu()
+        """Wait until the program and its helpers have done nothing to speak of for `quiet` seconds: a clock that ticks
+        may go on."""
+        until, since, used = time.perf_counter() + cap, time.perf_counter(), self.cpu_together()
         while time.perf_counter() - since < quiet:
             if time.perf_counter() > until:
                 raise TimeoutError(f"still busy after {cap} s")
@@ -158,7 +161,8 @@ class Terminal:
             while time.perf_counter() < until_then:
                 self.read(0.05)
             self._check()
-            now = self.cpu()
+            now = self.cpu_together()
+            self.most_together = max(self.most_together, self.memory_together())
             if now - used > 0.03:
                 since = time.perf_counter()
             used = now
@@ -181,8 +185,15 @@ class Terminal:
 
     def cpu(self) -> float:
         """Seconds of processor time used so far (Linux)."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return sum(_times(self.pid)[:2]) / _TICKS
+
+    def cpu_together(self) -> float:
+        """As `cpu`, with that of the processes that the program started, whether they have ended or not."""
+        return sum(sum(_times(pid)) for pid in _family(self.pid)) / _TICKS
+
+    def memory_together(self) -> int:
+        """The memory that the program and the processes that it started have now, in bytes (Linux)."""
+        return sum(_resident(pid) for pid in _family(self.pid))
 
     def memory(self) -> int:
         """The most memory that the process had so far, in bytes (Linux)."""
@@ -193,7 +204,7 @@ class Terminal:
 
     def has_child(self, word: str) -> bool:
         """Whether a process runs that the program has started with `word` in its command (Linux)."""
-        return any(word.encode() in said for parent, said in _processes() if parent == self.pid)
+        return any(word.encode() in said for _, parent, said in _processes() if parent == self.pid)
 
     def until_child(self, word: str, cap: float = 60.0) -> float:
         """When the program has started a process with `word` in its command."""
@@ -206,15 +217,45 @@ class Terminal:
         return time.perf_counter() - self.started
 
 
-def _processes() -> Iterator[tuple[int, bytes]]:
-    """Every process of this machine: its parent's id, its command."""
+def _processes() -> Iterator[tuple[int, int, bytes]]:
+    """Every process of this machine: its id, its parent's, its command."""
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:
                 stat = Path(entry.path, "stat").read_text()
-                yield int(stat.rpartition(")")[2].split()[1]), Path(entry.path, "cmdline").read_bytes()
+                parent = int(stat.rpartition(")")[2].split()[1])
+                yield int(entry.name), parent, Path(entry.path, "cmdline").read_bytes()
             except OSError:
                 continue
+
+
+def _family(pid: int) -> list[int]:
+    """A process and those that it started and that are still there, with theirs."""
+    children: dict[int, list[int]] = {}
+    for number, parent, _ in _processes():
+        children.setdefault(parent, []).append(number)
+    found = [pid]
+    for one in found:
+        found += children.get(one, ())
+    return found
+
+
+def _times(pid: int) -> list[int]:
+    """Ticks of the processor in the program and in the kernel: of a process, then of those it started that have
+    ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return [0, 0, 0, 0]
+    return [int(field) for field in fields[11:15]]
+
+
+def _resident(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:")), 0)
 
 
 PYTHON = sys.executable
