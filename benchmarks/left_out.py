@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from benchmarks.naive import naive
 from benchmarks.recorded import Recording
+from benchmarks.subject import replace
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import CacheAudited, cache_audited
@@ -23,7 +24,6 @@ from ctxtui.analysis.forecast import Forecaster, teaches
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import DATA
 from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.features import Features

@@ -98,5 +98,8 @@ def measure(module: str, runs: int) -> None:
     """What the process does: print each row of a module as JSON, as it is found."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="ctxtui-bench-") as name:
-        for result in import_module(f"benchmarks.{module}").results(Path(name), runs):
-            print(json.dumps(result.as_fields()), flush=True)
+        try:
+            for result in import_module(f"benchmarks.{module}").results(Path(name), runs):
+                print(json.dumps(result.as_fields()), flush=True)
+        except ModuleNotFoundError as error:
+            sys.exit(f"no module {error.name} there")

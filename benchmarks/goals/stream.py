@@ -7,19 +7,20 @@ it was measured (2 cores, 2026-11-20), a constant here because one run of it tak
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from bisect import bisect_left
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from aiohttp import web
 
 from benchmarks.measure import Result, percentile
 from benchmarks.sessions import home
 from benchmarks.terminal import CTXTUI, Terminal
-from tests.services.chatting import sse
 
 GET_STREAM = 158.0
 """Seconds of processor time of ``Markdown.get_stream`` for this stream."""
@@ -27,6 +28,11 @@ TOKENS, PACE, EACH = 20_000, 400, 4
 """Tokens in all, a second, and in one piece of the stream."""
 FRAME = 1 / 30
 _LINE = "The **quick** brown fox `jumps` over the lazy dog, and tells of it here. "
+
+
+def sse(*events: dict[str, Any]) -> bytes:
+    """Events as a provider sends them."""
+    return b"".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
 
 
 class Source:

@@ -1,0 +1,60 @@
+"""What of the measured ctxtui another checkout may lack (`--against` runs these benchmarks with that one's): all in one
+place.
+
+A name that is not there is None here, and `wanted` says so: the rows that need it are not run in that checkout, and no
+others. Everything else that benchmarks import from ctxtui is as old as they are; a whole module that is missing there
+takes the rows of its family along (`benchmarks.running`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from benchmarks.measure import Result, not_run
+
+
+class Lacking(Exception):
+    """The measured ctxtui is from before something was there."""
+
+
+def wanted(**names: Any) -> None:
+    """Raises `Lacking` where any of `names` is None."""
+    gone = [name for name, value in names.items() if value is None]
+    if gone:
+        raise Lacking(f"no {', '.join(gone)}")
+
+
+def unless_lacking(goal: str, name: str, rows: Iterator[Result]) -> Iterator[Result]:
+    """`rows`; where the measured ctxtui lacks what they need, one that says so under `name`."""
+    try:
+        yield from rows
+    except Lacking as why:
+        yield not_run(goal, name, "", str(why))
+
+
+def replace(record: Any, **members: Any) -> Any:
+    """`record` with other members: of a class of the standard library in older checkouts, a struct's since."""
+    if dataclasses.is_dataclass(record):
+        return dataclasses.replace(record, **members)
+    return import_module("ctxtui.dataclasses").replace(record, **members)
+
+
+def _of(module: str, name: str) -> Any:
+    """`name` of a module of ctxtui; None where the checkout has no such module, or no such name in it."""
+    try:
+        return getattr(import_module(f"ctxtui.{module}"), name, None)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "ctxtui":
+            raise
+        return None
+
+
+body_sums, RequestCount = (_of("curation.price.request_count", name) for name in ("body_sums", "RequestCount"))
+"""Counting a whole request under edits, for the price tag; before it, the tag counted prompts alone."""
+policy_search = _of("curation.policies.search", "search")
+"""The search over policies and pairs of them."""
+KeptFigures = _of("services.counting.kept_figures", "KeptFigures")
+"""What a database keeps of a session's figures beside the counts of its blocks; before it, only those."""
