@@ -9,6 +9,7 @@ takes the rows of its family along (`benchmarks.running`).
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -40,6 +41,22 @@ def replace(record: Any, **members: Any) -> Any:
     if dataclasses.is_dataclass(record):
         return dataclasses.replace(record, **members)
     return import_module("ctxtui.dataclasses").replace(record, **members)
+
+
+def answered(said: dict[str, Any], command: str) -> dict[str, Any]:
+    """What `command` said as JSON; raises `Lacking` with its own words where that is an error, as of a command that the
+    checkout does not have."""
+    if "error" in said:
+        raise Lacking(f"{command}: {said['error']['message']}")
+    return said
+
+
+def calibration(card: Any) -> Any:
+    """What is known of the weights of a model that is counted whole; older checkouts make no difference there."""
+    from ctxtui.tokens.calibrate import Calibration
+
+    whole = "whole" in inspect.signature(Calibration).parameters
+    return Calibration(card, whole=True) if whole else Calibration(card)
 
 
 def _of(module: str, name: str) -> Any:

@@ -33,11 +33,16 @@ FRAME = 600
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
+class ProgramEnded(Exception):
+    """The program in the terminal is not there any more."""
+
+
 class Terminal:
     """One run of a program. Times are seconds since it was started."""
 
     def __init__(self, command: Sequence[str], *, env: dict[str, str], size: tuple[int, int] = (120, 40)) -> None:
         self.output = b""
+        self._home = env.get("CTXTUI_HOME")
         self.started = time.perf_counter()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -147,14 +152,27 @@ class Terminal:
         self.output = b""
 
     def press(self, key: bytes, quiet: float = 0.04) -> float | None:
-        """Seconds from pressing `key` to the last byte of what it caused; None if it caused nothing."""
+        """Seconds from pressing `key` to the last byte of what it caused; None if it caused nothing. Raises
+        `ProgramEnded` where nobody is there to answer: such keys must not be left out as if they had caused nothing."""
         begun = time.perf_counter()
         os.write(self.fd, key)
         last = None
         wait = 1.0
         while self.read(wait):
             last, wait = time.perf_counter(), quiet
-        return None if last is None else last - begun
+        if last is None:
+            self._must_run()
+            return None
+        return last - begun
+
+    def _must_run(self) -> None:
+        # It stays to be waited for: whoever closes the terminal does.
+        done = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if done is None:
+            return
+        logs = sorted(Path(self._home).rglob("*.log")) if self._home else []
+        logged = " | ".join(logs[-1].read_text(errors="replace").splitlines()[-4:]) if logs else "no log"
+        raise ProgramEnded(f"it ended with {done.si_status}; {logged}; it said last: {self.text()[-300:]!r}")
 
     def cpu(self) -> float:
         """Seconds of processor time used so far (Linux)."""

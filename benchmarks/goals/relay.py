@@ -23,6 +23,7 @@ from benchmarks.measure import Result, not_run, percentile
 from benchmarks.peers import missing, peer
 from benchmarks.proxy.client import Timed, ask
 from benchmarks.sessions import home
+from benchmarks.subject import answered
 from benchmarks.terminal import CTXTUI, PYTHON
 
 PARTS: Final = Path(__file__).resolve().parent.parent / "proxy"
@@ -120,9 +121,10 @@ def our_relay(stack: ExitStack, folder: Path, upstream: int) -> Way:
     while True:
         text += os.read(process.stdout.fileno(), 65536)
         try:
-            url = json.loads(text)["urls"]["bench"]
+            said = json.loads(text)
         except json.JSONDecodeError:
             continue
+        url = answered(said, "ctxtui proxy")["urls"]["bench"]
         parts = urlsplit(url)
         assert parts.port is not None
         return Way("ours", parts.port, parts.path + PATH)
