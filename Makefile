@@ -11,9 +11,10 @@ run: install
 install:
 	@PYTHON="$(PYTHON)" sh scripts/install.sh
 
+# The types are checked beside the tests, which wait for processes half of their time.
 test: install
-	@$(MAKE) --no-print-directory -j4 lint types imports compiled
-	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory -j3 lint imports compiled
+	@$(MAKE) --no-print-directory -j2 types unit
 
 # What the change at hand touches, in under a minute; ARGS="--since main" takes a whole branch.
 quick: install
@@ -29,7 +30,7 @@ types: install
 imports: install
 	$(BIN)/lint-imports
 
-# In a fresh clone one process compiles what each worker of pytest would compile for itself: 8 s of processor time each.
+# In a fresh clone one process compiles, and reads for Hypothesis, what each worker of pytest would for itself.
 compiled: install
 	@[ -n "$$PYTHONDONTWRITEBYTECODE" ] || [ -d tests/__pycache__ ] || $(BIN)/pytest -q -n0 --collect-only > /dev/null
 

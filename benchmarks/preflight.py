@@ -1,7 +1,7 @@
 """The back-test of what ``preflight`` foretells: growth and cost of the next turns or rounds, each source by others.
 
 ``python -m benchmarks preflight`` prints the targets, ``python -m benchmarks.preflight`` the table and what all sources
-together teach (`ctxtui.analysis.growth.typical_units`). The recordings are those of `CTXTUI_CORPUS`; one folder is one
+together teach (`ctxtui.analysis.growth.units_ahead`). The recordings are those of `CTXTUI_CORPUS`; one folder is one
 source, and so is the same client in another one. Each thread is asked at a few places, about 1 to 20 units ahead;
 stretches with a compaction tell nothing about growth without one and are left out of it.
 """
@@ -21,8 +21,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.measure import Result
 from ctxtui.analysis.growth.projection import TurnGrowth, costs, grown, grows_to, unit_of
-from ctxtui.analysis.growth.typical_units import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS
-from ctxtui.analysis.growth.units_ahead import Range, Typical, forecast
+from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, forecast
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage

@@ -15,18 +15,33 @@ Marks = list[tuple[int, float]]
 """Nodes with the lifetimes of their markers in seconds, in prompt order."""
 
 
+Held = Callable[[float], int]
+"""As `PlacementRequest.held`."""
+
+
+class KnownEnds:
+    """Where contexts of one tree have their last block in front of the messages (`static`) and their last block of
+    memory (`memory`), each by the node that it was looked for from."""
+
+    def __init__(self) -> None:
+        self.static: dict[int, int] = {}
+        self.memory: dict[int, int] = {}
+
+
 class PlacementRequest(NamedTuple):
     """A request that wants markers: the context `head` in `tree`, cached by `rules`.
 
-    `held` are the entries on its path that are alive (node, lifetime in seconds), the deepest first; `tokens` gives
-    the length of a context. Only strategies that go by what is cached need the two.
+    `held` gives the deepest node on its path with a live entry that was written for at least so many seconds (`ROOT`:
+    none); `tokens` gives the length of a context. Only strategies that go by what is cached need the two. `known` keeps
+    what was found of other contexts of the tree: requests that go on from one find the same in few steps.
     """
 
     tree: Tree
     head: int
     rules: CacheRules
-    held: Sequence[tuple[int, float]] = ()
+    held: Held = lambda life: ROOT
     tokens: Callable[[int], int] = lambda node: 0
+    known: KnownEnds | None = None
 
 
 Place = Callable[[PlacementRequest], Marks]
@@ -41,13 +56,11 @@ _MEMORY: Final = (INDEX["memory"], INDEX["summary"])
 
 
 class Strategy(NamedTuple):
-    """A named way of placing markers; `told` says what it does in a few words. It `remembers`: it wants to know what is
-    cached (`PlacementRequest.held`)."""
+    """A named way of placing markers; `told` says what it does in a few words."""
 
     name: str
     told: str
     place: Place
-    remembers: bool = False
 
 
 def none(here: PlacementRequest) -> Marks:
@@ -69,18 +82,20 @@ def moving_tail(here: PlacementRequest) -> Marks:
 
 def static_prefix(here: PlacementRequest) -> Marks:
     """One marker behind tools and system prompt."""
-    return _marks(here.rules, [(static_end(here.tree, here.head), _SHORT)])
+    return _marks(here.rules, [(static_end(here.tree, here.head, here.known), _SHORT)])
 
 
 def static_and_tail(here: PlacementRequest) -> Marks:
     """Behind the system prompt and on the last block."""
-    return _marks(here.rules, [(static_end(here.tree, here.head), _SHORT), (markable_at(here.tree, here.head), _SHORT)])
+    end, last = static_end(here.tree, here.head, here.known), markable_at(here.tree, here.head)
+    return _marks(here.rules, [(end, _SHORT), (last, _SHORT)])
 
 
 def memory_aware(here: PlacementRequest) -> Marks:
     """Behind the system prompt, behind the last memory or summary, and on the last block."""
-    ends = (static_end, memory_end, markable_at)
-    return _marks(here.rules, [(end(here.tree, here.head), _SHORT) for end in ends])
+    tree, head, known = here.tree, here.head, here.known
+    ends = static_end(tree, head, known), memory_end(tree, head, known), markable_at(tree, head)
+    return _marks(here.rules, [(end, _SHORT) for end in ends])
 
 
 def anchored(here: PlacementRequest) -> Marks:
@@ -92,11 +107,11 @@ def anchored(here: PlacementRequest) -> Marks:
     cached, an hour would cost twice the price of everything: then there is none.
     """
     tree, rules, tokens = here.tree, here.rules, here.tokens
-    end, last = static_end(tree, here.head), markable_at(tree, here.head)
-    if not here.held:
+    end, last = static_end(tree, here.head, here.known), markable_at(tree, here.head)
+    hit = here.held(0.0)
+    if hit == ROOT:
         return _marks(rules, [(end, _SHORT), (last, _SHORT)])
-    hit = here.held[0][0]
-    anchor = next((node for node, life in here.held if life >= rules.seconds(_LONG)), ROOT)
+    anchor = here.held(rules.seconds(_LONG))
     first = first_behind(tree, here.head, hit)
     again = rules.writes.get(_SHORT, 1.0) - rules.read
     dearer = rules.writes.get(_LONG, 1.0) - rules.writes.get(_SHORT, 1.0)
@@ -124,9 +139,7 @@ STRATEGIES: Final = (
     Strategy("static + tail", "behind the system prompt and the last block", static_and_tail),
     Strategy("2 messages back", "two messages before the end", back(2)),
     Strategy("memory-aware", "behind system prompt and memory, and the last block", memory_aware),
-    Strategy(
-        "anchored", "five minutes for the last block, an hour for what is in front of it", anchored, remembers=True
-    ),
+    Strategy("anchored", "five minutes for the last block, an hour for what is in front of it", anchored),
 )
 """Every strategy, the default last."""
 DEFAULT: Final = STRATEGIES[-1]
@@ -147,20 +160,29 @@ def _markable(node: Node) -> bool:
     return node.block.kind != "text" or bool(read(node.block).text)
 
 
-def static_end(tree: Tree, head: int) -> int:
+def static_end(tree: Tree, head: int, known: KnownEnds | None = None) -> int:
     """The last block in front of the messages (`ROOT`: there is none)."""
-    while head != ROOT and tree[head].place.section == "messages":
+    ends = known.static if known is not None else {}
+    first = 0
+    while head != ROOT and head not in ends and tree[head].place.section == "messages":
         # From turn to turn: a long context has many blocks in each.
         start = tree[head].turn_start
+        first = first or start
         head = tree[start if start != ROOT else head].parent
-    return head
+    found = ends.get(head, head)
+    if first:
+        ends[tree[first].parent] = found
+    return found
 
 
-def memory_end(tree: Tree, head: int) -> int:
+def memory_end(tree: Tree, head: int, known: KnownEnds | None = None) -> int:
     """The last block of memory or summary in the context (`ROOT`: there is none)."""
-    while head != ROOT and tree[head].category not in _MEMORY:
-        head = tree[head].parent
-    return markable_at(tree, head)
+    ends = known.memory if known is not None else {}
+    node = head
+    while node != ROOT and node not in ends and tree[node].category not in _MEMORY:
+        node = tree[node].parent
+    found = ends[head] = ends[node] if node in ends else markable_at(tree, node)
+    return found
 
 
 def messages_back(tree: Tree, head: int, messages: int) -> int:

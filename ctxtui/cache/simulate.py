@@ -12,6 +12,7 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import Mechanism
+from ctxtui.core.tree import ROOT
 
 
 class Engine(Protocol):
@@ -27,8 +28,9 @@ class Engine(Protocol):
     def take(self, outcome: CacheOutcome, began: float) -> None:
         """The request was sent, and its answer `began` (Unix seconds)."""
 
-    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
-        """Places of the prompt whose prefix is cached and readable, the deepest first, with lifetimes in seconds."""
+    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        """The deepest place of the prompt whose prefix is cached and readable, of those written for at least `life`
+        seconds; None where there is none."""
 
     def copy(self) -> Self:
         """The same cache, independent of this one."""
@@ -46,9 +48,9 @@ class Nothing:
     def take(self, outcome: CacheOutcome, began: float) -> None:
         """Nothing stays."""
 
-    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
+    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """Nothing is held."""
-        return []
+        return None
 
     def copy(self) -> Nothing:
         """The same."""
@@ -93,10 +95,11 @@ class Simulator:
         engine.take(outcome, at if began is None else began)
         return outcome
 
-    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
-        """What of `prompt` is in the cache at `at`: the places of live entries on its path, the deepest first, each
-        with its lifetime in seconds."""
-        return self._engine(prompt).held(prompt, at)
+    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
+        """What of `prompt` is in the cache at `at`: the deepest node of its path with a live entry that was written for
+        at least `life` seconds (`ROOT`: none)."""
+        found = self._engine(prompt).held(prompt, at, life)
+        return found.node if found is not None else ROOT
 
     def copy(self) -> Simulator:
         """The same caches, independent of these: for a what-if that goes on."""

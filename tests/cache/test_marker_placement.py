@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
-from ctxtui.cache.marker_placement import STRATEGIES, PlacementRequest, markable_at, messages_back
+from ctxtui.cache.marker_placement import (
+    STRATEGIES,
+    KnownEnds,
+    PlacementRequest,
+    markable_at,
+    memory_end,
+    messages_back,
+    static_end,
+)
 from ctxtui.cache.optimal_markers import MarkerRates, Timed, bound, relative, solve, spent
 from ctxtui.cache.prompt import CacheMark
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Place
 from ctxtui.core.block import text as words
-from ctxtui.core.tree import ROOT
+from ctxtui.core.tree import ROOT, Node, Tree
 from tests.cache.bodies import Desk, assistant, rules_of, text, user
 
 RATES = MarkerRates(1.0, 0.1, {300.0: 1.25, 3600.0: 2.0})
@@ -126,14 +135,14 @@ def placed(name: str) -> list[tuple[str, float]]:
         head = tree.child(head, words(said), Place("messages", role))
     strategy = next(s for s in STRATEGIES if s.name == name)
     marks = strategy.place(
-        PlacementRequest(tree, head, rules_of("claude-opus-5"), held(tree, head), lambda node: 100_000 + node)
+        PlacementRequest(tree, head, rules_of("claude-opus-5"), partial(held, tree, head), lambda node: 100_000 + node)
     )
     return [(tree[node].block.value()["text"], life) for node, life in marks]
 
 
-def held(tree: Any, head: int) -> list[tuple[int, float]]:
+def held(tree: Any, head: int, life: float) -> int:
     """Everything but the last two messages is cached for five minutes."""
-    return [(messages_back(tree, head, 2), 300.0)]
+    return messages_back(tree, head, 2) if life <= 300.0 else ROOT
 
 
 def header(role: str) -> tuple[Any, Place]:
@@ -180,3 +189,37 @@ def test_each_call_has_its_own_rates() -> None:
     assert total == pytest.approx(plan.cost)
     # At ten times the price nothing that one more call reads is worth writing.
     assert outcomes[1].written == 0 and outcomes[0].written > 0
+
+
+def test_ends_that_are_known_of_other_contexts_are_those_that_a_walk_finds() -> None:
+    draw, tree, known = random.Random(3), Desk().prefixes.tree, KnownEnds()
+    heads = [tree.child(ROOT, words("sys"), Place("system"))]
+    for n in range(600):
+        # Mostly on from the last one, sometimes another way from an earlier one; the first without anything in front.
+        head = ROOT if n == 300 else heads[-1] if draw.random() < 0.9 else draw.choice(heads)
+        mark = draw.choice(("", "", "", "", "", "", "", "", "memory", "summary"))
+        role = draw.choice(("user", "assistant"))
+        head = tree.child(tree.child(head, *header(role)), words(f"words {n}"), Place("messages", role, mark))
+        heads.append(head)
+        if draw.random() < 0.5:
+            assert memory_end(tree, head, known) == memory_end(tree, head)
+            assert static_end(tree, head, known) == static_end(tree, head)
+    assert len({memory_end(tree, head) for head in heads}) > 9 and len({static_end(tree, head) for head in heads}) == 2
+
+
+def test_a_context_that_grows_is_not_walked_to_its_beginning_again() -> None:
+    tree, known = CountingTree(), KnownEnds()
+    head = tree.child(ROOT, words("sys"), Place("system"))
+    for n in range(500):
+        head = tree.child(head, words(f"words {n}"), Place("messages", "assistant"))
+        before = tree.looks
+        assert memory_end(tree, head, known) == ROOT
+        assert tree.looks - before < 8
+
+
+class CountingTree(Tree):
+    looks = 0
+
+    def __getitem__(self, node: int) -> Node:
+        self.looks += 1
+        return super().__getitem__(node)

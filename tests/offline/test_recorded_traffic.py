@@ -11,7 +11,7 @@ import yaml
 
 from ctxtui.offline.anthropic import validate
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.openai import errors, validate_chat, validate_responses
+from ctxtui.offline.openai import chat_api, validate_chat, validate_responses
 from tests.corpus import corpus_params
 
 GONE = ("claude-3", "muse-", "gpt-4-vision")
@@ -77,4 +77,4 @@ def test_cassette(path: Path) -> None:
         if not told["message"].startswith(ELSEWHERE):
             assert (found[0].status, found[0].message) == (code, told["message"])
             if "code" in told:
-                assert errors.error(found[0], "")["error"] == told
+                assert chat_api.error(found[0], "")["error"] == told

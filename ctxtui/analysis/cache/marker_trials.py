@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +12,15 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.client_habit import sent_at
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, PlacementRequest, Strategy, markable_at, static_end
+from ctxtui.cache.marker_placement import (
+    BEHIND_SYSTEM,
+    STRATEGIES,
+    KnownEnds,
+    PlacementRequest,
+    Strategy,
+    markable_at,
+    static_end,
+)
 from ctxtui.cache.marker_value import Worth, worth
 from ctxtui.cache.optimal_markers import MarkerPlan, MarkerRates, Timed, relative, solve, spent
 from ctxtui.cache.outcome import CacheOutcome
@@ -176,9 +185,10 @@ def strategic(
 ) -> list[tuple[CacheMark, ...]]:
     """The marks that `strategy` puts on each call, which knows what is cached by then."""
     simulator, found = Simulator(), []
+    tree, known = book.session.tree, KnownEnds()
     for call, one in zip(calls, timed, strict=True):
-        held = [(spot.node, life) for spot, life in simulator.held(one.prompt, one.at)] if strategy.remembers else []
-        here = PlacementRequest(book.session.tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens)
+        held = partial(simulator.held, one.prompt, one.at)
+        here = PlacementRequest(tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens, known)
         made = prompts.prompt(call, one.prompt.total, "", marks=strategy.place(here))
         simulator.send(made, one.at)
         found.append(made.marks)

@@ -245,8 +245,12 @@ def misses_of(
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
     """The misses of a session, whose book must be counted whole; `costs` holds every call's price by id."""
+    return misses_by(finder_of(book, rules, costs, rates), book, costs)
+
+
+def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
+    """The misses of a session of which `finder` has taken every call."""
     calls = [call for call in book.session.calls.values() if call.usage]
-    finder = finder_of(book, rules, costs, rates)
     known = [usd for call in calls if (usd := known_usd(call, (costs or {}).get(call.id))) is not None]
     return Misses(
         tuple(dearest(finder.found)),

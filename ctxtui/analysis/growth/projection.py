@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.context_window import COMPACTION, ContextWindow
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.growth.typical_units import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS
-from ctxtui.analysis.growth.units_ahead import Range, Typical, units_ahead
+from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, units_ahead
 from ctxtui.analysis.window_signs import by_hand
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.cache.prompts import CachePrompts, message_before
 from ctxtui.analysis.lab.edited_path import EditedPath
 from ctxtui.analysis.lab.variant import RECORDED
-from ctxtui.cache.marker_placement import STRATEGIES, PlacementRequest, Strategy
+from ctxtui.cache.marker_placement import STRATEGIES, Held, KnownEnds, PlacementRequest, Strategy
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
@@ -20,8 +20,6 @@ LIVES: Final = ("5m", "1h")
 
 Mark = tuple[int, float, int]
 """A node, a lifetime in seconds, and as `CacheMark.ends`."""
-Held = Callable[[Sequence[Mark]], list[tuple[int, float]]]
-"""Gives what of a request with such markers is cached: nodes with lifetimes, the deepest first."""
 
 
 def strategy_names() -> tuple[str, ...]:
@@ -60,14 +58,15 @@ def marks_of(
     rules: CacheRules,
     held: Held,
     tokens: Callable[[int], int],
+    known: KnownEnds | None = None,
 ) -> tuple[list[Mark], bool]:
     """The markers of a request by the strategy called `name`, and whether only they are cached (OpenAI's explicit
-    breakpoints). `held` and `tokens` are as `PlacementRequest` wants them."""
+    breakpoints). `held`, `tokens` and `known` are as `PlacementRequest` wants them."""
     strategy = strategy_of(name)
     if strategy is not None:
         if not rules.mechanism.writes_at_markers:
             return [], False
-        asked = PlacementRequest(tree, here.head, rules, held([]) if strategy.remembers else [], tokens)
+        asked = PlacementRequest(tree, here.head, rules, held, tokens, known)
         return [(node, life, 0) for node, life in strategy.place(asked)], False
     own = prompts.markers(here.call)
     marks: list[Mark] = []

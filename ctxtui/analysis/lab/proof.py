@@ -60,6 +60,8 @@ class Proof:
 
 def proofs(bench: Bench, trials: Sequence[Trial]) -> list[Proof]:
     """What each of the trials comes to, all tried at once; everything in the book of `bench` must be counted."""
+    if not trials:
+        return []
     pairs = [trial.variants() for trial in trials]
     wanted = list(dict.fromkeys(variant for pair in pairs for variant in pair))
     under_way = Experiment(bench, wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -10,19 +10,19 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.analysis.lab.dependence import later_quotes
 from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
 from ctxtui.analysis.lab.placed_marks import LIVES, SentRequestHere, marks_of
 from ctxtui.analysis.lab.recorded import RecordedStep
 from ctxtui.analysis.lab.sent_lengths import SentLengths
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
+from ctxtui.cache.marker_placement import KnownEnds
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.block import Block, text
+from ctxtui.core.block import HEADER, Block, text
 from ctxtui.core.call import WINDOW, Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import Edit, in_force
@@ -33,11 +33,14 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.price.dependence import Literals, quotes
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.tokens import weights
 
 _THINKING: Final = INDEX["thinking"]
+_EACH_QUOTED: Final = 1_000
+"""Literals of one block that are looked at, at most."""
 _BILLED: Final = ("usage", "iterations")
 """What of a recorded call's extras says how its own tokens were billed: under a variant there are others."""
 
@@ -111,6 +114,7 @@ class VariantPass:
         self.variant = variant
         self._prompts = bench.prompts()
         self._simulator = Simulator()
+        self._ends = KnownEnds()
         self._threads: dict[str, _Thread] = {}
         self._last: dict[str, tuple[SharedContext, Context, Applied]] = {}
         self._heads: dict[str, int] = {}
@@ -267,10 +271,8 @@ class VariantPass:
         seed = self._prompts.seed(call)
         base = prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
 
-        def held(_: object) -> list[tuple[int, float]]:
-            return [(spot.node, life) for spot, life in self._simulator.held(base, step.at or 0.0)]
-
-        marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens)
+        held = partial(self._simulator.held, base, step.at)
+        marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
             recorded = step.call
@@ -327,7 +329,7 @@ class VariantPass:
             return
         shared, _, applied = known
         assert shared.literals is not None
-        self._quoted += later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
+        self._quoted += _later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
 
     def done(self) -> VariantRun:
         """What all calls came to."""
@@ -357,3 +359,16 @@ class VariantPass:
 def _same(one: Applied, other: Applied) -> bool:
     """Whether edits do the same: the context may have grown meanwhile."""
     return one.context is other.context and one.changes is other.changes and one.inserts is other.inserts
+
+
+def _later_quotes(known: Literals, applied: Applied, since: Mapping[int, int]) -> int:
+    """How many blocks that `applied` changes or takes out are quoted by a block that came after that. `since` is, by
+    raw position, how long the context was when it was done; `known` is advanced as far as the context goes."""
+    if not applied.changes:
+        return 0
+    known.advance()
+    found = set()
+    for quote in quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
+        if quote.position not in found and any(by >= since.get(quote.position, 0) for by in quote.by):
+            found.add(quote.position)
+    return sum(applied.changes[position].before.kind != HEADER for position in found)

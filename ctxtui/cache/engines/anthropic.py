@@ -38,11 +38,15 @@ class Anthropic:
         self.entries: dict[bytes, Entry] = entries or {}
         self._last = max((until for until, _, _ in self.entries.values()), default=0.0)
         """When nothing lives any more (Unix seconds)."""
+        self._ends: dict[float, float] = {}
+        """The same of entries that were written for so many seconds."""
+        for until, _, life in self.entries.values():
+            self._ends[life] = max(until, self._ends.get(life, 0.0))
 
     def copy(self) -> Anthropic:
         """A cache of its own with the same entries."""
         other = Anthropic()
-        other.entries, other._last = dict(self.entries), self._last
+        other.entries, other._last, other._ends = dict(self.entries), self._last, dict(self._ends)
         return other
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
@@ -123,9 +127,17 @@ class Anthropic:
                 noted.append(Reason(LOOKBACK, spot, nearest - spot.number - lookback + 1))
                 return
 
-    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
-        """The places of live entries on the prompt's path, the deepest first, with their lifetimes."""
-        return [(spot, self.entries[spot.key][2]) for spot in prompt.last.back() if self._live(spot, at)]
+    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        """The deepest place of a live entry on the prompt's path, of those with at least that lifetime."""
+        # Where none of them lives anywhere, the path need not be gone through.
+        if not any(lasts >= life and at <= end + GRACE for lasts, end in self._ends.items()):
+            return None
+        entries = self.entries
+        for spot in prompt.last.back():
+            entry = entries.get(spot.key)
+            if entry is not None and entry[1] <= at <= entry[0] + GRACE and entry[2] >= life:
+                return spot
+        return None
 
     def _live(self, spot: PrefixEnd, at: float) -> bool:
         entry = self.entries.get(spot.key)
@@ -145,18 +157,22 @@ class Anthropic:
         for key in outcome.renewed:
             until, ready, life = entries[key]
             if at + life > until:
-                entries[key] = (at + life, ready, life)
-                self._last = max(self._last, at + life)
+                self._enter(key, at + life, ready, life)
         for key, life in outcome.entered:
-            if at + life > self._last:
-                self._last = at + life
             before = entries.get(key)
             if before is None or before[0] + GRACE < at:
-                entries[key] = (at + life, began, life)
+                self._enter(key, at + life, began, life)
             else:
                 # A second request wrote the same prefix before the first one's answer began.
                 until, ready, old = before
-                entries[key] = (max(until, at + life), min(ready, began), old if HIT_KEEPS_LIFE else life)
+                self._enter(key, max(until, at + life), min(ready, began), old if HIT_KEEPS_LIFE else life)
+
+    def _enter(self, key: bytes, until: float, ready: float, life: float) -> None:
+        self.entries[key] = (until, ready, life)
+        if until > self._last:
+            self._last = until
+        if until > self._ends.get(life, 0.0):
+            self._ends[life] = until
 
     def _serve(self, prompt: CachedPrompt, at: float, began: float) -> None:
         assert prompt.answer is not None
@@ -165,5 +181,4 @@ class Anthropic:
             if spot.number <= prompt.last.number:
                 return
             if spot.served:
-                self.entries[spot.key] = (at + life, began, life)
-                self._last = max(self._last, at + life)
+                self._enter(spot.key, at + life, began, life)

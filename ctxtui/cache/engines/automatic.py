@@ -33,10 +33,10 @@ class Automatic:
         reasons = () if read or not why else self._why(prompt, at, common)
         return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 
-    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
+    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """The longest prefix that is cached; every shorter one is with it."""
-        hit = self.trail.deepest(prompt.last, self._holds(at, prompt.rules.retention))
-        return [(hit, prompt.rules.retention)] if hit else []
+        retention = prompt.rules.retention
+        return self.trail.deepest(prompt.last, self._holds(at, retention)) if retention >= life else None
 
     def _holds(self, at: float, retention: float, began: bool = True) -> Callable[[int, int], bool]:
         """Whether some request with a prefix was sent lately (and its answer has begun)."""

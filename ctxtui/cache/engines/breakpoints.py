@@ -77,14 +77,14 @@ class Breakpoints:
                 return one, noted
         return None, noted or [Reason(NEVER)]
 
-    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
-        """The places of live entries on the prompt's path, the deepest first, with their lifetimes."""
-        found = []
+    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        """The deepest place of a live entry on the prompt's path, of those with at least that lifetime."""
         for spot in prompt.last.back():
             keys = [spot.key + _EXPLICIT, *([] if prompt.explicit else [spot.ended])]
-            entries = [e for key in keys if (e := self.entries.get(key)) and e[1] <= at <= e[0]]
-            found += [(spot, max(life for _, _, life in entries))] if entries else []
-        return found
+            entries = (e for key in keys if (e := self.entries.get(key)))
+            if any(ready <= at <= until and lasts >= life for until, ready, lasts in entries):
+                return spot
+        return None
 
     def _live(self, one: _Candidate, at: float) -> bool:
         entry = self.entries.get(one.key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar, Final
 
 from ctxtui.cache.outcome import NEVER, CacheOutcome, Reason
@@ -36,10 +35,9 @@ class Slots:
         read = prompt.rules.counted(prompt.tokens(hit.node), prompt.total) if hit else 0
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
-    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
+    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """The longest prefix in the slot that would take the prompt; it lives until the slot is used otherwise."""
-        _, hit = self._chosen(prompt)
-        return [(hit, math.inf)] if hit else []
+        return self._chosen(prompt)[1]
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
         """The request was sent: its slot now holds it, and its answer where that is known."""

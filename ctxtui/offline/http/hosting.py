@@ -1,17 +1,20 @@
-"""Starting and stopping the offline provider: within an event loop, or in a thread for everything else."""
+"""Starting and stopping the offline provider: within an event loop, in a thread for everything else, or in a
+process of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from typing import Final
 
 from aiohttp import web
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.dataclasses import dataclass
+from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.counting import text_counter
 from ctxtui.offline.http.server import Server
 from ctxtui.offline.http.visitors import is_loopback
 
@@ -72,3 +75,17 @@ def offline(server: Server | None = None, *, port: int = 0) -> Iterator[RunningP
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def starter() -> Callable[[float], str]:
+    """What a child process is asked with, so that a screen does not wait for a tokenizer: given a pace in tokens a
+    second, it serves at that pace until the process ends, and tells its address."""
+    stack = ExitStack()
+
+    def start(pace: float) -> str:
+        running = stack.enter_context(offline(Server(pace=pace)))
+        # The tokenizer is loaded while the person still writes.
+        threading.Thread(target=text_counter(OFFLINE), args=("",), daemon=True).start()
+        return running.url
+
+    return start

@@ -15,7 +15,7 @@ from ctxtui.offline.http.sending import json_response
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local import chat_api, ollama_api
 from ctxtui.offline.local.listing import LISTINGS, Told, shown
-from ctxtui.offline.local.prompt_template import rendered
+from ctxtui.offline.local.prompt import rendered
 from ctxtui.offline.local.servers import LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, error, refused
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -12,7 +12,7 @@ from ctxtui.offline.anthropic import messages_api
 from ctxtui.offline.anthropic.validate import MOST_BYTES
 from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply
 from ctxtui.offline.json_body import NotJson, parse
-from ctxtui.offline.openai import chat_api, errors, responses_api
+from ctxtui.offline.openai import chat_api, responses_api
 from ctxtui.offline.provider import Provider
 
 REFUSED_KEY: Final = "invalid"
@@ -65,7 +65,7 @@ def _anthropic(serve: Serve, counting: bool) -> ServedRoute:
 
 
 def _openai(refused: Callable[[Provider, ApiRequest], list[Refusal]], serve: Serve) -> ServedRoute:
-    return ServedRoute(refused, serve, errors.error, "x-request-id", _openai_key)
+    return ServedRoute(refused, serve, chat_api.error, "x-request-id", _openai_key)
 
 
 DESKS: Final[dict[str, ServedRoute]] = {

@@ -6,8 +6,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.dataclasses import replace
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply
 from ctxtui.offline.json_shape import members
+from ctxtui.offline.local.prompt import fitted
 from ctxtui.offline.local.servers import LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, rules, serving
-from ctxtui.offline.local.truncation import fitted
 from ctxtui.offline.openai.chat_api import chunks, completed
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest

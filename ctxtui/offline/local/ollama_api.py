@@ -14,9 +14,8 @@ from ctxtui.offline.conversation import listen
 from ctxtui.offline.counting import output_tokens, text_counter
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.json_shape import bounded, members, rows
-from ctxtui.offline.local.prompt_template import rendered
+from ctxtui.offline.local.prompt import fitted, rendered
 from ctxtui.offline.local.servers import Local, serving
-from ctxtui.offline.local.truncation import fitted
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.openai.chat_api import MOST_SAID
 from ctxtui.offline.provider import Provider

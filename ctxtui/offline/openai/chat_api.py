@@ -27,6 +27,12 @@ _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "st
 MOST_SAID: Final = 200_000
 """Tokens that all choices of a request say together at most."""
 _BESIDE: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
+_ERROR_TYPES: Final = {
+    429: ("rate_limit_exceeded", "tokens"),
+    500: ("server_error", "server_error"),
+    503: ("server_error", "server_error"),
+    529: ("server_error", "server_error"),
+}
 _BROKEN: Final = {
     "error": {"message": "The server had an error while processing your request.", "type": "server_error"}
 }
@@ -180,3 +186,12 @@ def chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
     if told:
         yield data_event({**base, "choices": [], "usage": completion["usage"]})
     yield b"data: [DONE]\n\n"
+
+
+def error(refusal: Refusal, _request_id: str) -> Json:
+    """The error body, as both of OpenAI's dialects spell it."""
+    code, kind = refusal.code, refusal.type
+    if refusal.status in _ERROR_TYPES:
+        default, kind = _ERROR_TYPES[refusal.status]
+        code = code or default
+    return {"error": {"message": refusal.message, "type": kind, "param": refusal.param, "code": code}}

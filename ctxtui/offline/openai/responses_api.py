@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ctxtui.cache.outcome import CacheOutcome
@@ -16,9 +16,9 @@ from ctxtui.offline.counting import output_tokens, text_counter
 from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model.reply import Manner
+from ctxtui.offline.model.summary import summary
 from ctxtui.offline.offered import home_of
 from ctxtui.offline.openai.cipher import close, opened
-from ctxtui.offline.openai.compaction import compacted, compacts
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.responses_events import events
 from ctxtui.offline.openai.responses_input import before, read_input
@@ -47,6 +47,8 @@ _ECHOED: Final[dict[str, Json]] = {
 }
 _WHOLE: Final = ("function_call", "custom_tool_call")
 """Output that is one block."""
+_TRIGGER: Final = "compaction_trigger"
+"""The last item of a request that asks for compaction instead of an answer (facts §13.2)."""
 
 _BROKEN: Final = {
     "type": "error",
@@ -93,8 +95,8 @@ def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     talk = listen(weighed.request)
     if members(asked.body.get("prompt_cache_options")).get("prewarm") is True:
         said, output = ModelAnswer(()), []
-    elif compacts(asked.body):
-        said, output = ModelAnswer(()), [compacted(talk, provider.names.new("cmp_"))]
+    elif _compacts(asked.body):
+        said, output = ModelAnswer(()), [_compacted(talk, provider.names.new("cmp_"))]
     else:
         said = _answered(provider, asked, weighed, talk, model)
         output = list(_output(provider, asked, said, talk))
@@ -231,3 +233,13 @@ def _keep(provider: Provider, asked: ApiRequest, response: dict[str, Json]) -> N
         asked.held[response["id"]] = kept
     if asked.body.get("store") is not False:
         provider.keep(response["id"], kept)
+
+
+def _compacts(body: Mapping[str, Json]) -> bool:
+    items = rows(body.get("input"))
+    return bool(items) and members(items[-1]).get("type") == _TRIGGER
+
+
+def _compacted(talk: ScriptTask, id_: str) -> dict[str, Json]:
+    """The one item that stands for `talk` from here on: only the provider reads it."""
+    return {"id": id_, "type": "compaction", "encrypted_content": close(summary(talk, task=True))}

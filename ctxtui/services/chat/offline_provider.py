@@ -22,7 +22,7 @@ async def start(partner: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[N
 
     It runs in a process of its own: its tokenizer would stop the screen for a moment.
     """
-    child = ChildProcess("ctxtui.offline.http.child:starter")
+    child = ChildProcess("ctxtui.offline.http.hosting:starter")
     try:
         url = await asyncio.to_thread(child.ask, PACE)
     except ChildGone as error:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
-from ctxtui.analysis.cache.misses import Misses, misses_of
+from ctxtui.analysis.cache.misses import Misses, MissFinder, finder_of, misses_by
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.money.bill import bill
 from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, thread_costs
@@ -71,9 +71,13 @@ class Account:
             window=window,
         )
 
-    def misses(self) -> Misses:
-        """The session's misses."""
-        return misses_of(self.book, cached_by(self.book), self.costs, self.rates)
+    def misses(self, finder: MissFinder | None = None) -> Misses:
+        """The session's misses; `finder` is one that has looked for them already."""
+        return misses_by(finder or self.miss_finder(), self.book, self.costs)
+
+    def miss_finder(self) -> MissFinder:
+        """What has looked for misses in every call of the session, and learnt from all of them."""
+        return finder_of(self.book, cached_by(self.book), self.costs, self.rates)
 
     def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[SpendingRow]:
         if only is None:

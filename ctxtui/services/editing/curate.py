@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
-from ctxtui.analysis.cache.what_if import Weigh
+from ctxtui.analysis.cache.what_if import Beside, Weigh
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.request_counts import as_reported, request_count
@@ -92,10 +92,12 @@ def curated(
     drops_blocks: bool = False,
     usable_share: float = 0.75,
     prices: PriceTable,
+    beside: Beside = lambda: None,
 ) -> Curation:
     """The context of the `chosen` call under `edits` and then the policies of `steps`; with `after`, the one behind its
     answer, with `resumed`, the one that a tool resumes from there. With `drops_blocks`, thinking that is bound to what
-    changed stays for the provider to drop. Everything in `book` must be counted."""
+    changed stays for the provider to drop. Everything in `book` must be counted; what somebody `beside` has learnt of
+    the session's calls already need not be learnt again."""
     session, call = book.session, chosen.call
     head = next_head(session, chosen) if after else call.sent_head
     head = session_end(session, chosen).head if resumed else head
@@ -109,7 +111,7 @@ def curated(
     literals = Literals(context)
     literals.advance()
     usable = context_window(book, call, usable_share).usable
-    asked, weigh = _asked(book, chosen, head, prices)
+    asked, weigh = _asked(book, chosen, head, prices, beside)
     own = [sizes.at(position) for position in range(len(context))]
     hidden = max(0, asked.prompt.total - sum(own))
     situation = PolicyContext(
@@ -192,8 +194,10 @@ def charges_of(prices: PriceTable) -> LaterCharge:
     return charge
 
 
-def _asked(book: Book, chosen: ChosenCall, head: int, prices: PriceTable) -> tuple[PriceQuestion, Weigh]:
-    call, replay = chosen.call, what_if.Replay(book, cached_by(book))
+def _asked(
+    book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: Beside
+) -> tuple[PriceQuestion, Weigh]:
+    call, replay = chosen.call, what_if.Replay(book, cached_by(book), beside)
     charge = charge_of(call, prices)
     if chosen.number:
         found = replay.following(call, head)

@@ -67,7 +67,17 @@ def findings_of(
         lacks = ("no call is recorded: nothing was paid or carried yet",)
         return Findings(thread=chosen.thread, number=0, calls=0, horizon=horizon, lacks=lacks)
     share, table = account.usable_share, account.table
-    base = curated(book, counter, chosen, edits=edits, after=True, usable_share=share, prices=table)
+    finder = account.miss_finder()
+    base = curated(
+        book,
+        counter,
+        chosen,
+        edits=edits,
+        after=True,
+        usable_share=share,
+        prices=table,
+        beside=lambda: finder.forecasts,
+    )
     running = RunningTotals(book, chosen.call.model)
     running.advance()
     costs = ThreadCosts(book, chosen.thread, running, account.costs, chosen.number)
@@ -77,7 +87,7 @@ def findings_of(
         situation=replace(base.situation, known=base.applied),
         calls=costs.calls,
         costs=costs,
-        missed=account.misses().found,
+        missed=account.misses(finder).found,
         rates=account.rates,
         placing=tried_markers(book, cached_by(book), marker_rates(table), chosen.thread) if priced else None,
         policies=every_policy(),

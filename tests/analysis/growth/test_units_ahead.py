@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.growth.typical_units import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS
-from ctxtui.analysis.growth.units_ahead import Range, Typical, units_ahead
+from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, units_ahead
 
 ALL = (GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, COST)
 

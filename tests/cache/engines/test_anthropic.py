@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 from ctxtui.cache import outcome as why
 from ctxtui.cache import prompt_facts
+from ctxtui.cache.engines.anthropic import Anthropic
 from tests.cache.bodies import Desk, assistant, figures, marked, rules_of, text, user
 
 BIG = "prompt#2000"
@@ -479,3 +481,30 @@ def test_what_a_compaction_stands_for_is_not_in_the_prompt() -> None:
     assert desk.prompt(kept, system=system)[0].last.key == desk.prompt(dropped, system=system)[0].last.key
     # The system prompt is read on, what stood before the summary is not.
     assert desk.prompt([user(text("long#9000")), user(text("next", ""))], system=system)[0].last.number == 3
+
+
+def test_what_is_held_is_what_a_walk_along_the_whole_path_finds() -> None:
+    draw = Random(5)
+    desk = Desk()
+    engine, at, found = Anthropic(), 0.0, set()
+    for _ in range(300):
+        at += draw.choice((5.0, 60.0, 400.0, 2000.0, 4000.0))
+        size = draw.randint(2, 12)
+        made, _ = desk.prompt(
+            [user(*(marked(text(f"{n % draw.choice((1, 99))}#900"), draw.choice((None, "1h"))) for n in range(size)))]
+        )
+        if draw.random() < 0.5:
+            engine.take(engine.ask(made, at), at + draw.choice((0.0, 30.0)))
+        later = at + draw.choice((0.0, 100.0, 1000.0))
+        if draw.random() < 0.1:
+            engine = engine.copy()
+        for life in (0.0, 300.0, 3600.0):
+            live = (
+                spot
+                for spot in made.last.back()
+                if (entry := engine.entries.get(spot.key)) and entry[1] <= later <= entry[0] and entry[2] >= life
+            )
+            walked = next(live, None)
+            assert engine.held(made, later, life) is walked
+            found.add((life, walked is None))
+    assert len(found) == 6, "each lifetime was held sometimes, and sometimes not"

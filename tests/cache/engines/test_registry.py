@@ -47,13 +47,14 @@ class Whole:
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         found = self.held(prompt, at)
-        return CacheOutcome(prompt, at, prompt.tokens(found[0][0].node) if found else 0)
+        return CacheOutcome(prompt, at, prompt.tokens(found.node) if found else 0)
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
         self.last = outcome.prompt.last
 
-    def held(self, prompt: CachedPrompt, at: float) -> list[tuple[PrefixEnd, float]]:
-        return [(spot, 0.0) for spot in prompt.last.back() if self.last is not None and spot.key == self.last.key]
+    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        last = self.last
+        return next((spot for spot in prompt.last.back() if last is not None and spot.key == last.key), None)
 
     def copy(self) -> Whole:
         return Whole(self.last)

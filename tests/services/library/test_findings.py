@@ -4,10 +4,13 @@ later call of the recording.
 
 from __future__ import annotations
 
+from collections import Counter as Counted
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.cache.forecast import CacheForecaster
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import staged_blocks
 from ctxtui.analysis.findings.registry import KINDS
@@ -25,6 +28,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
+from ctxtui.services.library import finding_proofs
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.views.lists.findings import price_lines, sentence
 from tests.cases.sessions import Story, use
@@ -237,3 +241,20 @@ def situation(context: Context) -> PolicyContext:
         return len(block.body)
 
     return PolicyContext(context=context, log=(), tokens=lambda at: size(context.items[at].block), count=size)
+
+
+def test_each_call_is_learnt_from_once_for_misses_prices_and_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no cure is tried from the first call on: what one has gone through is taken over by the next."""
+    learnt: list[str] = []
+    before = CacheForecaster.learn
+
+    def learn(self, call, *told):  # type: ignore[no-untyped-def]
+        learnt.append(call.id)
+        before(self, call, *told)
+
+    monkeypatch.setattr(CacheForecaster, "learn", learn)
+    monkeypatch.setattr(finding_proofs, "MOST", 10)
+    session = planted()
+    told, _, _ = found(session)
+    assert any("too long" in one for one in told.lacks) and told.found
+    assert max(Counted(learnt).values()) == 1 and len(set(learnt)) == len(session.calls)
