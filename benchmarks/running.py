@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from benchmarks.measure import Result, not_run
+from benchmarks.measure import Lacking, Result, not_run
 from benchmarks.registry import Family
 from benchmarks.sessions import SAMPLES
 from benchmarks.terminal import PYTHON
@@ -103,3 +103,5 @@ def measure(module: str, runs: int) -> None:
                 print(json.dumps(result.as_fields()), flush=True)
         except ModuleNotFoundError as error:
             sys.exit(f"no module {error.name} there")
+        except Lacking as why:
+            sys.exit(str(why))

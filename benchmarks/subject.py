@@ -14,11 +14,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from benchmarks.measure import Result, not_run
-
-
-class Lacking(Exception):
-    """The measured ctxtui is from before something was there."""
+from benchmarks.measure import Lacking, Result, not_run
 
 
 def wanted(**names: Any) -> None:
@@ -59,6 +55,11 @@ def calibration(card: Any) -> Any:
     return Calibration(card, whole=True) if whole else Calibration(card)
 
 
+def rules_of(table: Any, call: Any, card: Any) -> Any:
+    """How a call's prompt is cached; older checkouts ask for its model alone."""
+    return table.of(call, card) if hasattr(table, "of") else table.rules(card)
+
+
 def _of(module: str, name: str) -> Any:
     """`name` of a module of ctxtui; None where the checkout has no such module, or no such name in it."""
     try:
@@ -73,5 +74,10 @@ body_sums, RequestCount = (_of("curation.price.request_count", name) for name in
 """Counting a whole request under edits, for the price tag; before it, the tag counted prompts alone."""
 policy_search = _of("curation.policies.search", "search")
 """The search over policies and pairs of them."""
+COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS = (
+    _of("analysis.growth.units_ahead", name) or _of("analysis.growth.typical_units", name)
+    for name in ("COST", "GROWTH_OF_ROUNDS", "GROWTH_OF_TURNS")
+)
+"""What all sources together teach of units ahead, as shipped."""
 KeptFigures = _of("services.counting.kept_figures", "KeptFigures")
 """What a database keeps of a session's figures beside the counts of its blocks; before it, only those."""
