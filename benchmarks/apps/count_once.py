@@ -1,4 +1,5 @@
-"""Counts a recording once and prints the seconds of processor time: ``count_once.py bare|figures|all|again PATH DB``.
+"""Counts a recording once and prints the seconds, of processor time and elapsed:
+``count_once.py bare|figures|all|again PATH DB``.
 
 The vocabulary is built before the clock starts. `figures` is every figure of every block and call, `all` that and the
 reading of the file and its full-text index, `again` the figures with what the database keeps: counts, sums, what the
@@ -54,12 +55,12 @@ def recalled(store: Store) -> Counter:
 
 
 with Store.open(place) as store:
-    begun = time.process_time()
+    began, begun = time.perf_counter(), time.process_time()
     session = load(path).session
     if how != "all":
         readings = [read(one) for one in session.tree.blocks.values()]
         texts = [text for got in readings for text in (got.name, got.text, got.arguments) if text]
-        begun = time.process_time()
+        began, begun = time.perf_counter(), time.process_time()
     if how == "bare":
         for text in texts:
             encoding.encode_ordinary(text)
@@ -71,9 +72,9 @@ with Store.open(place) as store:
         if how == "all":
             store.texts.add(Unit(str(path)), map(words_of, session.tree.blocks.values()), VERSION)
         else:
-            took = time.process_time() - begun
+            took, lasted = time.process_time() - begun, time.perf_counter() - began
             for way, new in counter.unsaved().items():
                 store.save_counts(new, way)
             counted(session, recalled(store))
-            begun = time.process_time() - took
-    print(time.process_time() - begun)
+            began, begun = time.perf_counter() - lasted, time.process_time() - took
+    print(time.process_time() - begun, time.perf_counter() - began)
