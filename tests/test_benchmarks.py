@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from benchmarks.measure import Result, agreed, not_run, ratio
 from benchmarks.peers import peer
 from benchmarks.registry import FAMILIES, Family, chosen, goals
 from benchmarks.running import Run
-from benchmarks.terminal import ProgramEnded, Terminal
 from ctxtui.dataclasses import replace
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -161,12 +159,3 @@ def test_what_the_measured_checkout_lacks_costs_the_rows_that_need_it() -> None:
     assert [one.name for one in lacking] == ["before", "with it"] and lacking[1].note == "not run: no of"
     assert subject.replace(Result("x", "a", "", 1.0), value=2.0).value == 2.0, "of a class of the standard library"
     assert subject._of("core.session", "Session") and subject._of("core.no_such_module", "x") is None
-
-
-def test_a_program_that_ended_is_no_key_without_an_answer(tmp_path: Path) -> None:
-    (tmp_path / "crash.log").write_text("Traceback\nKeyError: 'what broke'\n")
-    with Terminal([sys.executable, "-c", "raise SystemExit(3)"], env={"CTXTUI_HOME": str(tmp_path)}) as run:
-        os.waitid(os.P_PID, run.pid, os.WEXITED | os.WNOWAIT)
-        with pytest.raises(ProgramEnded, match=r"ended with 3; .*what broke"):
-            while True:
-                run.press(b"d", quiet=0.01)
