@@ -127,7 +127,7 @@ def dress(app: App[Any], env: Mapping[str, str], theme: str = "auto", glyphs: st
 
 def _begin_with(app: App[Any], name: str) -> None:
     """Make `name` the theme of an app that has drawn nothing yet. A theme that is set later has all styles parsed
-    twice, with the one before it and anew; one that is as dark as Textual's own needs nothing else of what that does."""
+    twice, with the one before it and anew; one that is as dark as Textual's own needs nothing else."""
     chosen = app.get_theme(name)
     if chosen is None or chosen.ansi or chosen.dark != app.current_theme.dark:
         app.theme = name
