@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.block import Block
@@ -16,10 +17,12 @@ from ctxtui.core.call import Call
 from ctxtui.core.tree import Node
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.missed import Missed
     from ctxtui.services.study.study import Study
 
 COSTS: Final = "costs"
 MISSES: Final = "misses"
+FINDER: Final = "finder"
 THREAD: Final = "thread"
 
 Part = tuple[str, bytes]
@@ -108,7 +111,10 @@ def parts(study: Study) -> Iterator[Part]:
 def _worked_out(study: Study, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
     if study.totals is not None:
         yield COSTS, ([(study.costs.get(call.id), study.uncached.get(call.id)) for call in calls], study.totals)
-    yield MISSES, study.misses.kept()
+    finder, taken = study.misses.kept()
+    if finder is not None:
+        yield MISSES, (tuple(finder.found), taken)
+        yield FINDER, finder
     for id_ in list(study.session.threads):
         yield THREAD, (id_, study.thread(id_).kept())
 
@@ -116,11 +122,20 @@ def _worked_out(study: Study, calls: Sequence[Call]) -> Iterator[tuple[str, obje
 def take_over(study: Study, calls: Sequence[Call], sent: Iterator[Part]) -> None:
     """Let `study` go on from the parts that another process sent, whose counts it has taken over. `calls` are the first
     ones of the session: those that the other process knew."""
+    found: tuple[Sequence[Missed], int] | None = None
     for name, data in sent:
-        what = _Receiver(data, study, calls).load()
+        if name == FINDER and found is not None:
+            # Most recordings do not grow: who would look on for misses, and what they have learnt, is made if asked.
+            study.misses.take_over(*found, partial(_made, data, study, calls))
+            continue
+        what = _made(data, study, calls)
         if name == COSTS:
             study.take_prices(calls, *what)
         elif name == MISSES:
-            study.misses.take_over(*what)
+            found = what
         else:
             study.thread(what[0]).take_over(what[1])
+
+
+def _made(data: bytes, study: Study, calls: Sequence[Call]) -> Any:
+    return _Receiver(data, study, calls).load()
