@@ -17,13 +17,13 @@ from ctxtui.core.call import Call
 from ctxtui.core.tree import Node
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.missed import Missed
     from ctxtui.services.study.study import Study
 
 COSTS: Final = "costs"
 MISSES: Final = "misses"
 FINDER: Final = "finder"
 THREAD: Final = "thread"
+REPEATS: Final = "repeats"
 
 Part = tuple[str, bytes]
 """A part of what was worked out: what it is, and how it is sent."""
@@ -116,25 +116,29 @@ def _worked_out(study: Study, calls: Sequence[Call]) -> Iterator[tuple[str, obje
         yield MISSES, (tuple(finder.found), taken)
         yield FINDER, finder
     for id_ in list(study.session.threads):
-        yield THREAD, (id_, study.thread(id_).kept())
+        known = study.thread(id_)
+        yield THREAD, (id_, known.kept())
+        if known.finder is not None:
+            yield REPEATS, known.finder
 
 
 def take_over(study: Study, calls: Sequence[Call], sent: Iterator[Part]) -> None:
     """Let `study` go on from the parts that another process sent, whose counts it has taken over. `calls` are the first
     ones of the session: those that the other process knew."""
-    found: tuple[Sequence[Missed], int] | None = None
+    # Most recordings do not grow: who looks on for misses and repeats is made of what was sent when that is to go on.
+    found: Any = None
     for name, data in sent:
-        if name == FINDER and found is not None:
-            # Most recordings do not grow: who would look on for misses, and what they have learnt, is made if asked.
-            study.misses.take_over(*found, partial(_made, data, study, calls))
-            continue
-        what = _made(data, study, calls)
-        if name == COSTS:
-            study.take_prices(calls, *what)
-        elif name == MISSES:
-            found = what
+        later = partial(_made, data, study, calls)
+        if name == FINDER:
+            study.misses.take_over(found[0], found[1], later)
+        elif name == REPEATS:
+            study.thread(found[0]).take_repeats(found[1], later)
+        elif name == COSTS:
+            study.take_prices(calls, *later())
         else:
-            study.thread(what[0]).take_over(what[1])
+            found = later()
+            if name == THREAD:
+                study.thread(found[0]).take_over(found[1])
 
 
 def _made(data: bytes, study: Study, calls: Sequence[Call]) -> Any:
