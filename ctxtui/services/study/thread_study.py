@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.turns import Turns
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import calls_of
 from ctxtui.views.transcript.row_index import Boundaries
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from ctxtui.pricing.price import Cost
 
 
-class ThreadKept(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadKept:
     """What one process hands over of a thread to another one: see the members of `ThreadStudy`."""
 
     ledger: CostLedger | None
