@@ -1,4 +1,5 @@
-"""What the terminal sends, read so that a paste costs what its pieces cost and not each of its characters."""
+"""What the terminal sends, read so that a paste costs what its pieces cost and not each of its characters; and what it
+is sent: a frame at once, in few bytes."""
 
 from __future__ import annotations
 
@@ -11,10 +12,13 @@ from contextlib import suppress
 from typing import Final
 
 from textual import events
+from textual._ansi_sequences import SYNC_END, SYNC_START
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
+
+from ctxtui.tui.frame_bytes import OFF, shortened
 
 BEGIN: Final = "\x1b[200~"
 END: Final = "\x1b[201~"
@@ -66,7 +70,23 @@ class PasteParser(XTermParser):
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with another parser, and larger reads."""
+    """Textual's driver with another parser, and larger reads. A frame is written at once."""
+
+    _frame: list[str] | None = None
+    """The pieces of a frame that was begun; None outside of one."""
+
+    def write(self, data: str) -> None:
+        """Write to the terminal. What stands between the marks of a frame goes with them: a thread writes, and each
+        piece would wait for its turn."""
+        if data == SYNC_START:
+            self._frame = []
+        elif self._frame is None:
+            super().write(shortened(data) if OFF in data else data)
+        elif data == SYNC_END:
+            frame, self._frame = "".join(self._frame), None
+            super().write(f"{SYNC_START}{shortened(frame)}{SYNC_END}")
+        else:
+            self._frame.append(data)
 
     def _sigcont_application(self, *signal: object) -> None:
         """The program goes on. A terminal that goes away says that, too, behind its SIGHUP: there is nothing then to

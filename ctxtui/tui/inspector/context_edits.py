@@ -41,6 +41,8 @@ else:
 
 _LOOK: Final = 2.0
 """Seconds between two looks at what other programs have staged."""
+_SENT: Final = 0.02
+"""Seconds behind a frame after which the terminal has it."""
 
 
 class ContextEdits:
@@ -319,8 +321,9 @@ class ContextEdits:
 
     def _settle(self) -> None:
         # Behind the frame: a thread that writes would take turns with the painting, and what an edit leaves behind is
-        # looked through now, not in the middle of the next key.
-        gc.collect(1)
+        # looked through then, not in the middle of the next key. The frame is on its way to the terminal by a thread,
+        # which the collector would keep waiting.
+        self._access.timer(_SENT, partial(gc.collect, 1))
         self._state.feed.work()
         if self.desk is not None and self.desk.unsaved:
             self._access.work(self._save, "edits")
