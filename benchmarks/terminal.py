@@ -39,6 +39,8 @@ class Terminal:
     def __init__(self, command: Sequence[str], *, env: dict[str, str], size: tuple[int, int] = (120, 40)) -> None:
         # What comes is added to it at its end: copying a megabyte for each piece of 4 KB was timed as the program's.
         self.output = bytearray()
+        self.most_together = 0
+        """The most that `memory_together` was while `rest` waited, in bytes."""
         self.started = time.perf_counter()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -130,15 +132,17 @@ class Terminal:
             pass
 
     def rest(self, quiet: float = 2.0, cap: float = 240.0) -> None:
-        """Wait until the program has done nothing to speak of for `quiet` seconds: a clock that ticks may go on."""
-        until, since, used = time.perf_counter() + cap, time.perf_counter(), self.cpu()
+        """Wait until the program and its helpers have done nothing to speak of for `quiet` seconds: a clock that ticks
+        may go on."""
+        until, since, used = time.perf_counter() + cap, time.perf_counter(), self.cpu_together()
         while time.perf_counter() - since < quiet:
             if time.perf_counter() > until:
                 raise TimeoutError(f"still busy after {cap} s")
             until_then = time.perf_counter() + 0.2
             while time.perf_counter() < until_then:
                 self.read(0.05)
-            now = self.cpu()
+            now = self.cpu_together()
+            self.most_together = max(self.most_together, self.memory_together())
             if now - used > 0.03:
                 since = time.perf_counter()
             used = now
@@ -159,8 +163,15 @@ class Terminal:
 
     def cpu(self) -> float:
         """Seconds of processor time used so far (Linux)."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return sum(_times(self.pid)[:2]) / _TICKS
+
+    def cpu_together(self) -> float:
+        """As `cpu`, with that of the processes that the program started, whether they have ended or not."""
+        return sum(sum(_times(pid)) for pid in _family(self.pid)) / _TICKS
+
+    def memory_together(self) -> int:
+        """The memory that the program and the processes that it started have now, in bytes (Linux)."""
+        return sum(_resident(pid) for pid in _family(self.pid))
 
     def memory(self) -> int:
         """The most memory that the process had so far, in bytes (Linux)."""
@@ -168,6 +179,36 @@ class Terminal:
         found = next((line for line in lines if line.startswith("VmHWM:")), None)
         assert found is not None, f"the program has ended; it said last: {self.text()[-600:]!r}"
         return int(found.split()[1]) * 1024
+
+
+def _family(pid: int) -> list[int]:
+    """A process and those that it started and that are still there, with theirs."""
+    found = [pid]
+    for started in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = started.read_text().split()
+        except OSError:
+            continue
+        found += [one for child in children for one in _family(int(child))]
+    return found
+
+
+def _times(pid: int) -> list[int]:
+    """Ticks of the processor in the program and in the kernel: of a process, then of those it started that have
+    ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return [0, 0, 0, 0]
+    return [int(field) for field in fields[11:15]]
+
+
+def _resident(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:")), 0)
 
 
 PYTHON = sys.executable

@@ -56,6 +56,12 @@ class ChildProcess:
                 self._end()
                 raise ChildGone(f"the process for {self._maker} ended: {error}") from error
 
+    @property
+    def pid(self) -> int:
+        """The child's process id; 0 while there is none."""
+        process = self._process
+        return process.pid if process is not None else 0
+
     def close(self) -> None:
         """End the child; a request under way fails."""
         self.closed += 1

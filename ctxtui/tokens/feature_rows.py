@@ -55,13 +55,16 @@ class FeatureRows:
 
     def _made(self, before: int, more: Iterable[tuple[int, Features]]) -> int:
         start = self._of[before] * _KINDS
-        rows = self._rows[start : start + _KINDS]
+        rows, recent, values = self._rows[start : start + _KINDS], self._recent, self._values
         for category, own in more:
-            grown = plus(self._row(rows[category]), own)
-            rows[category] = row = len(self._values) // _WIDTH
-            self._values.extend(grown)
+            row = rows[category]
+            grown = plus(recent.get(row) or self._row(row), own)
+            rows[category] = row = len(values) // _WIDTH
+            values.frombytes(_ROW.pack(*grown))
             # What comes next mostly goes on from here.
-            self._keep(row, grown)
+            recent[row] = grown
+        if len(recent) >= _RECENT:
+            self._recent = {}
         self._rows.extend(rows)
         return len(self._rows) // _KINDS - 1
 
