@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
 from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, billing, outside
@@ -191,3 +191,16 @@ class Prefixes:
             found = self._chains[salted, strips] = PrefixKeys(self.tree, salted, self._facts, strips)
         self._latest = seed, facts, strips, found
         return found
+
+
+class RequestEnds(NamedTuple):
+    """Where the requests end that differ from one another in their contexts alone: all with one `seed`, in the tree of
+    `prefixes`; with `strips`, thinking before a person last spoke is not there."""
+
+    prefixes: Prefixes
+    seed: Seed
+    strips: bool
+
+    def __call__(self, node: int) -> PrefixEnd:
+        """The last place of the request whose context is `node`."""
+        return self.prefixes.chain(self.seed, node, self.strips).spot(node, node)

@@ -97,6 +97,16 @@ class Cumulated:
         split = [[node, *categories] for node, categories in self._split.items()]
         return [self._rows.packed(), several, array("q", self._owed).tobytes(), owed.tobytes(), split]
 
+    def kept_of(self, nodes: Sequence[int]) -> list[Any]:
+        """As `kept`, for another tree that has these `nodes` alone: theirs are its numbers 1, 2 ... in order. Raises
+        `IndexError` while one of them is not counted."""
+        owed = [(new, self._owed[node]) for new, node in enumerate(nodes, 1) if node in self._owed]
+        several = list(dict.fromkeys(features for _, features in owed))
+        numbers = {features: number for number, features in enumerate(several)}
+        split = [[new, *self._split[node]] for new, node in enumerate(nodes, 1) if node in self._split]
+        ids, of = array("q", [new for new, _ in owed]), array("q", [numbers[features] for _, features in owed])
+        return [self._rows.packed_of(nodes), several, ids.tobytes(), of.tobytes(), split]
+
     def take_over(self, kept: Sequence[Any]) -> None:
         """Go on from what `kept` gave. Raises `ValueError` where another machine wrote it."""
         rows, several, nodes, numbers, split = kept

@@ -105,6 +105,11 @@ class FeatureRows:
         """All of it as bytes, with the way in which this machine writes numbers."""
         return _WAY, self._of.tobytes(), self._rows.tobytes(), self._values.tobytes()
 
+    def packed_of(self, numbers: Iterable[int]) -> tuple[str, bytes, bytes, bytes]:
+        """As `packed`, of the empty context and those of `numbers` alone, numbered anew in their order."""
+        way, _, rows, values = self.packed()
+        return way, array("i", [self._of[number] for number in (0, *numbers)]).tobytes(), rows, values
+
     @classmethod
     def unpacked(cls, packed: Any) -> FeatureRows:
         """What `packed` gave. Raises `ValueError` for anything else."""
