@@ -182,9 +182,9 @@ class Tree:
         """Paths to one context after another; for one thread that only reads."""
         return RunningPath(self)
 
-    def nodes(self, start: int = 0) -> Sequence[Node]:
-        """Nodes in order of creation, from index `start` on (the root is index 0)."""
-        return self._nodes[start:]
+    def nodes(self, start: int = 0, end: int | None = None) -> Sequence[Node]:
+        """Nodes in order of creation, from index `start` on (the root is index 0) up to the one before `end`."""
+        return self._nodes[start:end]
 
 
 class RunningPath:
@@ -193,6 +193,9 @@ class RunningPath:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._path: list[int] = []
+
+    def __reduce__(self) -> tuple[type[RunningPath], tuple[Tree]]:
+        return RunningPath, (self._tree,)
 
     def to(self, head: int) -> list[int]:
         """The nodes of the path to `head`, in prompt order: good until the next one is asked for, and not to be

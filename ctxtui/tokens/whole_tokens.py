@@ -24,7 +24,12 @@ class WholeTokens:
 
     def at(self, number: int) -> tuple[int, ...]:
         """Tokens by category of the context `number`. Raises `IndexError` for one that is not there."""
-        return tuple([self._of(row) for row in self.rows.rows_at(number)])
+        rows, known = self.rows.rows_at(number), self._known
+        if max(rows) < len(known):
+            found = tuple([known[row] for row in rows])
+            if _UNKNOWN not in found:
+                return found
+        return tuple([self._of(row) for row in rows])
 
     def of(self, number: int, category: int) -> int:
         """As `at`, of one category alone."""

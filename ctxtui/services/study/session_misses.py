@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.book import Book
@@ -53,6 +54,19 @@ class SessionMisses:
             self.found = tuple(finder.found)
             return True
         return len(self._taken) > before
+
+    def kept(self) -> tuple[MissFinder | None, int]:
+        """What is known: who found it, and how many of the session's calls they took in."""
+        return self._finder, len(self._taken)
+
+    def take_over(self, finder: MissFinder | None, taken: int) -> None:
+        """Go on from what `kept` gave of the same calls, under the weights as they are."""
+        if finder is None:
+            return
+        self._finder, self._calls = finder, None
+        self._taken = list(islice(self._book.session.calls.values(), taken))
+        self._versions = {call.model: self._running(call.model).version for call in self._taken}
+        self.found = tuple(finder.found)
 
     def forecasts(self) -> CallForecasts | None:
         """What the calls taken so far have taught about the next one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.call import Call
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.analysis.short_names import Names
     from ctxtui.pricing.price import Cost
+
+
+class ThreadKept(NamedTuple):
+    """What one process hands over of a thread to another one: see the members of `ThreadStudy`."""
+
+    ledger: CostLedger | None
+    stays: Stays
+    spent: list[float | None]
+    lacking: list[int]
+    priced: int
 
 
 class ThreadStudy:
@@ -83,6 +93,17 @@ class ThreadStudy:
             self.turns.back(same)
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
+
+    def kept(self) -> ThreadKept:
+        """What is worked out of its calls and blocks."""
+        return ThreadKept(self.ledger, self.stays, self.spent, self.lacking, self.priced)
+
+    def take_over(self, kept: ThreadKept) -> None:
+        """Go on from what `kept` gave of the same calls, which are priced."""
+        with self.lock:
+            if kept.ledger is not None:
+                kept.ledger.is_current()
+            self.ledger, self.stays, self.spent, self.lacking, self.priced = kept
 
     def tell(self, misses: Sequence[Missed] = ()) -> bool:
         """Find the events of the calls there are now, with the session's `misses`; whether there was anything to

@@ -56,13 +56,18 @@ class _Message(msgspec.Struct, gc=False):
     stop_reason: str | None = None
 
 
+_NOTHING: Final = Raw(b"")
+
+
 class _Part(msgspec.Struct, gc=False):
     type: str | None = None
     id: str | None = None
     tool_use_id: str | None = None
-    text: Raw = Raw(b"")
-    content: Raw = Raw(b"")
-    thinking: Raw = Raw(b"")
+    text: Raw = _NOTHING
+    content: Raw = _NOTHING
+    thinking: Raw = _NOTHING
+    cache_control: Raw = _NOTHING
+    prompt_cache_breakpoint: Raw = _NOTHING
 
 
 _LONG: Final = 500
@@ -146,7 +151,10 @@ def _tidy_parts(raw: bytes, parts: list[_Part]) -> tuple[bytes, bool]:
     is formatted, which takes a fifth of the time."""
     around = raw
     for part in parts:
-        for member in map(bytes, (part.text, part.content, part.thinking)):
+        for said in (part.text, part.content, part.thinking):
+            if said is _NOTHING:
+                continue
+            member = bytes(said)
             if len(member) > _LONG and member[:1] == b'"':
                 # A short beginning is found many times faster than all of it.
                 at = around.find(member[:_BEGINNING])
@@ -174,8 +182,12 @@ def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
 
 
 def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
-    block = raw_block.of_part(raw, part.type or "text", clean)
-    return _paired(block, part.id or "", part.tool_use_id or "")
+    kind = part.type or "text"
+    # Markers stand in the part itself, or in the items of a result (`block.without_markers`).
+    unmarked = part.cache_control is _NOTHING and part.prompt_cache_breakpoint is _NOTHING
+    if unmarked and kind == "tool_result":
+        unmarked = bytes(part.content)[:1] == b'"'
+    return _paired(raw_block.of_part(raw, kind, clean, unmarked=unmarked), part.id or "", part.tool_use_id or "")
 
 
 def _value_parts(content: Json) -> list[ContentPart]:
