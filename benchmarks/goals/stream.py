@@ -30,10 +30,12 @@ _LINE = "The **quick** brown fox `jumps` over the lazy dog, and tells of it here
 
 
 class Source:
-    """A provider that streams at exactly its pace."""
+    """A provider that streams at exactly its pace; while `pauses` is set it sends nothing, and then goes on from
+    there."""
 
     def __init__(self) -> None:
         self.began = self.ended = 0.0
+        self.pauses = threading.Event()
         self.sent: list[float] = []
         self.url = ""
         self._loop = asyncio.new_event_loop()
@@ -66,8 +68,14 @@ class Source:
         self.began = time.perf_counter()
         pieces = TOKENS // EACH
         words = "".join(_LINE + ("\n\n" if n % 9 == 8 else "") for n in range(TOKENS // 8))
+        paused = 0.0
         for n in range(pieces):
-            due = self.began + n * EACH / PACE
+            since = time.perf_counter()
+            while self.pauses.is_set():
+                await asyncio.sleep(FRAME)
+                paused += time.perf_counter() - since
+                since = time.perf_counter()
+            due = self.began + paused + n * EACH / PACE
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             delta = {"type": "text_delta", "text": words[n * 16 : n * 16 + 16]}
             await response.write(sse({"type": "content_block_delta", "index": 0, "delta": delta}))
