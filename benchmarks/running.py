@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from benchmarks.measure import Result, not_run
+from benchmarks.measure import Lacking, Result, not_run
 from benchmarks.program_end import ProgramEnded
 from benchmarks.registry import Family
 from benchmarks.sessions import SAMPLES
@@ -104,6 +104,10 @@ def measure(module: str, runs: int) -> None:
         try:
             for result in import_module(f"benchmarks.{module}").results(Path(name), runs):
                 print(json.dumps(result.as_fields()), flush=True)
+        except ModuleNotFoundError as error:
+            sys.exit(f"no module {error.name} there")
+        except Lacking as why:
+            sys.exit(str(why))
         except ProgramEnded as error:
             whole = str(error)
             print(whole, whole.splitlines()[0], sep="\n", file=sys.stderr)
