@@ -26,6 +26,8 @@ GET_STREAM = 158.0
 """Seconds of processor time of ``Markdown.get_stream`` for this stream."""
 TOKENS, PACE, EACH = 20_000, 400, 4
 """Tokens in all, a second, and in one piece of the stream."""
+_LOOK = 0.03
+"""Seconds between looks whether a stream that pauses goes on."""
 _LINE = "The **quick** brown fox `jumps` over the lazy dog, and tells of it here. "
 
 
@@ -77,7 +79,7 @@ class Source:
         for n in range(pieces):
             since = time.perf_counter()
             while self.pauses.is_set():
-                await asyncio.sleep(FRAME)
+                await asyncio.sleep(_LOOK)
                 paused += time.perf_counter() - since
                 since = time.perf_counter()
             due = self.began + paused + n * EACH / PACE
