@@ -45,5 +45,5 @@ def results(folder: Path, runs: int) -> Iterator[Result]:
         SHARE,
         note=f"{memory / 1e6:.0f} MB",
     )
-    yield Result("long", "100,000 messages: processor time of the processes beside it", "", helpers, None, "s")
-    yield Result("long", "100,000 messages: most memory of all processes together", "", together / 1e6, None, "MB")
+    yield Result("long", "100,000 messages: processor time of the processes beside it", "", helpers, unit="s")
+    yield Result("long", "100,000 messages: most memory of all processes together", "", together / 1e6, unit="MB")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.block import Block
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 COSTS: Final = "costs"
 MISSES: Final = "misses"
+FINDER: Final = "finder"
 THREAD: Final = "thread"
+REPEATS: Final = "repeats"
 
 Part = tuple[str, bytes]
 """A part of what was worked out: what it is, and how it is sent."""
@@ -108,19 +111,35 @@ def parts(study: Study) -> Iterator[Part]:
 def _worked_out(study: Study, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
     if study.totals is not None:
         yield COSTS, ([(study.costs.get(call.id), study.uncached.get(call.id)) for call in calls], study.totals)
-    yield MISSES, study.misses.kept()
+    finder, taken = study.misses.kept()
+    if finder is not None:
+        yield MISSES, (tuple(finder.found), taken)
+        yield FINDER, finder
     for id_ in list(study.session.threads):
-        yield THREAD, (id_, study.thread(id_).kept())
+        known = study.thread(id_)
+        yield THREAD, (id_, known.kept())
+        if known.finder is not None:
+            yield REPEATS, known.finder
 
 
 def take_over(study: Study, calls: Sequence[Call], sent: Iterator[Part]) -> None:
     """Let `study` go on from the parts that another process sent, whose counts it has taken over. `calls` are the first
     ones of the session: those that the other process knew."""
+    # Most recordings do not grow: who looks on for misses and repeats is made of what was sent when that is to go on.
+    found: Any = None
     for name, data in sent:
-        what = _Receiver(data, study, calls).load()
-        if name == COSTS:
-            study.take_prices(calls, *what)
-        elif name == MISSES:
-            study.misses.take_over(*what)
+        later = partial(_made, data, study, calls)
+        if name == FINDER:
+            study.misses.take_over(found[0], found[1], later)
+        elif name == REPEATS:
+            study.thread(found[0]).take_repeats(found[1], later)
+        elif name == COSTS:
+            study.take_prices(calls, *later())
         else:
-            study.thread(what[0]).take_over(what[1])
+            found = later()
+            if name == THREAD:
+                study.thread(found[0]).take_over(found[1])
+
+
+def _made(data: bytes, study: Study, calls: Sequence[Call]) -> Any:
+    return _Receiver(data, study, calls).load()

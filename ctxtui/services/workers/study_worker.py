@@ -129,7 +129,7 @@ class _Worked:
         while study.count():
             yield False
         self._whole = True
-        while study.work():
+        while study.work() or study.rest():
             yield False
 
     def counts(self) -> KeptRow | None:

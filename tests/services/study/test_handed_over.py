@@ -52,7 +52,7 @@ def waits(study: Study) -> bool:
 
 
 def finish(study: Study) -> Study:
-    while study.work():
+    while study.work() or study.rest():
         pass
     return study
 
@@ -65,7 +65,7 @@ class Beside:
         self.ended = 0
 
     def advance(self) -> Progress:
-        moved = self.study.work()
+        moved = self.study.work() or self.study.rest()
         counted, nodes = self.study.progress
         return Progress(counted, not moved or (counted == nodes and not self.study.count()), not moved)
 
@@ -104,6 +104,7 @@ def told(study: Study) -> dict[str, object]:
     for id_ in sorted(session.threads):
         known = study.thread(id_)
         ledger, some = known.ledger, known.calls[:: max(1, len(known.calls) // 6)]
+        found["repeats of " + id_] = dict(known.repeated), known.looked
         found[id_] = (known.spent, known.lacking, list(known.events), known.missed, list(known.records))
         if ledger is not None:
             nodes = sorted({node for call in some for node in session.tree.path(call.response_head)[-40:]})
