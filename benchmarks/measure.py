@@ -13,6 +13,10 @@ AGREED: Final = 0.04
 """Of the median: how far apart ratios may lie that need no further pairs."""
 
 
+class Lacking(Exception):
+    """The measured ctxtui is from before something was there."""
+
+
 @dataclass(frozen=True)
 class Result:
     """One line of the table: `value` against `limit` (both in `unit`; ratios have the unit ``x``).

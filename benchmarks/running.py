@@ -17,7 +17,8 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from benchmarks.measure import Result, not_run
+from benchmarks.measure import Lacking, Result, not_run
+from benchmarks.program_end import ProgramEnded
 from benchmarks.registry import Family
 from benchmarks.sessions import SAMPLES
 from benchmarks.terminal import PYTHON
@@ -66,6 +67,8 @@ class Run:
             elif code:
                 said.seek(0)
                 words = said.read().strip().splitlines()
+                # All of it: the table has room for a line.
+                print(*words, sep="\n", file=sys.stderr)
                 self.failure = f"it failed: {words[-1] if words else f'exit code {code}'}"[:300]
 
     def stop(self) -> None:
@@ -98,5 +101,14 @@ def measure(module: str, runs: int) -> None:
     """What the process does: print each row of a module as JSON, as it is found."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="ctxtui-bench-") as name:
-        for result in import_module(f"benchmarks.{module}").results(Path(name), runs):
-            print(json.dumps(result.as_fields()), flush=True)
+        try:
+            for result in import_module(f"benchmarks.{module}").results(Path(name), runs):
+                print(json.dumps(result.as_fields()), flush=True)
+        except ModuleNotFoundError as error:
+            sys.exit(f"no module {error.name} there")
+        except Lacking as why:
+            sys.exit(str(why))
+        except ProgramEnded as error:
+            whole = str(error)
+            print(whole, whole.splitlines()[0], sep="\n", file=sys.stderr)
+            sys.exit(1)

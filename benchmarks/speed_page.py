@@ -42,11 +42,11 @@ def write(results: Sequence[Result], seconds: float, *, whole: bool = True) -> N
 
 def merged(before: Sequence[Result], new: Sequence[Result]) -> list[Result]:
     """The rows `before` with the `new` ones in their places; one that had no figure gives way to those of its goal."""
-    fresh = {(one.goal, one.name): one for one in new}
-    there, out = {(one.goal, one.name) for one in before}, list[Result]()
+    fresh = {(one.goal, one.name, one.peer): one for one in new}
+    there, out = {(one.goal, one.name, one.peer) for one in before}, list[Result]()
     more = [one for key, one in fresh.items() if key not in there]
     for one in before:
-        found = fresh.get((one.goal, one.name), one)
+        found = fresh.get((one.goal, one.name, one.peer), one)
         if found.value is None and any(other.goal == one.goal for other in more):
             out += [other for other in more if other.goal == one.goal]
             more = [other for other in more if other.goal != one.goal]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from benchmarks import checkout, speed_page, table
+from benchmarks import checkout, speed_page, subject, table
 from benchmarks.measure import Result, agreed, not_run, ratio
 from benchmarks.peers import peer
 from benchmarks.registry import FAMILIES, Family, chosen, goals
@@ -56,6 +57,12 @@ def test_what_was_measured_alone_takes_the_place_of_its_rows() -> None:
         ("G5", "again", 0.8),
         ("G7", "b", 2.0),
     ]
+
+
+def test_a_figure_held_against_two_peers_is_two_rows_on_record() -> None:
+    before = [Result("G14", "first chunk", "mitmproxy", 0.2), Result("G14", "first chunk", "LiteLLM", 0.03)]
+    found = speed_page.merged(before, [replace(before[1], value=0.05)])
+    assert [(one.peer, one.value) for one in found] == [("mitmproxy", 0.2), ("LiteLLM", 0.05)]
 
 
 def test_another_checkout_brings_its_ctxtui_and_nothing_else(tmp_path: Path) -> None:
@@ -132,3 +139,23 @@ def test_two_checkouts_are_held_against_each_other_row_by_row() -> None:
     found = {row: checkout.held(row, [(one, other), (one, other)]) for row in one}
     assert [found[row].value for row in one] == [1.0, 0.5, 1.0]
     assert checkout.held(("help", "tl"), [(one, {})]).value is None
+    # What only one side has is a row, too, and says what kept the other from it.
+    alone = checkout.held(("help", "tl"), [({}, one)], "here: it failed")
+    assert alone.value is None and alone.note == "not run: here: it failed"
+    idle = {("help", "tl"): not_run("G1", "help", "tl", "no tl")}
+    assert checkout.held(("help", "tl"), [(one, idle)]).note == "not run: by the other checkout: no tl"
+    early = {("lag", ""): Result("G11", "lag", "", -0.3, 50, "ms")}
+    assert checkout.held(("lag", ""), [(early, {("lag", ""): replace(early["lag", ""], value=2.0)})]).value is None
+
+
+def test_what_the_measured_checkout_lacks_costs_the_rows_that_need_it() -> None:
+    def rows(of: object) -> Iterator[Result]:
+        yield Result("x", "before", "", 1.0)
+        subject.wanted(of=of)
+        yield Result("x", "with it", "", 2.0)
+
+    assert [one.name for one in subject.unless_lacking("x", "with it", rows(len))] == ["before", "with it"]
+    lacking = list(subject.unless_lacking("x", "with it", rows(None)))
+    assert [one.name for one in lacking] == ["before", "with it"] and lacking[1].note == "not run: no of"
+    assert subject.replace(Result("x", "a", "", 1.0), value=2.0).value == 2.0, "of a class of the standard library"
+    assert subject._of("core.session", "Session") and subject._of("core.no_such_module", "x") is None

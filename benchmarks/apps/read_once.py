@@ -1,9 +1,11 @@
-"""Reads a recording once and prints the seconds it took: ``read_once.py raw|typed|whole PATH``. A process of its own
-for each run: an allocator that is warm from the run before makes a raw read several times quicker."""
+"""Reads a recording once and prints the seconds it took: ``read_once.py raw|heads|typed|whole PATH``. A process of its
+own for each run: an allocator that is warm from the run before makes a raw read several times quicker."""
 
 import sys
 import time
 from pathlib import Path
+
+import msgspec
 
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
@@ -18,6 +20,31 @@ SLICE = 1 << 20
 def raw(path: Path) -> int:
     """All bytes at once."""
     return len(path.read_bytes())
+
+
+class Usage(msgspec.Struct):
+    """What a message used."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Message(msgspec.Struct):
+    """Of a message no more than a list of messages shows."""
+
+    role: str = ""
+    usage: Usage | None = None
+
+
+class Head(msgspec.Struct):
+    """Of a line likewise."""
+
+    message: Message | None = None
+
+
+def heads(path: Path) -> int:
+    """All bytes at once, and of each line what a list shows."""
+    return len(msgspec.json.Decoder(Head).decode_lines(path.read_bytes()))
 
 
 def typed(path: Path) -> int:
@@ -41,7 +68,7 @@ def whole(path: Path) -> int:
 
 
 begun = time.perf_counter()
-found = {"raw": raw, "typed": typed, "whole": whole}[sys.argv[1]](Path(sys.argv[2]))
+found = {"raw": raw, "heads": heads, "typed": typed, "whole": whole}[sys.argv[1]](Path(sys.argv[2]))
 took = time.perf_counter() - begun
 assert found >= 1000, found
 print(took)

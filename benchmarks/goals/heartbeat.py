@@ -1,5 +1,5 @@
 """The screen's heartbeat while an input is opened and counted (goal G6): a task on the app's own event loop that wants
-to run every millisecond; its longest wait is the longest time a key would wait."""
+to run every millisecond from the first frame on; its longest wait is the longest time a key would wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import base64
 import json
 import os
 import random
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.measure import Result, percentile
@@ -22,12 +25,18 @@ def results(folder: Path, runs: int) -> list[Result]:
     os.environ.update(home(folder / "home"))
     found = []
     for name, path in _inputs(folder).items():
-        tries = [asyncio.run(_gaps(path)) for _ in range(max(1, runs // 2))]
+        tries, said = [], []
+        for _ in range(max(1, runs // 2)):
+            with tempfile.TemporaryFile() as errors, _standard_error_to(errors.fileno()):
+                tries.append(asyncio.run(_gaps(path)))
+                said.append(errors.tell())
         worst = min(max(gaps) for gaps in tries)
         late = min(percentile(gaps, 0.99) for gaps in tries)
-        found.append(
-            Result("G6", f"heartbeat, worst gap: {name}", "", worst * 1e3, 50, "ms", f"p99 {late * 1e3:.0f} ms")
-        )
+        found += [
+            Result("G6", f"heartbeat, worst gap: {name}", "", worst * 1e3, 50, "ms"),
+            Result("G6", f"heartbeat, p99: {name}", "", late * 1e3, 16, "ms"),
+            Result("G6", f"bytes on standard error: {name}", "", float(max(said)), 0, "bytes"),
+        ]
     return found
 
 
@@ -40,6 +49,18 @@ def _inputs(folder: Path) -> dict[str, Path]:
         path.write_text(json.dumps({"model": "claude-opus-4-6", "messages": [{"role": "user", "content": text}]}))
         made[name] = path
     return made
+
+
+@contextmanager
+def _standard_error_to(file: int) -> Iterator[None]:
+    """What this process and those that it starts write there, also past Python."""
+    before = os.dup(2)
+    os.dup2(file, 2)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 async def _gaps(path: Path) -> list[float]:
@@ -60,7 +81,6 @@ async def _gaps(path: Path) -> list[float]:
             last = now
 
     async with app.run_test(size=(120, 40)):
-        await asyncio.sleep(0.3)
         task = asyncio.create_task(beat())
         await asyncio.sleep(6)
         task.cancel()

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from benchmarks.measure import Result, ratio
+from benchmarks.subject import calibration
 from ctxtui.core import block as blocks
 from ctxtui.services.config.package_data import model_table, vocabulary
 from ctxtui.services.counting.counting import LocalCounts
@@ -51,7 +52,7 @@ def results(folder: Path, runs: int) -> list[Result]:
         off = abs(last[0] - exact)
         return spent
 
-    table_weights = _weights(card)
+    table_weights = calibration(card).weights
     exact = round(tokens(bench.features(card, [blocks.text(text)])[0], table_weights))
     found = ratio(streamed, whole, runs)
     note = f"{found[1] * 1e3:.0f} / {found[2] * 1e3:.0f} ms, {exact:,} tokens"
@@ -59,9 +60,3 @@ def results(folder: Path, runs: int) -> list[Result]:
         Result("G7", "counting an answer while it streams in", "one count of it by tiktoken", found[0], 3.0, note=note),
         Result("G7", "its last count, off by", "one count at its end", float(off), 0.0, "tokens"),
     ]
-
-
-def _weights(card):  # type: ignore[no-untyped-def]
-    from ctxtui.tokens.calibrate import Calibration
-
-    return Calibration(card, whole=True).weights

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import Result, percentile, ratio
+from benchmarks.terminal import APPS, PYTHON
 from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.session import MAIN, Described, Session, ThreadSeen
@@ -28,12 +31,22 @@ def results(folder: Path, runs: int) -> list[Result]:
     ours = [seconds for _, one in pairs for seconds in one]
     late = _lags(folder / "lags.db")
     share = _share(runs)
+    gone = [_lost(folder / f"killed{n}.db", 0.4 + 0.013 * n) for n in range(max(5, runs))]
     batch = ratio(lambda: _sustained(folder), lambda: _executemany(folder), runs)
     note = f"p50 {percentile(ours, 0.5) * 1e6:.1f} us"
     return [
         Result("G12", "recording one event, caller's p50", "bare sqlite3 insert", half, 0.3, note=note),
         Result("G12", "recording one event, caller's p99", "bare sqlite3 insert", most, 1.0),
         Result("G12", "an event is in the file after, p99", "", percentile(late, 0.99) * 1e3, 50, "ms"),
+        Result(
+            "G12",
+            "what a killed process had handed over and lost, worst",
+            "",
+            max(gone) * 1e3,
+            50,
+            "ms",
+            f"{len(gone)} times SIGKILL, median {median(gone) * 1e3:.1f} ms",
+        ),
         Result(
             "G13",
             "recording 20,000 events as fast as they come",
@@ -101,6 +114,21 @@ def _lags(path: Path) -> list[float]:
         lags.append(time.perf_counter() - start)
     writer.close()
     return lags
+
+
+def _lost(path: Path, after: float) -> float:
+    """Seconds from the last event in the file to the end of a process that recorded for `after` seconds."""
+    command = [PYTHON, str(APPS / "record_until_killed.py"), str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+        time.sleep(after)
+        ended = time.time()
+        child.kill()
+    with closing(sqlite3.connect(path)) as conn:
+        rows = conn.execute("SELECT at, parts FROM events").fetchall()
+    last = max(json.loads(parts)[-1][0] if parts else at for at, parts in rows)
+    assert isinstance(last, float) and ended - after - 1 < last
+    return max(0.0, ended - last)
 
 
 def _sustained(folder: Path) -> float:

@@ -1,7 +1,8 @@
 """What a relay that records adds to an answer (goals G14, G15): to its first chunk, to each chunk, to a burst.
 
-`ctxtui proxy` in a process of its own beside a raw TCP relay in Python, and beside mitmproxy with an addon that streams
-where it is installed. Each round asks all in turn; what is added is the time less that without a relay.
+`ctxtui proxy` in a process of its own beside a raw TCP relay in Python, and, where they are installed, beside mitmproxy
+with an addon that streams and LiteLLM's proxy. Each round asks all in turn; what is added is the time less that without
+a relay, and ratios are taken round by round.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -23,6 +24,7 @@ from benchmarks.measure import Result, not_run, percentile
 from benchmarks.peers import missing, peer
 from benchmarks.proxy.client import Timed, ask
 from benchmarks.sessions import home
+from benchmarks.subject import answered
 from benchmarks.terminal import CTXTUI, PYTHON
 
 PARTS: Final = Path(__file__).resolve().parent.parent / "proxy"
@@ -33,6 +35,8 @@ FIRST, CHUNK, TAIL, BURST = (
     "a chunk, p99, added",
     "burst of 500 chunks, added",
 )
+LITELLM: Final = 0.04
+"""The most of what LiteLLM adds to a first chunk."""
 LIMITS: Final = {FIRST: 0.30, CHUNK: 1.6, TAIL: 1.5, BURST: 0.1}
 
 
@@ -42,6 +46,7 @@ class Way(NamedTuple):
     name: str
     port: int
     path: str = PATH
+    headers: str = ""
 
 
 def results(folder: Path, runs: int) -> list[Result]:
@@ -54,48 +59,54 @@ def results(folder: Path, runs: int) -> list[Result]:
         mitm = _mitm(stack, folder, upstream)
         ways = [direct, raw, ours, *([mitm] if mitm else [])]
         got = asyncio.run(_rounds(ways, runs))
-    return list(_held(got, mitm is not None))
-
-
-def _held(got: dict[str, list[tuple[Timed, Timed]]], mitm: bool) -> list[Result]:
-    def chunk(share: float) -> Callable[[Timed], float]:
-        return lambda timed: percentile(timed.chunks, share)
-
-    def added(name: str, of: Callable[[tuple[Timed, Timed]], float]) -> list[float]:
-        return [of(one) - of(none) for one, none in zip(got[name], got["direct"], strict=True)]
-
-    found = []
-    for what, goal, share in ((CHUNK, "G15", 0.5), (TAIL, "G15", 0.99)):
-        late = chunk(share)
-        rounds = zip(got["ours"], got["raw"], got["direct"], strict=True)
-        pairs = [(late(a[0]) - late(c[0]), max(late(b[0]) - late(c[0]), 1e-6)) for a, b, c in rounds]
-        note = f"{1e3 * median(a for a, _ in pairs):.3f} / {1e3 * median(b for _, b in pairs):.3f} ms"
-        found.append(Result(goal, what, "raw TCP relay", median(a / b for a, b in pairs), LIMITS[what], note=note))
-    for what, goal, of in (
-        (FIRST, "G14", lambda both: both[0].first),
-        (BURST, "G15", lambda both: both[1].whole),
-    ):
-        own = median(added("ours", of))
-        if not mitm:
-            found.append(not_run(goal, what, "mitmproxy, streaming", missing("mitmdump"), LIMITS[what]))
-            raw = median(added("raw", of))
-            note = f"{1e3 * own:.2f} / {1e3 * raw:.2f} ms"
-            found.append(Result(goal, what, "raw TCP relay", max(0.0, own) / max(raw, 1e-5), note=note))
-            continue
-        theirs = median(added("mitm", of))
-        note = f"{1e3 * own:.2f} / {1e3 * theirs:.2f} ms"
-        found.append(Result(goal, what, "mitmproxy, streaming", own / theirs, LIMITS[what], note=note))
+        # In rounds of its own: at rest, too, it takes more processor time than the others at work.
+        litellm = _litellm(stack, folder, upstream)
+        beside = asyncio.run(_rounds([direct, ours, litellm], runs)) if litellm else {}
+    found = [*_held(got), _first_beside(beside, "litellm", LITELLM)]
     return sorted(found, key=lambda one: one.goal)
 
 
-async def _rounds(ways: list[Way], runs: int) -> dict[str, list[tuple[Timed, Timed]]]:
+_Rounds = dict[str, list[tuple[Timed, Timed]]]
+"""By way, of each round the paced answer and the one without pauses."""
+_PEERS: Final = {"mitm": ("mitmproxy, streaming", "mitmdump"), "litellm": ("LiteLLM's proxy", "litellm")}
+
+
+def _held(got: _Rounds) -> Iterator[Result]:
+    for what, share in ((CHUNK, 0.5), (TAIL, 0.99)):
+        rounds = [[percentile(got[name][n][0].chunks, share) for name in ("ours", "raw", "direct")]
+                  for n in range(len(got["direct"]))]  # fmt: skip
+        pairs = [(ours - none, max(raw - none, 1e-6)) for ours, raw, none in rounds]
+        note = f"{1e3 * median(a for a, _ in pairs):.3f} / {1e3 * median(b for _, b in pairs):.3f} ms"
+        yield Result("G15", what, "raw TCP relay", median(a / b for a, b in pairs), LIMITS[what], note=note)
+    yield _first_beside(got, "mitm", LIMITS[FIRST])
+    yield _beside(got, "G15", BURST, "mitm", lambda both: both[1].whole, LIMITS[BURST])
+
+
+def _first_beside(got: _Rounds, other: str, limit: float) -> Result:
+    return _beside(got, "G14", FIRST, other, lambda both: both[0].first, limit)
+
+
+def _beside(
+    got: _Rounds, goal: str, what: str, other: str, of: Callable[[tuple[Timed, Timed]], float], limit: float
+) -> Result:
+    """What ours adds as a share of what another relay adds, round by round."""
+    name, program = _PEERS[other]
+    if other not in got:
+        return not_run(goal, what, name, missing(program), limit)
+    added = [tuple(of(both) - of(none) for both in (ours, theirs))
+             for ours, theirs, none in zip(got["ours"], got[other], got["direct"], strict=True)]  # fmt: skip
+    note = f"{1e3 * median(a for a, _ in added):.2f} / {1e3 * median(b for _, b in added):.2f} ms"
+    return Result(goal, what, name, median(a / max(b, 1e-5) for a, b in added), limit, note=note)
+
+
+async def _rounds(ways: list[Way], runs: int) -> _Rounds:
     """Each way's paced and unpaced answer, round by round; the first round is a warm-up."""
-    got: dict[str, list[tuple[Timed, Timed]]] = {way.name: [] for way in ways}
+    got: _Rounds = {way.name: [] for way in ways}
     for number in range(runs + 1):
         for way in ways:
-            both = await ask(way.port, way.path, "sse"), await ask(way.port, way.path, "fast")
+            both = [await ask(way.port, way.path, mode, way.headers) for mode in ("sse", "fast")]
             if number:
-                got[way.name].append(both)
+                got[way.name].append((both[0], both[1]))
     return got
 
 
@@ -120,9 +131,10 @@ def our_relay(stack: ExitStack, folder: Path, upstream: int) -> Way:
     while True:
         text += os.read(process.stdout.fileno(), 65536)
         try:
-            url = json.loads(text)["urls"]["bench"]
+            said = json.loads(text)
         except json.JSONDecodeError:
             continue
+        url = answered(said, "ctxtui proxy")["urls"]["bench"]
         parts = urlsplit(url)
         assert parts.port is not None
         return Way("ours", parts.port, parts.path + PATH)
@@ -132,18 +144,42 @@ def _mitm(stack: ExitStack, folder: Path, upstream: int) -> Way | None:
     found = peer("mitmdump")
     if found is None:
         return None
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = _free_port()
     command = [found, "--mode", f"reverse:http://127.0.0.1:{upstream}", "--listen-host", "127.0.0.1", "-q"]
     command += ["--listen-port", str(port), "--set", f"confdir={folder / 'mitm'}", "-s", str(PARTS / "mitm_stream.py")]
-    process = stack.enter_context(subprocess.Popen(command))
+    return _listening(stack, Way("mitm", port), command, dict(os.environ))
+
+
+def _litellm(stack: ExitStack, folder: Path, upstream: int) -> Way | None:
+    found = peer("litellm")
+    if found is None:
+        return None
+    port, key = _free_port(), "sk-" + "local-bench-0f3a9c5e7b1d2468ace013579bdf2468ace0"
+    given = {"model": "openai/m", "api_base": f"http://127.0.0.1:{upstream}/v1", "api_key": "none"}
+    config = folder / "litellm.yaml"
+    config.write_text(json.dumps({"model_list": [{"model_name": "m", "litellm_params": given}]}))  # YAML knows JSON
+    env = {**os.environ, **home(folder / "litellm"), "LITELLM_MASTER_KEY": key, "LITELLM_TELEMETRY": "False"}
+    env |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "PATH": f"{Path(found).parent}:{os.environ.get('PATH', '')}"}
+    command = [found, "--config", str(config), "--host", "127.0.0.1", "--port", str(port)]
+    return _listening(stack, Way("litellm", port, headers=f"authorization: Bearer {key}\r\n"), command, env)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _listening(stack: ExitStack, way: Way, command: list[str], env: dict[str, str]) -> Way | None:
+    """Start a relay and wait until it listens; None if it does not within two minutes."""
+    quiet = subprocess.DEVNULL
+    process = stack.enter_context(subprocess.Popen(command, env=env, stdout=quiet, stderr=quiet))
     stack.callback(process.terminate)
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+    until = time.monotonic() + 120
+    while time.monotonic() < until and process.poll() is None:
         try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return Way("mitm", port)
+            socket.create_connection(("127.0.0.1", way.port), 1).close()
+            return way
         except OSError:
             time.sleep(0.1)
     return None

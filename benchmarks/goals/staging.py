@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from statistics import median, quantiles
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.measure import Result
 from benchmarks.sessions import MARK, home, session
+from benchmarks.subject import RequestCount, body_sums, policy_search, replace, unless_lacking, wanted
 from benchmarks.terminal import CTXTUI, PAGE_UP, Terminal
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prefix_seed import seed
@@ -37,13 +38,10 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.search import search
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import PriceQuestion, price_tag
-from ctxtui.curation.price.request_count import RequestCount, body_sums
-from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import replace
+from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.tokens.cumulate import Cumulated
@@ -59,11 +57,13 @@ BYTES: Final = 3_300_000
 KEYS: Final = 60
 BEFORE: Final = 100
 """Edits that are staged before the key is timed."""
+SEARCH: Final = "search over policies and pairs, p95"
 RERUN: Final = ("truncate_results", "clear_tool_results", "dedupe_reads", "sliding_window", "externalize_large")
 
 
-def conversation() -> tuple[Tree, int]:
-    """Turns of twelve rounds each: a text, a call, its result."""
+def conversation(*, varied: bool = False) -> tuple[Tree, int]:
+    """Turns of twelve rounds each: a text, a call, its result. `varied`: each eighth result is twenty times as long,
+    each fifth round reads a file again that was read before: every policy finds what it is for."""
     tree, head, n = Tree(), ROOT, 0
     user, assistant = Place("messages", "user"), Place("messages", "assistant")
     head = tree.child(head, blocks.text("rules " * 500), Place("system"))
@@ -71,8 +71,10 @@ def conversation() -> tuple[Tree, int]:
         n += 1
         if n % 12 == 1:
             head = tree.extend(head, [_head("user"), Item(blocks.text(f"Please look at src/part_{n}.py"), user)])
-        call = {"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"file_path": f"src/part_{n}.py"}}
-        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"value_{n} = {n * 7}\n" * 40}
+        of = n - 4 if varied and n % 5 == 0 else n
+        call = {"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"file_path": f"src/part_{of}.py"}}
+        lines = 800 if varied and of % 8 == 0 else 40
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"value_{of} = {of * 7}\n" * lines}
         said = [Item(blocks.text(f"Reading part {n}."), assistant), Item(blocks.of(call), assistant)]
         head = tree.extend(head, [_head("assistant"), *said, _head("user"), Item(blocks.of(result), user)])
     return tree, head
@@ -123,71 +125,71 @@ def _edit(rng: Random, context: Context, n: int) -> Edit:
     return make(kind, context.targets(chosen), given, id=f"e{n}")
 
 
-def results(folder: Path, runs: int) -> list[Result]:
-    """p95 of staging and repricing, and of running policies again."""
+def results(folder: Path, runs: int) -> Iterator[Result]:
+    """p95 of staging and repricing, of running policies again, of the search, and of the key that drops a block."""
     recorded = conversation()
     context = Context(*recorded)
+    rules = rules_for("anthropic", model_table().card(MODEL))
+    yield _staged(context, rules)
+    sizes = [count(item.block) for item in context.items]
+    other = Context(*conversation(varied=True))
+    lengths = [count(item.block) for item in other.items]
+    for name in RERUN:
+        step = Step(POLICIES[name])
+        made = tuple(run(step, _situation(other, lengths)))
+        known = apply(other, made, rules)
+        assert made, f"{name} finds nothing to do: its time would be that of looking"
+
+        def again(step: Step = step, made: tuple[Edit, ...] = made, known: Applied = known) -> None:
+            run(step, replace(_situation(other, lengths), log=made, known=known))
+
+        took = _p95(again, 5 * runs)
+        yield Result("staging", f"{name} run again, p95", "", took, 33.0, "ms", f"{len(made)} edits")
+    yield from unless_lacking("staging", SEARCH, _searched(recorded, sizes, runs))
+    yield _keys(folder)
+
+
+def _staged(context: Context, rules: ProviderRules) -> Result:
+    """One more edit, applied with all before it, and the whole tag."""
     literals, question = Literals(context), asked(context)
     literals.advance()
-    rules = rules_for("anthropic", model_table().card(MODEL))
     plain = apply(context, (), rules)
-    counts, weights = Cumulated(context.tree, features), prior(model_table().card(MODEL))
-    counts.advance()
-
-    def sized(applied: Applied) -> RequestCount:
-        return RequestCount(sum(body_sums(applied, counts, weights, features, strips=False)))
-
-    without = sized(plain)
+    counted = _counted(context, plain)
     rng, log = Random(7), list[Edit]()
 
     def stage() -> None:
         log.append(_edit(rng, context, len(log)))
         applied = apply(context, log, rules)
-        price_tag(plain, applied, question, count, (without, sized(applied)), literals)
+        price_tag(plain, applied, question, count, *counted(applied), literals=literals)
 
-    sizes = [count(item.block) for item in context.items]
-    staged = _p95(stage, STAGED)
-    found = [
-        Result(
-            "staging",
-            "stage one more edit and price all, 10,000 blocks, p95",
-            "",
-            staged,
-            16.0,
-            "ms",
-            f"{STAGED} edits",
-        )
-    ]
-    for name in RERUN:
-        step = Step(POLICIES[name])
-        start = _situation(context, sizes)
-        made = tuple(run(step, start))
-        known = apply(context, made, rules)
+    name = "stage one more edit and price all, 10,000 blocks, p95"
+    return Result("staging", name, "", _p95(stage, STAGED), 16.0, "ms", f"{STAGED} edits")
 
-        def again(step: Step = step, made: tuple[Edit, ...] = made, known: Applied = known) -> None:
-            run(step, replace(_situation(context, sizes), log=made, known=known))
 
-        found.append(
-            Result("staging", f"{name} run again, p95", "", _p95(again, 5 * runs), 33.0, "ms", f"{len(made)} edits")
-        )
+def _counted(context: Context, plain: Applied) -> Callable[[Applied], tuple[Any, ...]]:
+    """What a price tag takes beside the prompts: the requests counted whole, without and under edits; nothing in a
+    checkout whose tag counts prompts alone."""
+    if body_sums is None:
+        return lambda applied: ()
+    counts, weights = Cumulated(context.tree, features), prior(model_table().card(MODEL))
+    counts.advance()
+
+    def sized(applied: Applied) -> Any:
+        return RequestCount(sum(body_sums(applied, counts, weights, features, strips=False)))
+
+    without = sized(plain)
+    return lambda applied: ((without, sized(applied)),)
+
+
+def _searched(recorded: tuple[Tree, int], sizes: list[int], runs: int) -> Iterator[Result]:
+    wanted(policy_search=policy_search)
     rest = [policy for policy in POLICIES.values() if policy.name != "budget"]
 
     def searched() -> None:
         # A context of its own: what was read of the blocks is not known yet.
-        list(search(_situation(Context(*recorded), sizes), rest))
+        list(policy_search(_situation(Context(*recorded), sizes), rest))
 
-    found.append(
-        Result(
-            "staging",
-            "search over policies and pairs, p95",
-            "",
-            _p95(searched, runs) / 1000,
-            2.0,
-            "s",
-            f"{BLOCKS:,} blocks",
-        )
-    )
-    return [*found, _keys(folder)]
+    yield Result("staging", SEARCH, "", _p95(searched, runs) / 1000, 2.0, "s", f"{BLOCKS:,} blocks")
 
 
 def _situation(context: Context, sizes: list[int]) -> PolicyContext:

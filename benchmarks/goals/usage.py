@@ -69,8 +69,10 @@ def _made(folder: Path) -> int:
 def _timed(command: list[str], env: dict[str, str]) -> tuple[float, str]:
     """Processor seconds of a command with all its processes, and what it said."""
     before = _children()
-    said = subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=env["HOME"]).stdout
-    return _children() - before, said
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=env["HOME"])
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command[-4:])}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+    return _children() - before, done.stdout
 
 
 def _children() -> float:

@@ -19,12 +19,12 @@ class Timed(NamedTuple):
     whole: float
 
 
-async def ask(port: int, path: str, mode: str) -> Timed:
-    """One streamed answer, through what listens at `port`."""
+async def ask(port: int, path: str, mode: str, headers: str = "") -> Timed:
+    """One streamed answer, through what listens at `port`; `headers` are further ones, each with its line's end."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
     said = [{"role": "user", "content": f"MODE:{mode} " + "x" * 2000}]
     body = json.dumps({"model": "m", "stream": True, "messages": said}).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n{headers}"
     begun = time.perf_counter_ns()
     writer.write(head.encode() + b"content-length: %d\r\n\r\n" % len(body) + body)
     await writer.drain()

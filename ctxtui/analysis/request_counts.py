@@ -15,8 +15,10 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
 from ctxtui.curation.price.stretches import KnownStretches
+from ctxtui.dataclasses import dataclass
+from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import Weights, tokens
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
@@ -28,26 +30,59 @@ def request_count(
     by which everything of the session is counted, and with what the client is taken to add as in `call`. `measure`
     counts blocks that no context has yet (None: as the book does), `known` remembers what stretches come to. Raises
     `IndexError` while the context is not counted."""
+    terms = counting_terms(book, call, applied.context)
+    return count_under(terms, applied, measure or book.measure(call.model or book.session.model), known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountingTerms:
+    """How requests of one context are counted, whatever edits they are under: the running features of its tree, their
+    `weights`, whether the provider `strips` thinking of earlier turns, whether the request is `made` from a transcript,
+    what the `client` adds (tokens), and the blocks that reports show to be `gone`: their positions, each with the
+    tokens that it has more than what stands in its place as it was read."""
+
+    counts: Cumulated
+    weights: Weights
+    strips: bool
+    made: bool
+    client: int
+    gone: Sequence[tuple[int, int]]
+
+
+def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
+    """How requests are counted that leave after `call` with what edits make of `context`. Raises `IndexError` while it
+    is not counted."""
     model = call.model or book.session.model
-    counts, weights, strips = book.cumulated(model), book.weights(model), book.card(model).strips_thinking
-    made = call.skeleton is None
-    unwritten = left_out(applied.context) if made else ()
+    absences = book.contexts.at(context.head).of
+    return CountingTerms(
+        counts=book.cumulated(model),
+        weights=book.weights(model),
+        strips=book.card(model).strips_thinking,
+        made=call.skeleton is None,
+        client=lacking(book, call),
+        gone=[(context.position(n), max(0, book.own(model, n) - absence.left)) for n, absence in absences.items()],
+    )
+
+
+def count_under(
+    terms: CountingTerms, applied: Applied, measure: Measure, known: KnownStretches | None = None
+) -> RequestCount:
+    """The request that leaves under `applied`; `measure` and `known` are as in `request_count`."""
+    unwritten = left_out(applied.context) if terms.made else ()
     # Anthropic's requests that are built anew have no two messages of one side in a row (`wire.translate.anthropic`).
-    joins = made and applied.context.dialect == ANTHROPIC
-    measured = measure or book.measure(model)
-    found = body_sums(applied, counts, weights, measured, strips=strips, left_out=unwritten, joins=joins, known=known)
-    return RequestCount(sum(found), lacking(book, call), _back(book, model, applied, unwritten))
-
-
-def _back(book: Book, model: str, applied: Applied, left_out: Sequence[int]) -> int:
-    """Tokens of the blocks that reports show to be gone and that stand in what is written, less what stands in their
-    place as it was read."""
-    context, total = applied.context, 0
-    for node, absence in book.contexts.at(context.head).of.items():
-        position = context.position(node)
-        if position not in applied.changes and position not in left_out:
-            total += max(0, book.own(model, node) - absence.left)
-    return total
+    joins = terms.made and applied.context.dialect == ANTHROPIC
+    found = body_sums(
+        applied,
+        terms.counts,
+        terms.weights,
+        measure,
+        strips=terms.strips,
+        left_out=unwritten,
+        joins=joins,
+        known=known,
+    )
+    back = sum(tokens for at, tokens in terms.gone if at not in applied.changes and at not in unwritten)
+    return RequestCount(sum(found), terms.client, back)
 
 
 def left_out(context: Context) -> list[int]:
@@ -74,6 +109,18 @@ def _is_signed(context: Context, block: Block) -> bool:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedWeights:
+    """What features come to under `weights`, of which so much of a `share` was reported."""
+
+    weights: Weights
+    share: float
+
+    def __call__(self, features: Features) -> float:
+        """Tokens of `features`."""
+        return tokens(features, self.weights) * self.share
+
+
 def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
     """What features come to in the request of `found` (whose context is `head`): as everything of the session is
     counted, so that what an edit frees is priced as just so many tokens. What reports told beyond the blocks is none of
@@ -90,9 +137,4 @@ def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
     gone = book.contexts.at(head)
     if gone:
         counted -= sum(book.contexts.tokens(model, head, gone))
-    share = min(1.0, told / counted) if counted > 0 and told > 0 else 1.0
-
-    def weigh(features: Features) -> float:
-        return tokens(features, weights) * share
-
-    return weigh
+    return ReportedWeights(weights, min(1.0, told / counted) if counted > 0 and told > 0 else 1.0)

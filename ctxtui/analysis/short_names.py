@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from ctxtui.core.block import UNREADABLE
@@ -57,16 +58,11 @@ class Names:
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
         """The tool's name for definitions, calls and results; else the first words of the text."""
         got = reading or read(node.block)
-        category = CATEGORIES[node.category]
-        if category in _NAMED and got.name:
-            return got.name
-        if category == "tool_result":
-            found = got.name or self.tool(got.call_id or self.answered(node), node.id)
-            if found:
-                return found
-        if got.media and not got.text:
-            return got.media[0].media_type or node.block.kind
-        return first_words(got.text) or (node.block.kind if node.block.kind != UNREADABLE else "unreadable")
+        return label_of(node, got, lambda: self.answered_tool(node, got))
+
+    def answered_tool(self, node: Node, got: BlockContent) -> str:
+        """The tool that a result is of, which reads so; "" where its call is not in the tree."""
+        return self.tool(got.call_id or self.answered(node), node.id)
 
     def answered(self, node: Node) -> str:
         """The call id that stands on the message of a result: OpenAI Chat keeps it there, not on its content."""
@@ -75,6 +71,18 @@ class Names:
             up = self._tree[up.parent]
         head = up.block.value() if up.block.kind == "header" else None
         return str(head.get("tool_call_id") or "") if isinstance(head, dict) else ""
+
+
+def label_of(node: Node, got: BlockContent, tool: Callable[[], str]) -> str:
+    """The label of a block that reads so; `tool` gives the one that a result is of."""
+    category = CATEGORIES[node.category]
+    if category in _NAMED and got.name:
+        return got.name
+    if category == "tool_result" and (found := got.name or tool()):
+        return found
+    if got.media and not got.text:
+        return got.media[0].media_type or node.block.kind
+    return first_words(got.text) or (node.block.kind if node.block.kind != UNREADABLE else "unreadable")
 
 
 def first_words(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
 from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, billing, outside
@@ -175,6 +175,10 @@ class Prefixes:
         self._chains: dict[tuple[Seed, bool], PrefixKeys] = {}
         self._latest: tuple[Seed, StretchFacts, bool, PrefixKeys] | None = None
 
+    def __reduce__(self) -> tuple[type[Prefixes], tuple[Tree]]:
+        # What is worked out of the tree is worked out again, as far as it is asked for.
+        return Prefixes, (self.tree,)
+
     def chain(self, seed: Seed, head: int, strips: bool = False) -> PrefixKeys:
         """The chain of a request with `seed` whose context is `head`."""
         facts = self._facts.facts(head) if seed.dialect == ANTHROPIC else NOTHING
@@ -187,3 +191,16 @@ class Prefixes:
             found = self._chains[salted, strips] = PrefixKeys(self.tree, salted, self._facts, strips)
         self._latest = seed, facts, strips, found
         return found
+
+
+class RequestEnds(NamedTuple):
+    """Where the requests end that differ from one another in their contexts alone: all with one `seed`, in the tree of
+    `prefixes`; with `strips`, thinking before a person last spoke is not there."""
+
+    prefixes: Prefixes
+    seed: Seed
+    strips: bool
+
+    def __call__(self, node: int) -> PrefixEnd:
+        """The last place of the request whose context is `node`."""
+        return self.prefixes.chain(self.seed, node, self.strips).spot(node, node)

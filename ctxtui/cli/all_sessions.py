@@ -81,7 +81,7 @@ class AllSessions:
         if unread:
             from ctxtui.services.library.totals.usage_pass import usage_pass
 
-            with Working("reading what calls used") as work:
+            with Working(f"reading what calls used{self._anew(unread)}") as work:
                 for one in chain(_stored(unread, self._settings), usage_pass(unread, self._settings)):
                     self._known[one.key] = one
                     work.say(f"{len(self._known):,} of {len(self._every):,} sessions")
@@ -96,12 +96,18 @@ class AllSessions:
 
         done = len(self._every) - len(unread)
         files = self._shelf.figures(unread, Event(), self._cluster, workers=processors())
-        with Working("reading") as work:
+        with Working(f"reading{self._anew(unread)}") as work:
             for one in chain(_stored(unread, self._settings), files):
                 self._known[one.key] = one
                 done += 1
                 work.say(f"{done:,} of {len(self._every):,} sessions")
                 yield one
+
+    def _anew(self, unread: list[SessionSummary]) -> str:
+        """What the line of progress adds where sessions are read again that did not change."""
+        from ctxtui.services.library.totals.summary_memory import why_anew
+
+        return f" {why}" if (why := why_anew(unread, self._settings)) else ""
 
     def _unread(self) -> list[SessionSummary]:
         return [one for one in self._every if one.key not in self._known]
@@ -123,7 +129,7 @@ def sessions_in_turn(
     """As `known_sessions`, one after the other, so that they need not all be held at once: what is not remembered is
     read first (and is remembered where that breaks off), then all are told of as they are remembered. Of those whose
     file was last written to before `since` (Unix seconds) none is read."""
-    from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys
+    from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys, why_anew
     from ctxtui.services.process_pool import processors
 
     shelf, every = _listed(settings, folder)
@@ -131,7 +137,8 @@ def sessions_in_turn(
     every = sorted((one for one in every if one.key in there or one.mtime >= since - _DAY), key=lambda one: one.mtime)
     unread = [one for one in every if one.key not in there]
     held: dict[str, SessionSummary] = {}
-    with Working("reading") as work:
+    why = why_anew(unread, settings) if unread else ""
+    with Working(f"reading {why}" if why else "reading") as work:
         files = shelf.figures(unread, Event(), cluster, workers=processors())
         for done, one in enumerate(chain(_stored(unread, settings), files), len(every) - len(unread) + 1):
             work.say(f"{done:,} of {len(every):,} sessions")

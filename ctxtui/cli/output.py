@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -12,7 +11,6 @@ from typing import Any, Final
 
 from ctxtui.cli import progress
 from ctxtui.cli.exit_codes import ExitCode
-from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError
 
 SCHEMA_VERSION: Final = 1
@@ -24,6 +22,8 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
     ASCII only: a terminal obeys nothing in it, and a lone surrogate of a recording stays what it was.
     """
+    import json
+
     progress.wipe()
     indent = 1 if sys.stdout.isatty() else None
     json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=indent, default=_spelled)
@@ -32,6 +32,8 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
 def _spelled(value: object) -> float | str:
     """A number that a recording spells in its own way, as a number; as its text where no number can hold it."""
+    from ctxtui.core.canonical import Number
+
     if not isinstance(value, Number):
         raise TypeError(f"{type(value).__name__} is no JSON value")
     found = float(value)

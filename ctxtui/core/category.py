@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, Block, Place
+if TYPE_CHECKING:
+    # Not at run time: a first frame needs the names of the categories, and blocks bring JSON and OpenSSL along (4 ms).
+    from ctxtui.core.block import Block, Place
 
 CATEGORIES: Final = (
     "system",
@@ -24,8 +26,8 @@ CATEGORIES: Final = (
 INDEX: Final = {name: i for i, name in enumerate(CATEGORIES)}
 
 _BY_KIND: Final = {
-    TOOL: "tools",
-    NOT_RECORDED: "system",
+    "tool": "tools",
+    "not_recorded": "system",
     "thinking": "thinking",
     "redacted_thinking": "thinking",
     "reasoning": "thinking",
@@ -71,7 +73,7 @@ def category_of(block: Block, place: Place) -> str:
     """The category of `block` at `place`; a header belongs to the side that speaks."""
     if place.mark in _BY_MARK:
         return _BY_MARK[place.mark]
-    if block.kind != HEADER:
+    if block.kind != "header":
         found = _BY_KIND.get(block.kind) or _by_suffix(block.kind)
         if found:
             return found

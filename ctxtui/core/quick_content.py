@@ -12,18 +12,37 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ctxtui.dataclasses import dataclass
+
 T = TypeVar("T")
 _Other = Raw | UnsetType
 """A member with which a block is read the long way."""
 
 
-class QuickContent(Struct, frozen=True, gc=False):
-    """What a block says, as `block_content.BlockContent` has it."""
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image or file inside a block: its media type, and its bytes in base64, a URL or a provider's file id."""
+
+    media_type: str
+    data: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockContent:
+    """What a block says.
+
+    `text` is what the model reads as words, `arguments` the JSON text of a call's input (as the provider spelled it),
+    `name` the tool's name, `call_id` what pairs a call with its result. `hidden` counts characters that stand for
+    text the recording withholds (a thinking signature, encrypted reasoning). `media` are images and files inside.
+    """
 
     text: str = ""
     name: str = ""
     call_id: str = ""
     arguments: str = ""
+    hidden: int = 0
+    media: tuple[Media, ...] = ()
     is_error: bool = False
 
 
@@ -58,10 +77,10 @@ class _Result(Struct, gc=False):
     name: _Other = UNSET
 
 
-def _reader(kind: type[T], content: Callable[[T], QuickContent | None]) -> Callable[[bytes], QuickContent | None]:
+def _reader(kind: type[T], content: Callable[[T], BlockContent | None]) -> Callable[[bytes], BlockContent | None]:
     decode = msgspec.json.Decoder(kind).decode
 
-    def read(body: bytes) -> QuickContent | None:
+    def read(body: bytes) -> BlockContent | None:
         try:
             return content(decode(body))
         except (ValueError, msgspec.MsgspecError, RecursionError):
@@ -70,27 +89,27 @@ def _reader(kind: type[T], content: Callable[[T], QuickContent | None]) -> Calla
     return read
 
 
-def _of_text(found: _Text) -> QuickContent:
-    return QuickContent(text=found.text)
+def _of_text(found: _Text) -> BlockContent:
+    return BlockContent(text=found.text)
 
 
-def _of_thinking(found: _Thinking) -> QuickContent | None:
+def _of_thinking(found: _Thinking) -> BlockContent | None:
     if not found.thinking or found.encrypted_content is not UNSET or found.data is not UNSET:
         return None
-    return QuickContent(text=found.thinking)
+    return BlockContent(text=found.thinking)
 
 
-def _of_call(found: _Call) -> QuickContent | None:
+def _of_call(found: _Call) -> BlockContent | None:
     if not (found.id and found.name) or not found.call_id is found.function is found.custom is UNSET:
         return None
     given = bytes(found.input)
     # Text is a custom tool's; a lone surrogate is an escape in the body alone.
     if given[:1] == b'"' or b"\\ud" in given:
         return None
-    return QuickContent(name=found.name, call_id=found.id, arguments=given.decode())
+    return BlockContent(name=found.name, call_id=found.id, arguments=given.decode())
 
 
-def _of_result(found: _Result) -> QuickContent | None:
+def _of_result(found: _Result) -> BlockContent | None:
     if not found.tool_use_id or found.name is not UNSET:
         return None
     parts = found.content
@@ -100,10 +119,10 @@ def _of_result(found: _Result) -> QuickContent | None:
         text = "\n".join([part.text for part in parts if part.text])
     else:
         return None
-    return QuickContent(text=text, call_id=found.tool_use_id, is_error=found.is_error is True)
+    return BlockContent(text=text, call_id=found.tool_use_id, is_error=found.is_error is True)
 
 
-QUICK: Final[dict[str, Callable[[bytes], QuickContent | None]]] = {
+QUICK: Final[dict[str, Callable[[bytes], BlockContent | None]]] = {
     "text": _reader(_Text, _of_text),
     "thinking": _reader(_Thinking, _of_thinking),
     "tool_use": _reader(_Call, _of_call),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.core.call import Call
+from ctxtui.core.quota import QuotaReport, newest
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import KW_ONLY, dataclass, field, fields, replace
 
@@ -97,7 +98,7 @@ class Outcome:
     value: str
 
 
-Event = Described | ThreadSeen | CallSeen | TipMoved | Skipped | Happened | Outcome | AnswerGrew
+Event = Described | ThreadSeen | CallSeen | TipMoved | Skipped | Happened | Outcome | AnswerGrew | QuotaReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ class Session:
     skipped: list[Skipped] = field(default_factory=list)
     happenings: list[Happened] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
+    quotas: list[QuotaReport] = field(default_factory=list)
+    """The newest report on each window of a quota."""
 
     def apply(self, event: Event) -> None:
         """Take in one event. Seeing a call twice leaves one call (law 3)."""
@@ -147,6 +150,8 @@ class Session:
                 self.happenings.append(event)
             case Outcome():
                 self.outcomes.append(event)
+            case QuotaReport():
+                self.quotas = newest([*self.quotas, event])
             case AnswerGrew():
                 pass
 

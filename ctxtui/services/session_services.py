@@ -19,6 +19,7 @@ from ctxtui.services.workers.pricing_worker import PricingWorker
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.pricing.price import Cost
+    from ctxtui.services.study.deputy import Deputy
 
 
 class Helpers:
@@ -39,10 +40,10 @@ class Helpers:
         """Read the tables now, so that nothing waits for them later."""
         table_for(self._settings).card("")
 
-    def study(self, session: Session) -> Study:
-        """The figures of `session`; nothing is worked out yet."""
+    def study(self, session: Session, deputy: Deputy | None = None) -> Study:
+        """The figures of `session`; nothing is worked out yet. A `deputy` works them out in another process."""
         book = book_for(session, self.counter, self._settings)
-        return Study(session, book, self.counter, self.prices, self._settings.usable_share)
+        return Study(session, book, self.counter, self.prices, self._settings.usable_share, deputy)
 
     def price(self, call: Call) -> Cost | None:
         """What `call` costs; None where no price is known."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ctxtui.services.config.settings import Settings
 
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from ctxtui.services.library.notebook import Notebook
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
+    from ctxtui.services.study.deputy import Deputy
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
 
 T = TypeVar("T")
+
+LONG: Final = 16_000_000
+"""Bytes of a recording from which on a process of its own is worth its start and a second reading."""
 
 
 class SessionSource:
@@ -32,6 +36,8 @@ class SessionSource:
         self.name = name
         self.settings = settings
         self._subscribed = False
+        self._loaded: Loaded | None = None
+        self._deputy: Deputy | None = None
 
     @cached_property
     def _helpers(self) -> Helpers:
@@ -55,14 +61,35 @@ class SessionSource:
 
         found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings), self.settings.clients)
         self._subscribed = subscribed(found, self.settings)
-        loaded, news = opening_named(found, self.settings)
-        return loaded, iter(news)
+        self._loaded, news = opening_named(found, self.settings)
+        return self._loaded, iter(news)
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
-        made = self._helpers.study(session)
+        made = self._helpers.study(session, self._another_process(session))
         made.subscription = self._subscribed
         return made
+
+    def _another_process(self, session: Session) -> Deputy | None:
+        """Who works out `session` elsewhere: where it is the recording itself, not its end, and that is long."""
+        loaded = self._loaded
+        if loaded is None or loaded.session is not session or loaded.path is None:
+            return None
+        if self._deputy is not None:
+            # The recording was rewritten.
+            self._deputy.close()
+            self._deputy = None
+        try:
+            size = os.stat(loaded.path).st_size
+        except OSError:
+            return None
+        if size >= LONG:
+            # Imported here: few recordings are long.
+            from ctxtui.services.study.deputy import Deputy
+            from ctxtui.services.workers.study_worker import StudyWorker
+
+            self._deputy = Deputy(StudyWorker(loaded.path, self.settings))
+        return self._deputy
 
     def report(self, kind: Report[T], loaded: Loaded) -> T:
         """A report on the session; worked out in a process of its own, but for what cannot be read a second time."""
@@ -116,5 +143,7 @@ class SessionSource:
 
     def close(self) -> None:
         """End the helpers."""
+        if self._deputy is not None:
+            self._deputy.close()
         if "_helpers" in self.__dict__:
             self._helpers.close()

@@ -87,6 +87,14 @@ def summarised(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes
     return conn.execute("SELECT path, size, mtime FROM file_summaries WHERE version = ?", (version,)).fetchall()
 
 
+def summaries_otherwise(conn: sqlite3.Connection, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
+    """Of what there are summaries that none of `versions` of their code made: `sql_text` of its path, size, mtime, and
+    the version."""
+    marks = ", ".join("?" * len(versions))
+    query = f"SELECT path, size, mtime, version FROM file_summaries WHERE version NOT IN ({marks})"
+    return conn.execute(query, versions).fetchall()
+
+
 def summaries(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes, int, float, str]]:
     """All summaries that `version` of their code made: `sql_text` of a file's path, its size and mtime, the summary as
     JSON text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -252,6 +252,12 @@ class Store:
     def summarised(self, version: str) -> list[tuple[str | bytes, int, float]]:
         """Of what there are summaries that this `version` of their code made: `sql_text` of the path, size, mtime."""
         return cache.summarised(self._conn, version)
+
+    @told
+    def summaries_otherwise(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
+        """Of what there are summaries that none of these `versions` of their code made: `sql_text` of its path, size,
+        mtime, and the version."""
+        return cache.summaries_otherwise(self._conn, versions)
 
     @told
     def summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:

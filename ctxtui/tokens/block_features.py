@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
-from ctxtui.core.block_content import BlockContent, read, read_value
+from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.canonical import Json
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.image import media_tokens
@@ -32,14 +32,13 @@ def features_of(block: Block, count: Count, card: ModelCard) -> Features:
         return NOTHING
     if block.kind == TOOL:
         return _definition(block, count, card)
-    value = block.value()
-    got = read_value(block.kind, value)
+    got = read(block)
     words = count(got.text) if got.text else 0
     if block.kind == HEADER:
         return Features(text=words, messages=1, letters=_letters(got))
     if block.kind in _THINKING:
-        return _thinking(value, got, words, card)
-    image = float(sum(media_tokens(one, card.image, card.page_tokens) for one in got.media))
+        return _thinking(block.value(), got, words, card)
+    image = sum([media_tokens(one, card.image, card.page_tokens) for one in got.media], 0.0) if got.media else 0.0
     if got.arguments:
         json = count(got.name) + count(got.arguments)
         return Features(text=words, json=json, image=image, calls=1, letters=_letters(got))

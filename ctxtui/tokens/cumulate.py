@@ -63,27 +63,28 @@ class Cumulated:
 
     def advance(self, limit: int | None = None) -> int:
         """Count up to `limit` further nodes (all that are there by default); returns `done`."""
-        first = len(self._rows)
+        rows = self._rows
+        first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
-        for id_ in range(first, last):
-            node = self._tree[id_]
+        for node in self._tree.nodes(first, last):
             more = self._more(node)
             if more is None:
-                self._rows.same(node.parent)
+                rows.same(node.parent)
             else:
-                self._rows.add(node.parent, more)
-        return len(self._rows)
+                rows.add(node.parent, more)
+        return len(rows)
 
     def _more(self, node: Node) -> list[tuple[int, Features]] | None:
         """What the block of `node` adds, with category indexes; None for a header, which counts with what follows."""
-        owed = self.owed(node.id)
+        owed = self._owed.get(node.parent, NOTHING)
         if node.block.kind == HEADER:
             features = plus(self.measure(node.block), owed)
             self._owed[node.id] = self._headers.setdefault(features, features)
             return None
         parts = self._parts(node) if self._parts else ()
         if not parts:
-            return [(node.category, plus(self._features(node), owed))]
+            own = self._features(node)
+            return [(node.category, own if owed is NOTHING else plus(own, owed))]
         self._split[node.id] = tuple(category for category, _ in parts)
         (category, first), *others = parts
         return [(category, plus(first, owed)), *others]
@@ -95,6 +96,16 @@ class Cumulated:
         owed = array("q", [numbers[features] for features in self._owed.values()])
         split = [[node, *categories] for node, categories in self._split.items()]
         return [self._rows.packed(), several, array("q", self._owed).tobytes(), owed.tobytes(), split]
+
+    def kept_of(self, nodes: Sequence[int]) -> list[Any]:
+        """As `kept`, for another tree that has these `nodes` alone: theirs are its numbers 1, 2 ... in order. Raises
+        `IndexError` while one of them is not counted."""
+        owed = [(new, self._owed[node]) for new, node in enumerate(nodes, 1) if node in self._owed]
+        several = list(dict.fromkeys(features for _, features in owed))
+        numbers = {features: number for number, features in enumerate(several)}
+        split = [[new, *self._split[node]] for new, node in enumerate(nodes, 1) if node in self._split]
+        ids, of = array("q", [new for new, _ in owed]), array("q", [numbers[features] for _, features in owed])
+        return [self._rows.packed_of(nodes), several, ids.tobytes(), of.tobytes(), split]
 
     def take_over(self, kept: Sequence[Any]) -> None:
         """Go on from what `kept` gave. Raises `ValueError` where another machine wrote it."""

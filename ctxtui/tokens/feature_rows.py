@@ -55,13 +55,16 @@ class FeatureRows:
 
     def _made(self, before: int, more: Iterable[tuple[int, Features]]) -> int:
         start = self._of[before] * _KINDS
-        rows = self._rows[start : start + _KINDS]
+        rows, recent, values = self._rows[start : start + _KINDS], self._recent, self._values
         for category, own in more:
-            grown = plus(self._row(rows[category]), own)
-            rows[category] = row = len(self._values) // _WIDTH
-            self._values.extend(grown)
+            row = rows[category]
+            grown = plus(recent.get(row) or self._row(row), own)
+            rows[category] = row = len(values) // _WIDTH
+            values.frombytes(_ROW.pack(*grown))
             # What comes next mostly goes on from here.
-            self._keep(row, grown)
+            recent[row] = grown
+        if len(recent) >= _RECENT:
+            self._recent = {}
         self._rows.extend(rows)
         return len(self._rows) // _KINDS - 1
 
@@ -101,6 +104,11 @@ class FeatureRows:
     def packed(self) -> tuple[str, bytes, bytes, bytes]:
         """All of it as bytes, with the way in which this machine writes numbers."""
         return _WAY, self._of.tobytes(), self._rows.tobytes(), self._values.tobytes()
+
+    def packed_of(self, numbers: Iterable[int]) -> tuple[str, bytes, bytes, bytes]:
+        """As `packed`, of the empty context and those of `numbers` alone, numbered anew in their order."""
+        way, _, rows, values = self.packed()
+        return way, array("i", [self._of[number] for number in (0, *numbers)]).tobytes(), rows, values
 
     @classmethod
     def unpacked(cls, packed: Any) -> FeatureRows:

@@ -12,6 +12,7 @@ from typing import Final
 
 from ctxtui.core.block import Item
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
+from ctxtui.core.quota import newest
 from ctxtui.core.session import CallSeen, Described, Event, Happened, Session, Skipped, Thread, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less
@@ -128,6 +129,7 @@ class SessionJoin:
         found.happenings = [replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings]
         found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
         found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
+        found.quotas = newest([*self.wire.quotas, *self.own.quotas])
         return found
 
     def _about(self) -> Described:
@@ -317,5 +319,5 @@ def news_between(old: Session, new: Session) -> list[Event] | None:
     for id_, thread in new.threads.items():
         if thread.tip != old.threads.get(id_, Thread(id_)).tip:
             events.append(TipMoved(id_, thread.tip))
-    now = Counter[Event]([*new.skipped, *new.happenings, *new.outcomes])
-    return [*events, *(now - Counter[Event]([*old.skipped, *old.happenings, *old.outcomes])).elements()]
+    now = Counter[Event]([*new.skipped, *new.happenings, *new.outcomes, *new.quotas])
+    return [*events, *(now - Counter[Event]([*old.skipped, *old.happenings, *old.outcomes, *old.quotas])).elements()]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -100,6 +98,9 @@ def _app(
 
 def _commands() -> dict[str, tuple[type[Command], ...]]:
     """The commands of every screen, by the name of the screen."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
     from ctxtui.tui import lists
     from ctxtui.tui.chat.commands import CHAT
     from ctxtui.tui.home.commands import HOME

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import selectors
 import termios
+import threading
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,6 +25,8 @@ BEGIN: Final = "\x1b[200~"
 END: Final = "\x1b[201~"
 _READ: Final = 1 << 16
 """Bytes that are read at once."""
+_SOON: Final = 0.1
+"""Seconds between looks whether a sequence that has begun goes on."""
 
 
 class PasteParser(XTermParser):
@@ -33,6 +36,11 @@ class PasteParser(XTermParser):
         super().__init__(debug)
         self._pasted: list[str] | None = None
         """The pieces of a paste that goes on; None outside of one."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether what came last is something by itself when nothing follows: `tick` is to be called until then."""
+        return self._timeout_time is not None
 
     def feed(self, data: str) -> Iterable[Message]:
         """What `data` means; "" is the end. A mark that is cut in two at the beginning of a paste goes the long way."""
@@ -69,9 +77,37 @@ class PasteParser(XTermParser):
         return rest, whole
 
 
-class TerminalDriver(LinuxDriver):
-    """Textual's driver with another parser, and larger reads. A frame is written at once."""
+class WakingEvent(threading.Event):
+    """An event that a selector can wait for: `reading` has something to be read while it is set."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading, self._writing = os.pipe()
+
+    def set(self) -> None:
+        """Wake whoever waits."""
+        if not self.is_set():
+            super().set()
+            os.write(self._writing, b"!")
+
+    def clear(self) -> None:
+        """Nobody is woken any more."""
+        if self.is_set():
+            os.read(self.reading, 1)
+            super().clear()
+
+    def close(self) -> None:
+        """Nobody waits any more."""
+        os.close(self.reading)
+        os.close(self._writing)
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver with another parser, and larger reads. A frame is written at once; where nothing is typed,
+    nothing wakes up."""
+
+    _ends: WakingEvent | None = None
+    """In place of an event that is looked at ten times a second."""
     _frame: list[str] | None = None
     """The pieces of a frame that was begun; None outside of one."""
 
@@ -97,6 +133,19 @@ class TerminalDriver(LinuxDriver):
             return
         super()._sigcont_application(*signal)
 
+    def start_application_mode(self) -> None:
+        """Begin to read, and to draw."""
+        if self._ends is None:
+            self.exit_event = self._ends = WakingEvent()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        """The program ends."""
+        super().close()
+        if self._ends is not None:
+            self._ends.close()
+            self._ends, self.exit_event = None, threading.Event()
+
     def run_input_thread(self) -> None:
         """Read until the screen ends, or the terminal is gone."""
         parser = PasteParser(self._debug)
@@ -104,9 +153,13 @@ class TerminalDriver(LinuxDriver):
         # Not the quickest selector: it takes any terminal, pipe or file.
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
+            if self._ends is not None:
+                selector.register(self._ends.reading, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 data = ""
-                if selector.select(0.1):
+                # A key may be the beginning of a longer sequence: it is one by itself when nothing follows.
+                ready = selector.select(_SOON if parser.waits or self._ends is None else None)
+                if any(key.fd == self.fileno for key, _ in ready):
                     got = os.read(self.fileno, _READ)
                     if not got:
                         # The terminal is gone: reading on would find that out again, as fast as it can.

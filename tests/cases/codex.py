@@ -34,6 +34,7 @@ class Script:
         self.clock = EPOCH
         self.total = count()
         self.window = 258_400
+        self.limits: Record | None = None
 
     def put(self, type_: str, payload: Record, *, seconds: float = 1.0) -> None:
         self.clock += timedelta(seconds=seconds)
@@ -90,7 +91,7 @@ class Script:
     def repeat(self, last: Record) -> None:
         """A token_count event with totals as they are: no new call."""
         info = {"total_token_usage": self.total, "last_token_usage": last, "model_context_window": self.window}
-        self.event("token_count", info=info, rate_limits=None)
+        self.event("token_count", info=info, rate_limits=self.limits)
 
     def dump(self) -> bytes:
         return dump(self.records)

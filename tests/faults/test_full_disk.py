@@ -63,8 +63,12 @@ def test_a_chat_that_ends_on_a_full_disk_says_so_in_the_terminal_it_gives_back(t
                 break
         seen(screen, "not recorded: the disk is full")
         os.write(terminal.fd, b"\x11")
-        time.sleep(0.5)
-        os.write(terminal.fd, b"y")
+        # It asks where the answer to the last message is still being written.
+        until = time.monotonic() + 40
+        while not gone(terminal) and not seen(screen, "leave?", 0.5, must=False):
+            assert time.monotonic() < until, "it neither asks nor ends"
+        if not gone(terminal):
+            os.write(terminal.fd, b"y")
         code = ended(terminal, 40)
     last = terminal.output[-3000:]
     for restored in (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?25h"):
@@ -112,6 +116,11 @@ def seen(screen: Screen, words: str, cap: float = 40, *, must: bool = True) -> b
             return True
     assert not must, "\n".join(screen.rows)
     return False
+
+
+def gone(terminal: Terminal) -> bool:
+    """Whether the program has ended; its exit code is left to be asked for."""
+    return os.waitid(os.P_PID, terminal.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def test_the_table_has_a_row_for_everything_that_is_run() -> None:

@@ -80,6 +80,10 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ["lab", "logs"],
         ["audit", "logs", "--json"],
         ["audit", "logs", "logs/0.jsonl", "nowhere.jsonl", "--estimator", "chars/4"],
+        ["cost", "logs", "--by", "tool", "--json"],
+        ["why", "logs", "--json"],
+        ["why", "logs/0.jsonl", "--json"],
+        ["report", "logs", "--json"],
     ],
     ids=lambda command: " ".join(command[:3]),
 )
@@ -114,7 +118,17 @@ class Sent:
             yield pickle.loads(pickle.dumps(answer(pickle.loads(pickle.dumps(request)))))
 
 
-@pytest.mark.parametrize("command", [["lab", "logs", "--policy", "dedupe_reads"], ["audit", "logs"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["lab", "logs", "--policy", "dedupe_reads"],
+        ["audit", "logs"],
+        ["cost", "logs", "--by", "category"],
+        ["why", "logs"],
+        ["report", "logs"],
+    ],
+    ids=lambda command: command[0],
+)
 def test_what_comes_from_elsewhere_is_in_the_order_of_the_names(
     ctxtui: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:

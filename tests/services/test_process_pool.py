@@ -55,6 +55,10 @@ def test_it_ends_when_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(coming)) <= 2
 
 
+FIRST = b'"id":"m', b'"id":"m0x'
+KEYS = [b"sk-ant-api03-" + bytes([letter]) * 90 + b" " for letter in b"aB"]
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -62,14 +66,26 @@ def test_it_ends_when_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
         ["audit", "logs", "nowhere.jsonl"],
         ["check", "logs/0.jsonl", "logs/odd.jsonl", "--max-context", "9", "--json"],
         ["check", "logs", "--max-context", "9"],
+        ["cost", "logs", "--json"],
+        ["cost", "logs", "nowhere.jsonl", "--by", "tool", "--json"],
+        ["cost", "logs", "--by", "thread"],
+        ["why", "logs", "--json"],
+        ["why", "logs"],
+        ["report", "logs", "--json"],
+        ["report", "logs", "--html", "-"],
     ],
-    ids=lambda command: command[0],
+    ids=lambda command: " ".join(command[:3]),
 )
 def test_all_processors_find_what_one_finds(ctxtui: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
     Path("logs").mkdir()
     for n in range(2):
         Path(f"logs/{n}.jsonl").write_bytes(parallel().dump().replace(b'"id":"m', f'"id":"m{n}x'.encode()))
-    Path("logs/odd.jsonl").write_bytes(generate(n_messages=12, seed=5))
+    for n, name in enumerate(("odd", "zz")):
+        # Two keys, of which one is in both: the same one has the same mask throughout.
+        data = generate(n_messages=12, seed=5 + n)
+        Path(f"logs/{name}.jsonl").write_bytes(data.replace(b'"content":"', b'"content":"' + b" ".join(KEYS[n:])))
+    # A session that goes on after a copy of its beginning was made: its calls count in the copy.
+    Path("logs/0-copy.jsonl").write_bytes(b"".join(parallel().dump().splitlines(keepends=True)[:9]).replace(*FIRST))
     Path("logs/broken.jsonl").write_bytes(parallel().dump()[:3000] + b"\x00\xff")
     here, asked = ctxtui(*command), list[int]()
 
@@ -82,6 +98,23 @@ def test_all_processors_find_what_one_finds(ctxtui: Run, monkeypatch: pytest.Mon
     monkeypatch.setattr(session_work, "_WORTH", 0)
     found = ctxtui(*command)
     assert asked and (found.code, found.out, found.err) == (here.code, here.out, here.err)
+
+
+@pytest.mark.parametrize("by", ["tool", "model"])
+def test_calls_that_an_earlier_recording_has_count_there(ctxtui: Run, by: str) -> None:
+    Path("logs").mkdir()
+    whole = parallel().dump()
+    Path("logs/0-copy.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:9]))
+    Path("logs/0.jsonl").write_bytes(whole)
+    part, alone, both = (
+        ctxtui("cost", name, "--by", by, "--json").json for name in ("logs/0-copy.jsonl", "logs/0.jsonl", "logs")
+    )
+    assert 0 < part["calls"] < alone["calls"] == both["calls"]
+    assert both["total_usd"] == pytest.approx(alone["total_usd"])
+    assert sum(row["usd"] for row in both["rows"]) == pytest.approx(alone["total_usd"])
+    bills = [ctxtui("why", name, "--json").json for name in ("logs/0.jsonl", "logs")]
+    assert bills[0]["calls"] == bills[1]["calls"] and bills[1]["total_usd"] == pytest.approx(alone["total_usd"])
+    assert bills[1]["sessions"] == 2
 
 
 def test_little_work_starts_no_process(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:

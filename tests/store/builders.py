@@ -152,6 +152,7 @@ def state(session: Session) -> dict[str, Any]:
         "skipped": session.skipped,
         "happenings": session.happenings,
         "outcomes": session.outcomes,
+        "quotas": session.quotas,
     }
 
 

@@ -83,6 +83,7 @@ def begin_all(db: Database) -> None:
     """A first migration that makes what every change to a session asks for."""
     migrations.m001_first(db)
     migrations.m007_leases(db)
+    migrations.m012_quotas(db)
 
 
 def only_first(monkeypatch: pytest.MonkeyPatch) -> None:

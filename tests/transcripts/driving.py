@@ -109,5 +109,6 @@ def state(session: Session) -> tuple[Any, ...]:
         session.skipped,
         session.happenings,
         session.outcomes,
+        session.quotas,
         session.tree.nodes(),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pty
+import selectors
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 from threading import Event, Thread
@@ -16,7 +18,7 @@ from textual._parser import Parser
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from ctxtui.tui.terminal import BEGIN, END, PasteParser, TerminalDriver
+from ctxtui.tui.terminal import BEGIN, END, PasteParser, TerminalDriver, WakingEvent
 
 TYPED = st.text(st.sampled_from("abc é\r\n"), max_size=5)
 PASTED = st.text(st.sampled_from("abc é[201~\n\0"), max_size=30)
@@ -73,6 +75,41 @@ def test_a_terminal_that_is_gone_is_read_no_more() -> None:
     assert not thread.is_alive(), "it read on"
     assert [event.key for event in seen if isinstance(event, events.Key)] == ["a"]
     os.close(reading)
+
+
+def test_nothing_wakes_up_where_nothing_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    driver = object.__new__(TerminalDriver)
+    driver._ends = WakingEvent()
+    driver._debug, driver.fileno, driver.exit_event = False, reading, driver._ends
+    seen: list[Message] = []
+    driver.process_message = seen.append  # type: ignore[method-assign,assignment]
+    asked: list[float | None] = []
+    wait = selectors.SelectSelector.select
+
+    def counted(self: selectors.SelectSelector, timeout: float | None = None) -> object:
+        asked.append(timeout)
+        return wait(self, timeout)
+
+    monkeypatch.setattr(selectors.SelectSelector, "select", counted)
+    thread = Thread(target=driver.run_input_thread, daemon=True)
+    thread.start()
+    # An escape may begin a sequence: it is a key by itself once nothing follows, and then there is nothing to wait for.
+    os.write(writing, b"\x1b")
+    until = time.monotonic() + 30
+    while not (seen and asked[-1] is None) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert [event.key for event in seen if isinstance(event, events.Key)] == ["escape"]
+    assert asked[0] is None and asked[-1] is None, "it waits for as long as nothing comes"
+    assert any(timeout is not None for timeout in asked)
+    driver.exit_event.set()
+    thread.join(30)
+    assert not thread.is_alive(), "it is woken by the end"
+    driver.exit_event.clear()
+    assert not driver.exit_event.is_set()
+    for one in (reading, writing):
+        os.close(one)
+    driver._ends.close()
 
 
 def test_a_terminal_that_goes_away_begins_nothing_anew(monkeypatch: pytest.MonkeyPatch) -> None:

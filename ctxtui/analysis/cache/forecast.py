@@ -29,7 +29,7 @@ from ctxtui.analysis.cache.read_band import Shortfalls
 from ctxtui.analysis.cache.refreshes import Refreshes
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
@@ -179,9 +179,9 @@ class CacheForecaster:
         """The last node at or above `node` of whose length a report told before `call`, with that length in tokens."""
         return self._prompts.reported_length(call, node)
 
-    def place(self, call: Call, node: int) -> PrefixEnd:
-        """The last place of the request that `call` would be with the context `node`."""
-        return self._prompts.place(call, node)
+    def places(self, call: Call) -> RequestEnds:
+        """Where the request ends that `call` would be with another context."""
+        return self._prompts.places(call)
 
     def expect(self, coming: Call, after: Call) -> None:
         """Take it that `coming`, which is not made yet, sets its markers as `after` did."""

@@ -10,7 +10,7 @@ from ctxtui.analysis.cache.prefix_lengths import Lengths
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.explain import SentRequest
 from ctxtui.cache.markers import Markers, markers_on
-from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
+from ctxtui.cache.prefix_key import Prefixes, RequestEnds
 from ctxtui.cache.prefix_seed import Seed, seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.rules import CacheRules
@@ -121,10 +121,10 @@ class CachePrompts:
             ends.append(message_before(self._tree, ends[-1]))
         return tuple(reversed(ends))
 
-    def place(self, call: Call, node: int) -> PrefixEnd:
-        """The last place of the request that `call` would be with the context `node`."""
+    def places(self, call: Call) -> RequestEnds:
+        """Where the request ends that `call` would be with another context."""
         rules = self._rules(call)
-        return self._prefixes.chain(self._seed(call, rules), node, rules.strips).spot(node, node)
+        return RequestEnds(self._prefixes, self._seed(call, rules), rules.strips)
 
     def expect(self, coming: Call, after: Call) -> None:
         """Take it that `coming`, which is not made yet, sets the markers that the request of `after` had: where they

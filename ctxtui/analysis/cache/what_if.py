@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster, Floors
-from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
@@ -27,7 +26,7 @@ class NextRequest(NamedTuple):
 
     `forecast` is what is foretold of it beyond the simulator, from what the client did before: the same forecast that
     the audit holds against the reports. None where no earlier call tells. `weigh` gives the tokens of a block's
-    features, as the lengths of the prompt have it, `place` the last place of the same request with another context,
+    features, as the lengths of the prompt have it, `place` where the same request with another context ends,
     `floors` what it reads anyway.
     """
 
@@ -35,7 +34,7 @@ class NextRequest(NamedTuple):
     prompt: CachedPrompt
     at: float
     weigh: Weigh
-    place: Callable[[int], PrefixEnd]
+    place: RequestEnds
     floors: Floors
     forecast: CacheForecast | None = None
 
@@ -126,9 +125,7 @@ def _asks_alike(last: Call) -> bool:
 def _asking(reads: CacheForecaster, call: Call, total: int, forecast: CacheForecast | None = None) -> NextRequest:
     simulator, made, at = reads.asking(call, total)
     # A copy: what is asked of stays as it is when the replay goes on.
-    return NextRequest(
-        simulator.copy(), made, at, reads.tokens(call), partial(reads.place, call), reads.floors(call), forecast
-    )
+    return NextRequest(simulator.copy(), made, at, reads.tokens(call), reads.places(call), reads.floors(call), forecast)
 
 
 def before(book: Book, rules: Callable[[Call], CacheRules], call: Call) -> NextRequest:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core import long_json
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.block_content import BlockContent, arguments_value, read_value
+from ctxtui.core.block_content import BlockContent, arguments_value, read, read_value
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
@@ -32,6 +32,8 @@ def words_of(block: Block) -> str:
     ciphers; "" for a message's header."""
     if block.kind == HEADER:
         return ""
+    if len(block.body) <= long_json.LONG:
+        return words_of_reading(read(block), block.kind)
     return words_of_reading(read_value(block.kind, long_json.loads(block.body)), block.kind)
 
 

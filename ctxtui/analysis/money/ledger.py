@@ -63,6 +63,10 @@ class CostLedger:
         self._turns = array("i")
         self._path: list[int] = []
 
+    def is_current(self) -> None:
+        """What was entered elsewhere was shared out by the weights that the running totals have."""
+        self.version = self._running.version
+
     @property
     def done(self) -> int:
         """How many calls are entered."""

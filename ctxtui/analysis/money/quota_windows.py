@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from ctxtui.core.quota import QuotaReport
 from ctxtui.dataclasses import dataclass
 
 HOUR: Final = 3600
@@ -71,6 +72,21 @@ def last_week(calls: Iterable[Used], at: float) -> QuotaWindow:
     """The seven days that end at `at` (Unix seconds)."""
     start = int(at) - WEEK
     return _window(start, WEEK, [call for call in calls if start < call.started <= at])
+
+
+class ReportedWindow(NamedTuple):
+    """A `report` of a provider on a window, and what we count in it until that moment (`ours`): calls of the clients
+    that its quota was reported to."""
+
+    report: QuotaReport
+    ours: QuotaWindow
+
+
+def reported_window(report: QuotaReport, calls: Iterable[Used]) -> ReportedWindow:
+    """A report beside our own sum over `calls`, those that its quota is about."""
+    until = report.at or report.resets
+    own = [call for call in calls if report.begins <= call.started <= until]
+    return ReportedWindow(report, _window(report.begins, 60 * report.minutes, own))
 
 
 def _window(start: int, seconds: int, calls: list[Used]) -> QuotaWindow:

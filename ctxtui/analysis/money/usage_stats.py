@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ctxtui.analysis.jackknife import Estimate
-from ctxtui.analysis.money.quota_windows import QuotaWindow
+from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
 from ctxtui.dataclasses import dataclass, field
 
 
@@ -128,13 +128,14 @@ class Comparison:
 @dataclass(slots=True, kw_only=True)
 class Stats:
     """The `total`, `rows` by what was asked for (dearest first, days and such newest first), windows of five hours
-    with the `week` until now, the `worst` misses, `tools` dearest first; a `comparison` where one was asked for,
-    and the `changes` that there are to compare by, newest first."""
+    with the `week` until now, what providers last `reported` of each quota window, the `worst` misses, `tools` dearest
+    first; a `comparison` where one was asked for, and the `changes` that there are to compare by, newest first."""
 
     total: UsageSums
     rows: list[UsageSums] = field(default_factory=list)
     windows: list[QuotaWindow] = field(default_factory=list)
     week: QuotaWindow
+    reported: list[ReportedWindow] = field(default_factory=list)
     worst: list[WorstMiss] = field(default_factory=list)
     tools: list[HeavyTool] = field(default_factory=list)
     comparison: Comparison | None = None

@@ -37,11 +37,16 @@ class Searches:
         self._session = session
         self._seen: dict[str, int] = {}
         self._ran: dict[str, set[str]] = {}
+        self._newest: dict[str, Call] = {}
+        """The newest call of each thread, as it was when it was looked at."""
 
     def any_in(self, thread: str) -> bool:
         """Whether any answer of `thread` so far holds a search."""
         order = self._session.order.get(thread, [])
         ran = self._ran.setdefault(thread, set())
+        newest = self._session.calls[order[-1]] if order else None
+        if newest is not None and self._newest.get(thread) is newest and self._seen[thread] == len(order) - 1:
+            return bool(ran)
         for id_ in order[self._seen.get(thread, 0) :]:
             call = self._session.calls[id_]
             kinds = _RUN if call.fidelity == Fidelity.WIRE else _KINDS
@@ -49,6 +54,8 @@ class Searches:
                 ran.add(id_)
         # The newest call's answer may still grow.
         self._seen[thread] = max(0, len(order) - 1)
+        if newest is not None:
+            self._newest[thread] = newest
         return bool(ran)
 
     def held(self, call: Call, before: int, more: int) -> int:

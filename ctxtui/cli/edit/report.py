@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write, write_json
-from ctxtui.cli.progress import counting
+from ctxtui.cli.session_work import CLUSTER_HELP, worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import asdict
 from ctxtui.services.editing.exporting import write_private
@@ -56,6 +56,7 @@ _STDOUT = "-"
     help="secrets: keys, tokens, passwords; personal: also addresses, user names; text: every letter.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1), masked like the document.")
 @click.pass_context
 def report(
@@ -67,6 +68,7 @@ def report(
     most: int,
     mask: str,
     force: bool,
+    cluster: str,
     as_json: bool,
 ) -> int:
     """Say what sessions came to."""
@@ -83,7 +85,7 @@ def report(
         raise WrongUse("--call is about one session", way_out="name one recording")
     if html not in (None, _STDOUT) and Path(html).exists() and not force:
         raise WrongUse(f"--html {html}: there is a file", way_out="write PATH before --html; --force replaces FILE")
-    found, failed = _read(every, settings, masker, thread, number or 0)
+    found, failed = _read(every, settings, masker, thread, number or 0, cluster)
     if not found:
         worst = failed[0][1]
         return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
@@ -120,18 +122,20 @@ def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
 
 
 def _read(
-    names: list[str], settings: Settings, masker: Masker, thread: str, number: int
+    names: list[str], settings: Settings, masker: Masker, thread: str, number: int, cluster: str
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
-    from ctxtui.services.library.report import reported
+    from ctxtui.services.library.report import masked
+    from ctxtui.services.workers.session_studies import REPORT, ReportAsked
 
     found: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
-    with counting(settings, "working out the report") as counter:
-        for name in names:
-            try:
-                found.append(reported(opened(name, settings), counter, settings, masker, thread, number))
-            except CtxtuiError as error:
-                failed.append((name, error))
+    asked = ReportAsked(settings, thread, number)
+    for one in worked(REPORT, names, asked, settings, "working out the report", cluster):
+        if one.error is not None:
+            failed.append((one.name, one.error))
+        else:
+            # Masked here, one after the other: the same secret has the same mask in all of them.
+            found.append(masked(one.found, masker))
     return found, failed
 
 

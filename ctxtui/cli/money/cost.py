@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_category, by_tool, merged, summed
-from ctxtui.analysis.money.totals import SessionTotals, session_totals
+from ctxtui.analysis.money.spending import SpendingRow, merged
+from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.cli.all_sessions import known_sessions
-from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
+from ctxtui.cli.session_work import CLUSTER_HELP, worked
 from ctxtui.core.errors import CtxtuiError, NoContext
-from ctxtui.pricing.price import recorded_usd
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.totals.spending import (
-    CATEGORY,
-    DAY,
-    MODEL,
-    PROJECT,
-    THREAD,
-    TOOL,
-    UNKNOWN,
-    WAYS,
-    day_of,
-    rows_of,
-    totals_by,
-)
+from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs.bill import LABEL, spent_words
 from ctxtui.views.text import numbers, safe_text
@@ -39,9 +25,7 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 if TYPE_CHECKING:
-    from ctxtui.core.call import Call
-    from ctxtui.services.counting.accounts import Account
-    from ctxtui.services.counting.counting import Counter
+    from ctxtui.services.session_work import SessionResult
 
 
 @click.command(
@@ -54,14 +38,17 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="NAME...", nargs=-1, type=SessionName())
 @click.option("--all", "every", is_flag=True, help="All your sessions (figures are remembered).")
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
+@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | None, as_json: bool) -> int:
+def cost(
+    context: click.Context, names: tuple[str, ...], every: bool, by: str | None, cluster: str, as_json: bool
+) -> int:
     """Say what sessions cost."""
     if bool(names) == every:
         raise WrongUse("name sessions, or ask for --all of them", way_out="ctxtui cost --all, or ctxtui cost PATH")
     settings = config_of(context).settings
-    found = _all(settings, by or "") if every else _named(names, settings, by or "")
+    found = _all(settings, by or "", cluster) if every else _named(names, settings, by or "", cluster)
     if found.failed and not found.total.calls:
         error = found.failed[0][1]
         return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
@@ -75,73 +62,45 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
     return code_for(worse[0]).number if worse else 0
 
 
-def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
+def _named(names: tuple[str, ...], settings: Settings, by: str, cluster: str) -> CostAnswer:
     """Read now: nothing is remembered of files that are merely named."""
-    from ctxtui.cli.progress import counting
-    from ctxtui.services.counting.accounts import once
+    # Imported here: a command's help needs no readers.
     from ctxtui.services.recordings.folder_scan import expanded
+    from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
+
+    def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
+        return worked(COST, names, CostAsked(settings, by, own), settings, "adding up", cluster)
 
     rows: list[SpendingRow] = []
-    sums = SessionTotals()
+    sums, seen = SessionTotals(), set[str]()
     both: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
-    with counting(settings) as counter:
-        read = _accounts(expanded(names, settings.clients), settings, counter, failed, counts=by in (CATEGORY, TOOL))
-        for _, account, own in once(read):
-            calls = [account.session.calls[id_] for id_ in account.session.calls if id_ in own]
-            sums = sums.plus(session_totals(account.session, account.costs, calls))
-            rows += _rows(account, calls, own, by)
-            for call in calls:
-                found, recorded = account.costs[call.id], recorded_usd(call)
-                versions |= {found.version: None} if found else {}
-                both += [(recorded, found.usd)] if found and recorded is not None else []
+    for one in asked(expanded(names, settings.clients)):
+        if one.error is not None:
+            failed.append((one.name, one.error))
+            continue
+        found: SessionCost = one.found
+        own = found.ids - seen
+        if own and own != found.ids:
+            # Others had some of its calls before.
+            (again,) = asked([one.name], own)
+            if again.error is not None:
+                failed.append((one.name, again.error))
+                continue
+            found = again.found
+        seen |= own
+        if own:
+            sums = sums.plus(found.sums)
+            rows += found.rows
+            both += found.both
+            versions |= dict.fromkeys(found.versions)
     recorded_sum, listed = (sum(pair[i] for pair in both) if both else None for i in (0, 1))
     return CostAnswer(merged(rows) if by else [], sums, recorded_sum, listed, tuple(versions), tuple(failed))
 
 
-def _accounts(
-    names: list[str], settings: Settings, counter: Counter, failed: list[tuple[str, CtxtuiError]], *, counts: bool
-) -> Iterator[tuple[str, Account]]:
-    from ctxtui.services.counting.accounts import account, priced
-    from ctxtui.services.counting.books import book_for
-
-    for name in names:
-        try:
-            session = opened(name, settings).session
-        except CtxtuiError as error:
-            failed.append((name, error))
-            continue
-        if counts:
-            yield name, account(session, counter, settings)
-        else:
-            yield name, priced(session, book_for(session, counter, settings), settings)
-
-
-def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> list[SpendingRow]:
-    session = account.session
-    if by in (CATEGORY, TOOL):
-        costs = {id_: found if id_ in own else None for id_, found in account.costs.items()}
-        threads = thread_costs(account.book, costs)
-        shared = (
-            by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, account.book.names, own)
-        )
-        whole = summed(by_call(calls, account.costs))
-        if whole.partial:
-            shared = [row._replace(partial=whole.partial) if row.name == OUTPUT else row for row in shared]
-        return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=whole.unpriced)] if whole.unpriced else [])]
-    namers: dict[str, Callable[[Call], str]] = {
-        MODEL: lambda call: call.model or UNKNOWN,
-        THREAD: lambda call: session.threads[call.thread].label or call.thread,
-        DAY: lambda call: day_of(call.started),
-        PROJECT: lambda call: session.about.cwd or UNKNOWN,
-        "": lambda call: "",
-    }
-    return by_call(calls, account.costs, namers[by])
-
-
-def _all(settings: Settings, by: str) -> CostAnswer:
-    known = known_sessions(settings)
+def _all(settings: Settings, by: str, cluster: str) -> CostAnswer:
+    known = known_sessions(settings, cluster=cluster)
     failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
     rows = rows_of(known, by) if by else []
     return CostAnswer(rows, totals_by(known), versions=(library_version(),), failed=failed)

@@ -17,8 +17,10 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.redrawn import Redrawn, redrawn
 from ctxtui.cli.session_work import CLUSTER_HELP
+from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import asdict
+from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stat_changes import Change, change_of
 from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
@@ -29,7 +31,7 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.jackknife import Estimate
-    from ctxtui.analysis.money.quota_windows import QuotaWindow
+    from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
     from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
 
 _DEAREST: Final = 5
@@ -98,6 +100,7 @@ def stats(
     at = time.time()
     beginning = at - since if since is not None else 0.0
     sessions = AllSessions(settings, folder, cluster, beginning)
+    told = [(client_quotas.SOURCE, one) for one in client_quotas.kept(settings)] if folder is None else []
 
     def made() -> Stats:
         return stats_of(
@@ -107,6 +110,7 @@ def stats(
             since=beginning,
             changed=changed,
             seen_changes=as_json or changed is not None,
+            told=told,
         )
 
     if usage:
@@ -166,16 +170,28 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
                     Span(cells.ends(safe_text.one_line(miss.title or miss.key, 400), room - view.CAUSE - 26), "ink"),
                 ]
             )
-    if found.windows and by not in (TOOL, FIVE_HOURS):
-        painter.lines(rule("windows of 5 hours", "the fullest"))
-        for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
-            painter.line([Span(_when(window.start), "ink"), Span(f"  {view.of_window(window)}", "dim")])
+    _print_windows(painter, found, by, at, room)
     if found.comparison is not None:
         _print_change(painter, found.comparison, room)
         if not (found.comparison.before.calls and found.comparison.after.calls):
             painter.lines(
                 [Span(line, "warn")] for line in safe_text.wrap(view.one_sided(found, found.comparison.what), room)
             )
+
+
+def _print_windows(painter: Painter, found: Stats, by: str, at: float, room: int) -> None:
+    if by == TOOL:
+        return
+    if found.windows and by != FIVE_HOURS:
+        painter.lines(rule("windows of 5 hours", "the fullest"))
+        for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
+            painter.line([Span(_when(window.start), "ink"), Span(f"  {view.of_window(window)}", "dim")])
+    if found.reported:
+        quotas = view.quota_table(at, mark=0)
+        painter.lines(rule("quota", "as the providers reported it last"))
+        painter.line(quotas.heads(room))
+        for reported in found.reported:
+            painter.line(quotas.draw(reported, room))
 
 
 def _print_change(painter: Painter, found: Comparison, room: int) -> None:
@@ -203,6 +219,7 @@ def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
         "rows": [tool._asdict() for tool in found.tools] if by == TOOL else [_usage(row) for row in found.rows],
         "five_hours": [{**_window(one), "open": one.holds(at)} for one in found.windows],
         "week": _window(found.week),
+        "quota_reports": [_reported(one, at) for one in found.reported],
         "worst_misses": [miss._asdict() for miss in found.worst[:_DEAREST]],
         "tools": [tool._asdict() for tool in found.tools[:_DEAREST]],
         "changes": [one._asdict() for one in found.changes],
@@ -222,6 +239,20 @@ def _usage(row: UsageSums) -> dict[str, Any]:
 
 def _window(one: QuotaWindow) -> dict[str, Any]:
     return asdict(one)
+
+
+def _reported(one: ReportedWindow, at: float) -> dict[str, Any]:
+    report = one.report
+    return {
+        "limit": report.limit,
+        "minutes": report.minutes,
+        "used": report.used,
+        "resets": report.resets or None,
+        "at": report.at or None,
+        "open": report.resets > at,
+        "ours": _window(one.ours),
+        "raw": canonical.loads(report.raw) if report.raw else None,
+    }
 
 
 def _comparison(found: Comparison) -> dict[str, Any]:

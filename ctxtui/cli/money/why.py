@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,19 +15,21 @@ from ctxtui.analysis.cache import missed
 from ctxtui.analysis.cache.misses import dearest
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.statement import Statement
-from ctxtui.cli.context import SessionName, config_of, named, opened
+from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.core.call import Call
-from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
-from ctxtui.core.session import Session
+from ctxtui.cli.session_work import CLUSTER_HELP, worked
+from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
+
+if TYPE_CHECKING:
+    from ctxtui.services.session_work import SessionResult
 
 LAST, YESTERDAY = "last", "yesterday"
 
@@ -40,25 +42,26 @@ LAST, YESTERDAY = "last", "yesterday"
 )
 @click.argument("name", metavar="[NAME]", default=LAST, type=SessionName())
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
+@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -> None:
+def why(context: click.Context, name: str, horizon: int | None, cluster: str, as_json: bool) -> None:
     """Say why a session cost what it did."""
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
-    what = _yesterday(settings) if name == YESTERDAY else _stated(name, settings)
+    what = _yesterday(settings, cluster) if name == YESTERDAY else _stated(name, settings, cluster)
     if as_json:
         write_json(as_fields(what, name))
     else:
         _print(Painter(settings.glyphs), what, name)
 
 
-def _stated(name: str, settings: Settings) -> Statement:
+def _stated(name: str, settings: Settings, cluster: str) -> Statement:
     from ctxtui.services.recordings.folder_scan import expanded
 
     if name == LAST and not os.path.lexists(LAST):
-        return _summed([_newest(settings)], settings)
-    return _summed(expanded([name], settings.clients), settings)
+        return _summed([_newest(settings)], settings, cluster)
+    return _summed(expanded([name], settings.clients), settings, cluster)
 
 
 def _newest(settings: Settings) -> str:
@@ -70,11 +73,11 @@ def _newest(settings: Settings) -> str:
     return _name(max(here, key=lambda one: one.mtime))
 
 
-def _yesterday(settings: Settings) -> Statement:
+def _yesterday(settings: Settings, cluster: str) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
     names = [_name(one) for one in _known(settings) if one.mtime >= start]
-    what = _summed(names, settings, (start, end)) if names else Statement()
+    what = _summed(names, settings, cluster, (start, end)) if names else Statement()
     if not what.calls:
         raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists what there is")
     return what
@@ -91,44 +94,40 @@ def _name(one: SessionSummary) -> str:
     return one.path or one.stored
 
 
-def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
-    from ctxtui.cli.progress import counting
-    from ctxtui.services.counting.accounts import account
-    from ctxtui.services.editing.advice import advise
-    from ctxtui.services.library.session_actions import subscribed
+def _summed(
+    names: list[str], settings: Settings, cluster: str, between: tuple[float, float] | None = None
+) -> Statement:
+    from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
 
-    total, seen = Statement(), set[str]()
-    with counting(settings, "adding up") as counter:
-        for name, session in _read(names, settings, quiet=between is not None):
-            own = frozenset(id_ for id_, call in session.calls.items() if id_ not in seen and _within(call, between))
-            seen |= own
-            if own or len(names) == 1:
-                one = account(session, counter, settings)
-                made = one.statement(own if len(own) < len(session.calls) else None)
-                if len(names) == 1 and between is None:
-                    advise(made, one, counter, settings)
-                made.subscription = subscribed(named(name, settings, say=False), settings)
-                total.take(made, f"{Path(name).name}: ")
+    def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
+        request = WhyAsked(settings, between, alone, own)
+        return worked(WHY, names, request, settings, "adding up", cluster)
+
+    total, seen, alone = Statement(), set[str](), len(names) == 1
+    for one in _told(asked(names), quiet=between is not None):
+        found: SessionStatement = one.found
+        own = found.ids - seen
+        if own and own != found.ids:
+            # Others had some of its calls before.
+            (again,) = asked([one.name], own)
+            if again.error is not None:
+                raise again.error
+            found = again.found
+        seen |= own
+        if found.made is not None and (own or alone):
+            total.take(found.made, f"{Path(one.name).name}: ")
     return total
 
 
-def _within(call: Call, between: tuple[float, float] | None) -> bool:
-    return between is None or between[0] <= (call.started or 0.0) < between[1]
-
-
-def _read(names: list[str], settings: Settings, *, quiet: bool) -> Iterator[tuple[str, Session]]:
-    """Each session that can be read; the others are noted. Raises what the first one raised where none can."""
-    failed: list[CtxtuiError] = []
-    for name in names:
-        try:
-            session = opened(name, settings).session
-        except CtxtuiError as error:
-            failed.append(error)
-            if len(names) > 1 and not (quiet and isinstance(error, NoContext)):
-                note(f"{name}: {error}")
-        else:
-            yield name, session
-    if failed and len(failed) == len(names) and not quiet:
+def _told(results: list[SessionResult], *, quiet: bool) -> Iterator[SessionResult]:
+    """Each session that could be read; the others are noted. Raises what the first one raised where none could."""
+    failed = [one.error for one in results if one.error is not None]
+    for one in results:
+        if one.error is None:
+            yield one
+        elif len(results) > 1 and not (quiet and isinstance(one.error, NoContext)):
+            note(f"{one.name}: {one.error}")
+    if failed and len(failed) == len(results) and not quiet:
         raise failed[0]
 
 

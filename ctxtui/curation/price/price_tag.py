@@ -12,7 +12,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prefix_key import PrefixEnd, RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.edit import Edit
@@ -55,7 +55,7 @@ class PriceQuestion:
     _: KW_ONLY
     path: SentPath | None = None
     raw: Front | None = None
-    place: Callable[[int], PrefixEnd] | None = None
+    place: RequestEnds | None = None
     """Gives the last place of the request that ends at a node."""
     sent: int | None = None
     parts_at: int | None = None

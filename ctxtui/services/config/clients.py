@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -169,7 +168,7 @@ def _mini_swe_agent(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(Path(named).expanduser() if named else _config(env, "mini-swe-agent"), "*.traj.json")
 
 
-_AIDER_OPTION: Final = re.compile(r"^(?:chat|llm)-history-file\s*:[ \t]*(.+?)[ \t]*(?: #.*)?$", re.MULTILINE)
+_AIDER_OPTION: Final = r"(?m)^(?:chat|llm)-history-file\s*:[ \t]*(.+?)[ \t]*(?: #.*)?$"
 
 
 def _aider(env: Env, folder: Path) -> Iterator[Path]:
@@ -185,7 +184,7 @@ def _aider(env: Env, folder: Path) -> Iterator[Path]:
         told = (folder / ".aider.conf.yml").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
-    for named in _AIDER_OPTION.findall(told):
+    for named in re.findall(_AIDER_OPTION, told):
         yield folder / Path(named.strip("\"'")).expanduser()
 
 
@@ -198,7 +197,9 @@ def _pi_names(folder: str, directory: Path) -> bool:
 
 
 def _gemini_names(folder: str, directory: Path) -> bool:
-    # Before it kept the directory in a file.
+    # Before it kept the directory in a file. Imported here: `hashlib` loads OpenSSL.
+    from hashlib import sha256
+
     return folder == sha256(str(directory).encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -262,13 +263,10 @@ def client_of(source: str) -> KnownClient | None:
     return _BY_SOURCE.get(source)
 
 
-_VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-
-
 def whole_requests_by(source: str, version: str) -> str:
     """The variable that makes this version of a client write down the requests that its recordings lack; "" where they
     hold them, where there is no such variable, or where the version is not known."""
-    client, found = client_of(source), _VERSION.match(version)
+    client, found = client_of(source), re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     if client is None or client.whole_since is None or found is None:
         return ""
     return client.whole_by if tuple(map(int, found.groups())) < client.whole_since else ""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.labels.labelling import Labelling
     from ctxtui.core.session import Session
     from ctxtui.services.counting.labels import Labels
+    from ctxtui.store.rows import KeptRow
 
 STEP: Final = 512
 """Nodes counted between two looks at whether to go on."""
@@ -42,6 +43,12 @@ class BookStore(Protocol):
 
     def keep(self, book: Book, *, at_once: bool = True) -> None:
         """Keep what `book` has worked out: counted `at_once`, or while the recording was read."""
+
+    def row(self, book: Book) -> KeptRow | None:
+        """What would be kept of `book`, to be handed over; None where it cannot be."""
+
+    def take_over(self, book: Book, row: KeptRow) -> bool:
+        """As `restore`, of what stands in `row`."""
 
 
 class LocalCounts:

@@ -71,7 +71,12 @@ class KeptFigures:
         if labels is None or len(session.tree) < LEAST:
             return False
         row = self._load(_name(session, labels))
-        if row is None or row.nodes > len(session.tree) or row.calls > len(session.calls):
+        return row is not None and self.take_over(book, row)
+
+    def take_over(self, book: Book, row: KeptRow) -> bool:
+        """As `restore`, of what stands in `row`."""
+        session, labels = book.session, self._labels()
+        if labels is None or row.nodes > len(session.tree) or row.calls > len(session.calls):
             return False
         if row.version != _version(book, row.calls, labels) or row.checksum != _hash(row.body):
             return False
@@ -98,22 +103,25 @@ class KeptFigures:
     def keep(self, book: Book, *, at_once: bool = True) -> None:
         """Keep what `book` has worked out: counted `at_once`, or while the recording was read. Then it is kept where it
         is what it would be at once, without how contexts were read."""
+        if len(book.session.tree) < LEAST or not self._has_place():
+            return
+        row = self.row(book, at_once=at_once)
+        if row is not None:
+            self._save(row)
+
+    def row(self, book: Book, *, at_once: bool = True) -> KeptRow | None:
+        """What `keep` keeps; None where it is not what it would be at once, or cannot be kept."""
         session, labels = book.session, self._labels()
         nodes, calls = len(session.tree), len(session.calls)
-        if (
-            labels is None
-            or nodes < LEAST
-            or not self._has_place()
-            or not (book.is_settled if at_once else book.is_as_anew)
-        ):
-            return
+        if labels is None or not (book.is_settled if at_once else book.is_as_anew):
+            return None
         found = fingerprint(session, nodes, calls)
         if found is None:
-            return
+            return None
         body = _packed(book.kept(contexts=at_once))
         version = _version(book, calls, labels)
         name = _name(session, labels)
-        row = KeptRow(
+        return KeptRow(
             name=name,
             session=session.about.id,
             version=version,
@@ -123,7 +131,6 @@ class KeptFigures:
             checksum=_hash(body),
             body=body,
         )
-        self._save(row)
 
 
 class _Parts:

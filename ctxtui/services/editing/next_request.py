@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.losses import lifetime, lived
@@ -30,27 +31,32 @@ from ctxtui.services.editing.edited_request import UnderEdits, was_edited
 STEP = 1_000
 """Input tokens between two looks at the rates: long prompts are charged by other ones, from round figures on."""
 
+Rates = tuple[float, ...] | None
+"""USD for a token of each kind; None where no price is known."""
+NO_RATES: Final[Mapping[int, Rates]] = {}
+
 
 class Charges:
-    """What usage costs at the terms of `call`: rates are asked of `pricer` once per thousand input tokens."""
+    """What usage costs at the terms of `call`: rates are asked of `pricer` once per thousand input tokens; `rates` are
+    those that another one has asked already."""
 
-    def __init__(self, pricer: Pricer, call: Call, length: int) -> None:
+    def __init__(self, pricer: Pricer, call: Call, length: int, rates: Mapping[int, Rates] = NO_RATES) -> None:
         self._pricer = pricer
-        self._call = call
-        self._length = length
-        self._rates: dict[int, tuple[float, ...] | None] = {}
+        self.call = call
+        self.length = length
+        self.rates: dict[int, Rates] = dict(rates)
 
     def __call__(self, usage: Usage, at: float) -> float | None:
         """USD of `usage`, as part of a call of the length that this was made for where it is shorter."""
-        length = max(usage.input, self._length if usage.input < self._length // 2 else 0, 1)
+        length = max(usage.input, self.length if usage.input < self.length // 2 else 0, 1)
         rates = self._of((length - 1) // STEP, length)
         if rates is None:
             return None
         units = (usage.fresh, usage.cache_read, usage.write_5m, usage.write_1h, usage.write_30m, usage.write_12h)
         return sum(n * rate for n, rate in zip((*units, usage.output), rates, strict=True))
 
-    def _of(self, key: int, length: int) -> tuple[float, ...] | None:
-        if key not in self._rates:
+    def _of(self, key: int, length: int) -> Rates:
+        if key not in self.rates:
             alone = (
                 Usage(fresh=length),
                 Usage(cache_read=length),
@@ -59,16 +65,16 @@ class Charges:
                 Usage(write_30m=length),
                 Usage(write_12h=length),
             )
-            probes = [replace(self._call, usage=usage, stop_reason="") for usage in alone]
-            probes.append(replace(self._call, usage=Usage(fresh=length, output=length), stop_reason=""))
+            probes = [replace(self.call, usage=usage, stop_reason="") for usage in alone]
+            probes.append(replace(self.call, usage=Usage(fresh=length, output=length), stop_reason=""))
             costs = [cost for cost, _ in self._pricer(probes)]
             fresh = costs[0]
             if fresh is None or any(cost is None for cost in costs):
-                self._rates[key] = None
+                self.rates[key] = None
             else:
                 sums = [cost.usd / length for cost in costs if cost is not None]
-                self._rates[key] = (*sums[:-1], sums[-1] - sums[0])
-        return self._rates[key]
+                self.rates[key] = (*sums[:-1], sums[-1] - sums[0])
+        return self.rates[key]
 
 
 class LaterCharges:

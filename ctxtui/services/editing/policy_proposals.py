@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.request_counts import request_count
@@ -17,15 +16,14 @@ from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.risk import risk_of
-from ctxtui.curation.policies.search import Remedy, complete, search
 from ctxtui.curation.policies.settings_text import settings_of
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.advice import Advice, advice
-from ctxtui.curation.price.dependence import quotes
-from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back, price_tag
+from ctxtui.curation.price.advice import Advice
+from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.editing.advice_search.search import AdviceSearch, without
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.lists.policies import Proposed, Setting
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
     from ctxtui.curation.apply.applied import Applied
     from ctxtui.curation.price.request_count import RequestCount
+    from ctxtui.services.editing.advice_search.columns import NodeColumns, SearchTerms
     from ctxtui.services.editing.next_request import Next
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.scene import Scene
@@ -59,10 +58,11 @@ class Proposals:
         self._ask = coming
         self._coming = coming()
         self._overlay = desk.overlay(scene.thread or "main")
+        self._edits = tuple(self._overlay.in_force), tuple(self._overlay.applied)
         self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
         self._policies = tuple(every_policy().values())
         self._given: dict[str, dict[str, Json]] = {}
-        self._worked: tuple[PolicyContext, PriceTag | None] | None = None
+        self._worked: tuple[AdviceSearch, PriceTag | None] | None = None
 
     @property
     def empty(self) -> list[Proposed]:
@@ -83,7 +83,7 @@ class Proposals:
         """What one would do, set as it is now."""
         policy = self._policies[index]
         row = self._known(policy)
-        worked = self._begun()
+        worked = self.begun()
         try:
             return self._tried(policy, row, *worked)
         except CtxtuiError as error:
@@ -130,7 +130,8 @@ class Proposals:
     def _count(self, block: Block) -> int:
         return round(tokens(self._study.measured(self._model, block), self._study.book.weights(self._model)))
 
-    def _tried(self, policy: Policy, row: Proposed, situation: PolicyContext, tag: PriceTag | None) -> Proposed:
+    def _tried(self, policy: Policy, row: Proposed, search: AdviceSearch, tag: PriceTag | None) -> Proposed:
+        situation = search.situation
         made = run(Step(policy, dict(self._given.get(policy.name, {}))), situation)
         own = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
         row = replace(row, freed=0, stands=own)
@@ -148,18 +149,8 @@ class Proposals:
             share=size / usable if usable else None,
             risk=risk_of(context, made),
         )
-        found = self._priced(after)
+        found = search.priced(after)
         return row if found is None else _at_best(row, found, tag)
-
-    def _priced(self, after: Applied) -> PriceTag | None:
-        coming = self._coming
-        if coming is None:
-            return None
-
-        def count(block: Block) -> int:
-            return round(coming.weigh(self._study.measured(self._model, block)))
-
-        return price_tag(self._before, after, coming.asked, count, (self._counted(self._before), self._counted(after)))
 
     def _counted(self, applied: Applied) -> RequestCount:
         """What the request under `applied` comes to."""
@@ -171,35 +162,65 @@ class Proposals:
         settings = tuple(Setting(name, _spelled(value), policy.notes.get(name, "")) for name, value in values.items())
         return Proposed(policy.name, policy.about, settings)
 
-    def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
+    def advice(
+        self,
+        horizon: int,
+        stopped: Callable[[], bool] = lambda: False,
+        enough: Callable[[], bool] = lambda: False,
+    ) -> list[Advice]:
         """What would help besides what stands already, what saves most over `horizon` calls first; for a worker, which
-        says when it is `stopped`: then what was found by then."""
-        situation, staged = self._begun()
-        rest = [policy for policy in self._policies if policy.name != budget.NAME]
+        says when it is `stopped`, and when it is `enough`: then what was found by then."""
+        found, staged = self.begun()
+        return found.advice(self.searched, horizon, staged, stopped, enough)
 
-        def after(one: Remedy) -> Applied:
-            return one.applied or situation.under(one.edits).applied
+    @property
+    def searched(self) -> list[Policy]:
+        """The policies that advice is looked for among."""
+        return [policy for policy in self._policies if policy.name != budget.NAME]
 
-        def tag(one: Remedy) -> PriceTag | None:
-            found = None if stopped() else self._priced(after(one))
-            return None if found is None else without(found, staged)
+    @property
+    def blocks(self) -> int:
+        """How many blocks the context has."""
+        return len(self._staging.applied.context)
 
-        def quoted(one: Remedy, told: PriceTag) -> PriceTag:
-            known = None if stopped() else situation.literals
-            return told if known is None else replace(told, quotes=tuple(quotes(known, after(one))))
+    @property
+    def is_priced(self) -> bool:
+        """Whether the next request is known, without which there is no price, and so no advice."""
+        self.begun()
+        return self._coming is not None
 
-        found = takewhile(lambda _: not stopped(), search(situation, rest))
-        try:
-            return advice(found, tag, quoted, horizon, lambda one: one if stopped() else complete(situation, one))
-        finally:
-            situation.forget()
+    def packed(self) -> Iterator[NodeColumns | SearchTerms]:
+        """What `advice` needs, for another process: small steps of work. Raises `Unpackable`."""
+        # Imported here: most contexts are only looked at.
+        from ctxtui.services.editing.advice_search.columns import packed
 
-    def _begun(self) -> tuple[PolicyContext, PriceTag | None]:
-        """The context as policies see it, and what is staged already costs; worked out at the first time."""
+        assert self._coming is not None
+        search, _ = self.begun()
+        call = self._staging.scene.call
+        return packed(search, self._coming, self._study.book, call, self._edits)
+
+    def begun(self) -> tuple[AdviceSearch, PriceTag | None]:
+        """What prices are worked out with, and what is staged already costs; worked out at the first time."""
         if self._worked is None:
             self._await()
-            tag = self._priced(self._staging.applied) if self._overlay.staged else None
-            self._worked = self._situation(), tag
+            coming, weighed = self._coming, dict[str, int]()
+
+            def count(block: Block) -> int:
+                assert coming is not None
+                found = weighed.get(block.digest)
+                if found is None:
+                    found = weighed[block.digest] = round(coming.weigh(self._study.measured(self._model, block)))
+                return found
+
+            found = AdviceSearch(
+                situation=self._situation(),
+                before=self._before,
+                asked=coming.asked if coming is not None else None,
+                count=count,
+                counted=self._counted,
+            )
+            tag = found.priced(self._staging.applied) if self._overlay.staged else None
+            self._worked = found, tag
         return self._worked
 
     def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
@@ -217,16 +238,3 @@ def _at_best(row: Proposed, found: PriceTag, staged: PriceTag | None) -> Propose
         return row
     moment = without(found, staged).moments[found.cheapest]
     return replace(row, moment=moment.name, once=moment.once, per_call=moment.per_call, pays_back=moment.pays_back)
-
-
-def without(found: PriceTag, staged: PriceTag | None) -> PriceTag:
-    """`found` with its money less what the edits that are `staged` cost then anyway."""
-    already = {one.name: one for one in staged.moments} if staged is not None else {}
-    moments = (_more(one, already[one.name]) if one.name in already else one for one in found.moments)
-    return replace(found, moments=tuple(moments))
-
-
-def _more(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
-    once = None if moment.once is None or already.once is None else moment.once - already.once
-    per_call = None if moment.per_call is None or already.per_call is None else moment.per_call - already.per_call
-    return replace(moment, once=once, per_call=per_call, pays_back=pays_back(once, per_call))

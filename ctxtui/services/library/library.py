@@ -104,7 +104,8 @@ class SessionLibrary:
     def _seen(self, found: Iterable[FoundRecording]) -> list[SessionSummary]:
         self._last = list(found)
         # Without a session no running client can own one: then its processes need not be looked for.
-        now, owned_now = time.time(), owned(self._last, clients()) if self._last else frozenset[str]()
+        theirs_too = any(one.group != SAMPLES for one in self._last)
+        now, owned_now = time.time(), owned(self._last, clients()) if theirs_too else frozenset[str]()
         every = [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
         self._own = own_transcripts(self._last)
         if not self._own:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.analysis.figures import block_figures
+from ctxtui.analysis.figures import BlockFigure, block_figures
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest
-from ctxtui.analysis.short_names import first_words
+from ctxtui.analysis.short_names import first_words, label_of
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
-from ctxtui.core.tree import ROOT
+from ctxtui.core.tree import ROOT, Node
 from ctxtui.curation.masking import Masker
 from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, costs_of, growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.sharing import masked_title
@@ -40,26 +40,55 @@ _TITLE: Final = 100
 """Characters of a title."""
 
 
+class DearBlockDraft(NamedTuple):
+    """A heavy block as it is: its node, the tool that it is a result of ("": of none) by its call's id, its tokens, in
+    how many calls it was sent, USD."""
+
+    node: Node
+    call_id: str
+    tool: str
+    tokens: int
+    calls: int
+    usd: float | None
+
+
+class ReportDraft(NamedTuple):
+    """What is said of a session before anything of it is masked. `title` mostly begins one of `said`, the blocks of the
+    user."""
+
+    session: ReportedSession
+    growth: GrowthReport
+    found: Findings
+    title: str
+    said: Sequence[BlockFigure]
+    blocks: Sequence[DearBlockDraft]
+
+
 def reported(
     loaded: Loaded, counter: Counter, settings: Settings, masker: Masker, thread: str = "", number: int = 0
 ) -> ReportedSession:
     """What the document says of the session, or of call `number` of its `thread` (0: of the whole). Raises
     `NotFound`."""
+    return masked(drafted(loaded, counter, settings, thread, number), masker)
+
+
+def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0) -> ReportDraft:
+    """The same before it is masked: what takes long, and can be done in another process. Raises `NotFound`."""
     session = loaded.session
     chosen = choose(session, thread, number)
     made = account(session, counter, settings)
     grown = growth_report(made, chosen, Notebook(loaded, settings).read(), settings.phases)
     found = findings_of(made, counter, chosen, settings)
-    found = replace(found, found=tuple(_masked(one, masker) for one in found.found))
     calls, missed = session.thread_calls(chosen.thread), {}
     for one in made.misses().found:
         if one.thread == chosen.thread:
             missed[one.number] = cause_of(one)
     bill = made.statement().bill
-    return ReportedSession(
-        title=_title(made, chosen, loaded.name, masker),
-        facts=tuple(masker.text(fact) for fact in _facts(session, chosen, loaded.source, number) if fact),
-        growth=_named(grown, masker.text),
+    title = cells.fit(session.about.title or loaded.name, _TITLE)
+    whole = ReportedSession(
+        title=title,
+        facts=tuple(fact for fact in _facts(session, chosen, loaded.source, number) if fact),
+        growth=grown,
         found=found,
         calls=tuple(
             ReportedCall(
@@ -71,13 +100,33 @@ def reported(
             for n, call in enumerate(calls, 1)
         ),
         parts=tuple((name, bill.parts[name].usd, bill.parts[name].tokens) for name in PARTS),
-        blocks=tuple(_blocks(made, chosen, masker)),
+        blocks=(),
         usd=bill.usd,
         partial=bill.at_least,
         number=number,
         paid={
             id_: known_usd(call, made.costs.get(id_)) for id_, call in session.calls.items() if call.usage is not None
         },
+    )
+    said = [
+        row for row in block_figures(made.book, chosen.call) if row.node != ROOT and row.category in ("user", "summary")
+    ]
+    return ReportDraft(whole, grown, found, title, said, list(_blocks(made, chosen)))
+
+
+def masked(draft: ReportDraft, masker: Masker) -> ReportedSession:
+    """What the document says, with everything that `masker` finds masked."""
+    one = draft.session
+    found = replace(draft.found, found=tuple(_masked(each, masker) for each in draft.found.found))
+    # Cut anew from the masked text that it begins, because a secret cut in half is known no more.
+    title = masked_title(draft.title, draft.said, [masker.block(row.block) for row in draft.said], masker)
+    return replace(
+        one,
+        title=title,
+        facts=tuple(masker.text(fact) for fact in one.facts),
+        growth=_named(draft.growth, masker.text),
+        found=found,
+        blocks=tuple(_masked_block(block, masker) for block in draft.blocks),
     )
 
 
@@ -90,16 +139,6 @@ def _named(grown: GrowthReport, mask: Callable[[str], str]) -> GrowthReport:
     phases = tuple(replace(phase, name=mask(phase.name)) for phase in grown.growth.phases)
     rule = mask(grown.growth.rule)
     return replace(grown, growth=replace(grown.growth, phases=phases, rule=rule))
-
-
-def _title(made: Account, chosen: ChosenCall, name: str, masker: Masker) -> str:
-    """The session's title, masked: cut anew from the masked text that it begins, because a secret cut in half is known
-    no more."""
-    rows = [
-        row for row in block_figures(made.book, chosen.call) if row.node != ROOT and row.category in ("user", "summary")
-    ]
-    masked = [masker.block(row.block) for row in rows]
-    return masked_title(cells.fit(made.session.about.title or name, _TITLE), rows, masked, masker)
 
 
 def _facts(session: Session, chosen: ChosenCall, source: str, number: int) -> Sequence[str]:
@@ -120,22 +159,27 @@ def _date(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _blocks(made: Account, chosen: ChosenCall, masker: Masker) -> list[ReportedBlock]:
-    """The heaviest blocks of the thread, their words from what is masked."""
+def _blocks(made: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
+    """The heaviest blocks of the thread."""
     if not chosen.number:
-        return []
+        return
     costs = costs_of(made, chosen.thread)
     found = heaviest([costs], HEAVIEST) or _carried(costs)
     priced = any(made.costs.get(call.id) is not None for call in costs.calls)
-    rows = []
     for one in found:
         node = costs.tree[one.node]
-        got = read(masker.block(node.block))
-        label = masker.text(made.book.names.label(node, got))
-        words = first_words(got.text or got.arguments)
-        usd = one.usd if priced else None
-        rows.append(ReportedBlock(CATEGORIES[node.category], label, words, one.tokens, one.calls, usd))
-    return rows
+        got = read(node.block)
+        tool = made.book.names.answered_tool(node, got) if CATEGORIES[node.category] == "tool_result" else ""
+        yield DearBlockDraft(node, got.call_id, tool, one.tokens, one.calls, one.usd if priced else None)
+
+
+def _masked_block(one: DearBlockDraft, masker: Masker) -> ReportedBlock:
+    """A heavy block, its words from what is masked."""
+    got = read(masker.block(one.node.block))
+    # By a masked id no call is found.
+    label = masker.text(label_of(one.node, got, lambda: one.tool if got.call_id == one.call_id else ""))
+    words = first_words(got.text or got.arguments)
+    return ReportedBlock(CATEGORIES[one.node.category], label, words, one.tokens, one.calls, one.usd)
 
 
 def _carried(costs: ThreadCosts) -> list[DearBlock]:

@@ -27,6 +27,7 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
     made.order = {key: list(ids) for key, ids in session.order.items()}
     made.skipped = [replace(one, reason=text(one.reason)) for one in session.skipped]
     made.happenings = [replace(one, text=text(one.text)) for one in session.happenings]
+    made.quotas = [one._replace(limit=text(one.limit), raw=text(one.raw)) for one in session.quotas]
     made.outcomes = [replace(one, value=text(one.value)) for one in session.outcomes]
     return made
 

@@ -83,6 +83,7 @@ def filled(
         refused=refusal(session, chosen.thread)[:WORDS],
         compressors=compressors_of(session),
         policies=policies_of(session, logs or {}),
+        quotas=tuple(session.quotas),
     )
     said = _said(_grown(told, book, calls, missed, usable_share), session, calls)
     return _spent(said, book, price, _Happened(book, missed, usable_share))
@@ -107,6 +108,7 @@ def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionS
             models=models,
             calls=len(session.calls),
             spent=spent,
+            quotas=tuple(session.quotas),
         )
     )
 

@@ -1,4 +1,4 @@
-"""Sessions, calls and tools as tables for other engines: one row each, columns of plain values."""
+"""Sessions, calls, tools and quotas as tables for other engines: one row each, columns of plain values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ TOOLS: Final = {
     "session": _TEXT, "server": _TEXT, "name": _TEXT, "mcp": _YES, "state": _TEXT, "schema_tokens": _WHOLE,
     "carried_calls": _WHOLE, "called": _WHOLE, "result_tokens": _WHOLE, "schema_usd": _REAL, "use_usd": _REAL,
 }  # fmt: skip
-TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS}
+QUOTAS: Final = {
+    "session": _TEXT, "quota": _TEXT, "window_minutes": _WHOLE, "used": _REAL, "resets": TIME, "reported": TIME,
+    "raw": _TEXT,
+}  # fmt: skip
+TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas": QUOTAS}
 """The tables with their columns, in order, and the type of each."""
 
 
@@ -49,7 +53,7 @@ class TableRows:
             self._seen.add(call.id)
         if self._since and not calls:
             return {}
-        return {"sessions": [_session(one)], "calls": calls, "tools": _tools(one)}
+        return {"sessions": [_session(one)], "calls": calls, "tools": _tools(one), "quotas": _quotas(one)}
 
 
 def tables_of(sessions: Iterable[SessionSummary], since: float = 0.0) -> dict[str, list[Row]]:
@@ -127,6 +131,21 @@ def _tools(one: SessionSummary) -> list[Row]:
             "use_usd": tool.use_usd,
         }
         for tool in one.tools
+    ]
+
+
+def _quotas(one: SessionSummary) -> list[Row]:
+    return [
+        {
+            "session": one.key,
+            "quota": report.limit,
+            "window_minutes": report.minutes,
+            "used": report.used,
+            "resets": _time(report.resets),
+            "reported": _time(report.at),
+            "raw": report.raw or None,
+        }
+        for report in one.quotas
     ]
 
 

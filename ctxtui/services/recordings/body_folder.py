@@ -92,6 +92,7 @@ class BodyFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._name, self._index_name = str(path), str(path / INDEX)
         self._time = -1
         self._sure = False
         self._indexed = 0
@@ -137,13 +138,13 @@ class BodyFolder:
 
     def _now(self) -> int:
         try:
-            return os.stat(self.path).st_mtime_ns
+            return os.stat(self._name).st_mtime_ns
         except OSError:
             return 0
 
     def _index_grew(self) -> bool:
         try:
-            return os.stat(self.path / INDEX).st_size != self._index_size
+            return os.stat(self._index_name).st_size != self._index_size
         except OSError:
             return False
 

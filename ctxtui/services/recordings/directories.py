@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, i
 
 _HEADS: Final = (1 << 13, 1 << 16)
 """Bytes that are read; the second only where the first name no directory."""
-_CWD: Final = re.compile(rb'"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)*")')
+_CWD: Final = rb'"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)*")'
 
 
 def ran_in(path: Path) -> str:
@@ -28,7 +27,7 @@ def _head(path: Path) -> bytes:
             for room in _HEADS:
                 more = file.read(room - len(head))
                 head += more
-                if not more or _CWD.search(head):
+                if not more or re.search(_CWD, head):
                     break
     except OSError:
         return head
@@ -36,7 +35,9 @@ def _head(path: Path) -> bytes:
 
 
 def _cwd(head: bytes) -> str:
-    found = _CWD.search(head)
+    import json
+
+    found = re.search(_CWD, head)
     try:
         return str(json.loads(found[1])) if found else ""
     except ValueError:

@@ -191,7 +191,7 @@ def _copied(session: Session) -> Session:
     found.calls, found.threads = dict(session.calls), dict(session.threads)
     found.order = {thread: list(ids) for thread, ids in session.order.items()}
     found.skipped, found.happenings = list(session.skipped), list(session.happenings)
-    found.outcomes = list(session.outcomes)
+    found.outcomes, found.quotas = list(session.outcomes), list(session.quotas)
     return found
 
 

@@ -21,6 +21,9 @@ _RECORDINGS: Final = (".jsonl", ".json", ".md")
 _STARTED: Final = 19
 """Field of ``/proc/PID/stat`` behind the name that holds the start, in ticks since the machine's (proc(5), 22)."""
 
+_BY_COMMAND: Final = {command: client for client in reversed(CLIENTS) for command in client.commands}
+_BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in client.packages]
+
 
 @dataclass(frozen=True, slots=True)
 class Client:
@@ -45,15 +48,18 @@ def _clients(proc: Path, _when: int) -> tuple[Client, ...]:
         numbers = [name for name in os.listdir(proc) if name.isdigit()]
     except (OSError, ValueError, IndexError):
         return ()
-    return tuple(found for number in numbers for found in _client(proc / number, born))
+    return tuple(found for number in numbers for found in _client(proc, number, born))
 
 
-def _client(process: Path, born: float) -> Iterator[Client]:
+def _client(proc: Path, number: str, born: float) -> Iterator[Client]:
     try:
-        words = (process / "cmdline").read_bytes().split(b"\0")[:3]
-        known = _known(words[:2])
+        # A machine has hundreds of processes and a few clients: no more than this is done for the others.
+        with open(f"{proc}/{number}/cmdline", "rb", buffering=0) as file:
+            words = file.read().split(b"\0", 2)[:2]
+        known = _known(words)
         if known is None:
             return
+        process = proc / number
         ticks = (process / "stat").read_text().rpartition(")")[2].split()[_STARTED]
         since = born + int(ticks) / os.sysconf("SC_CLK_TCK")
         links = (process / "fd" / name for name in os.listdir(process / "fd"))
@@ -66,11 +72,9 @@ def _client(process: Path, born: float) -> Iterator[Client]:
 def _known(words: Sequence[bytes]) -> KnownClient | None:
     """The client whose program or package the first words of a command line name."""
     spelled = [os.fsdecode(word) for word in words]
-    names = {word.rpartition("/")[2] for word in spelled}
-    for client in CLIENTS:
-        if names & client.commands or any(package in word for package in client.packages for word in spelled):
-            return client
-    return None
+    found = [_BY_COMMAND[name] for word in spelled if (name := word.rpartition("/")[2]) in _BY_COMMAND]
+    found += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled)]
+    return min(found, key=CLIENTS.index, default=None)
 
 
 def _target(link: Path) -> str:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.totals import SessionTotals
     from ctxtui.core.block import Block
     from ctxtui.core.call import Call
+    from ctxtui.core.errors import CtxtuiError
     from ctxtui.pricing.price import Cost
+    from ctxtui.services.study.deputy import Deputy
     from ctxtui.tokens.features import Features
 
 SHORT: Final = 1000
@@ -40,12 +42,22 @@ FEW: Final = 32
 
 
 class Study:
-    """The figures of `session`: `book` counts with `counter` (None: with its own measure), `pricer` prices calls."""
+    """The figures of `session`: `book` counts with `counter` (None: with its own measure), `pricer` prices calls. Where
+    there is a `deputy`, nothing is worked out here before it has handed over."""
 
     def __init__(
-        self, session: Session, book: Book, counter: Counter | None, pricer: Pricer, usable_share: float = 0.75
+        self,
+        session: Session,
+        book: Book,
+        counter: Counter | None,
+        pricer: Pricer,
+        usable_share: float = 0.75,
+        deputy: Deputy | None = None,
     ) -> None:
         self.session = session
+        self.deputy = deputy
+        """Who works all of it out in another process; None where nobody does, or does any more."""
+        self._trouble: CtxtuiError | None = None
         # Next requests get their nodes in a worker, beside those that the record brings.
         session.tree.guard = threading.Lock()
         self.book = book
@@ -112,6 +124,10 @@ class Study:
             found = self._running.setdefault(model, RunningTotals(self.book, model))
         return found
 
+    def every_running(self) -> dict[str, RunningTotals]:
+        """The running totals of each model that was asked for."""
+        return dict(self._running)
+
     def thread(self, id_: str) -> ThreadStudy:
         """What is known of a thread."""
         found = self._threads.get(id_)
@@ -155,12 +171,14 @@ class Study:
     def count_all(self) -> None:
         """Count what is not counted yet, all of it: for the worker that else does slices."""
         while self.progress[0] < self.progress[1]:
-            self._count()
+            _ = self._elsewhere() if self.deputy is not None else self.count()
 
     def learnt(self) -> CallForecasts | None:
         """What the session's calls have taught about the next one, as looking for misses has come to it; for the worker
         that else does slices."""
-        while self.progress[0] == self.progress[1] and self._count():
+        while self._elsewhere():
+            pass
+        while self.progress[0] == self.progress[1] and self.count():
             pass
         self.misses.catch_up()
         return self.misses.forecasts()
@@ -175,8 +193,10 @@ class Study:
     @property
     def progress(self) -> tuple[int, int]:
         """Nodes counted for every model, and nodes in all."""
-        counted = min((self.book.cumulated(model).done for model in self.book.models), default=0)
-        return counted, len(self.session.tree)
+        whole, elsewhere = len(self.session.tree), self.deputy.counted if self.deputy is not None else None
+        if elsewhere is not None:
+            return min(elsewhere, whole - 1), whole
+        return min((self.book.cumulated(model).done for model in self.book.models), default=0), whole
 
     def work(self) -> bool:
         """Do one slice of what is left: events, counts, prices, costs, records; whether anything was done."""
@@ -184,7 +204,14 @@ class Study:
         return (
             self._measure()
             or any(thread.tell(self.misses.found) for thread in threads)
-            or self._count()
+            or self._elsewhere()
+            or (self.deputy is None and self._work(threads))
+        )
+
+    def _work(self, threads: Sequence[ThreadStudy]) -> bool:
+        """What is left beside events and single blocks."""
+        return (
+            self.count()
             or self.misses.advance(LOOKED_AT)
             or any(self._price(thread) for thread in threads)
             or self._sum_up(threads)
@@ -192,9 +219,42 @@ class Study:
             or any(thread.record(self.book) for thread in threads)
         )
 
+    def _elsewhere(self) -> bool:
+        """Wait for the deputy for a moment; whether it goes on."""
+        deputy, kept = self.deputy, self._counter.kept if self._counter is not None else None
+        if deputy is None or kept is None:
+            return False
+        moved = deputy.advance(self, kept, read=bool(self._read))
+        if deputy.over:
+            self.deputy, self._trouble = None, deputy.trouble
+        return moved
+
+    def take_trouble(self) -> CtxtuiError | None:
+        """What went wrong in the other process, once."""
+        trouble, self._trouble = self._trouble, None
+        return trouble
+
+    def counted_elsewhere(self) -> None:
+        """The book has taken over what was counted and learnt in another process."""
+        self._version, self._held = self.book.version, False
+        self._kept = len(self.session.tree)
+
+    def take_prices(
+        self, calls: Sequence[Call], prices: Sequence[tuple[Cost | None, float | None]], totals: SessionTotals
+    ) -> None:
+        """Take over the prices of all `calls`, and what they come to."""
+        for call, (cost, uncached) in zip(calls, prices, strict=True):
+            self.costs[call.id] = cost
+            if uncached is not None:
+                self.uncached[call.id] = uncached
+        if len(calls) == len(self.session.calls):
+            self.totals, self._unsummed, self._unpriced = totals, False, []
+
     def rest(self) -> bool:
         """Do one slice of what nothing on the screen waits for, a millisecond or two: how long blocks stayed, what
         repeats; whether anything was done."""
+        if self.deputy is not None:
+            return False
         threads = list(self._threads.values())
         return any(thread.stay(FEW) for thread in threads) or any(
             thread.look(self.book.names, FEW) for thread in threads
@@ -212,13 +272,14 @@ class Study:
         """Whether all that the recording holds by now is read: what an earlier run kept of it waits for that."""
         self._read = whole
 
-    def keep(self) -> None:
-        """Keep the figures of a session that was read whole, for later runs; again where it has grown a lot."""
+    def keep(self, *, at_once: bool = False) -> None:
+        """Keep the figures of a session that was read whole, for later runs; again where it has grown a lot. `at_once`:
+        all of it was read before any was counted."""
         kept, nodes = self._counter.kept if self._counter is not None else None, len(self.session.tree)
         if kept is not None and self._read and nodes > _GROWN * self._kept and self.progress[0] == nodes:
             self._kept = nodes
             # How contexts were read was worked out at once where all the rest was taken over.
-            kept.keep(self.book, at_once=nodes == self._taken)
+            kept.keep(self.book, at_once=at_once or nodes == self._taken)
 
     def _taken_over(self) -> bool:
         """Whether what is to be counted waits for figures that an earlier run kept; takes them over once the recording
@@ -238,7 +299,8 @@ class Study:
             self._held = False
         return bool(self._held)
 
-    def _count(self) -> bool:
+    def count(self) -> bool:
+        """Count a slice, and learn from its reports; whether there was anything to do."""
         if self._taken_over():
             return False
         done, total = self.progress

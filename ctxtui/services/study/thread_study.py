@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.turns import Turns
+from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import calls_of
 from ctxtui.views.transcript.row_index import Boundaries
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.cache.missed import Missed
-    from ctxtui.analysis.content.duplicates import DuplicateFinder
+    from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.analysis.short_names import Names
     from ctxtui.pricing.price import Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadKept:
+    """What one process hands over of a thread to another one: see the members of `ThreadStudy`."""
+
+    ledger: CostLedger | None
+    stays: Stays
+    spent: list[float | None]
+    lacking: list[int]
+    priced: int
+    repeated: Mapping[int, Repeat]
+    looked: int
 
 
 class ThreadStudy:
@@ -52,8 +66,11 @@ class ThreadStudy:
         self._recorded: tuple[object, int] = (None, 0)
         self.stays = Stays(session.tree)
         """In which calls each block stood, as far as they are taken in."""
-        self.repeats: DuplicateFinder | None = None
-        """What stands in the thread's contexts more than once, as far as they are looked through."""
+        self.repeated: Mapping[int, Repeat] = {}
+        """What stands in the thread's contexts more than once, by node, as far as they are looked through."""
+        self._repeats: DuplicateFinder | None = None
+        self._kept_repeats: Callable[[], DuplicateFinder] | None = None
+        """Gives who looked in another process, which is made of what it sent when it is to go on."""
         self._looked = 0
         self._session = session
         self._told: Sequence[Call] = ()
@@ -83,6 +100,37 @@ class ThreadStudy:
             self.turns.back(same)
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
+
+    def kept(self) -> ThreadKept:
+        """What is worked out of its calls and blocks."""
+        return ThreadKept(
+            ledger=self.ledger,
+            stays=self.stays,
+            spent=self.spent,
+            lacking=self.lacking,
+            priced=self.priced,
+            repeated=self.repeated,
+            looked=self._looked,
+        )
+
+    @property
+    def finder(self) -> DuplicateFinder | None:
+        """Who looks for repeats; None before anything was looked through."""
+        return self._repeats
+
+    def take_over(self, kept: ThreadKept) -> None:
+        """Go on from what `kept` gave of the same calls, which are priced."""
+        with self.lock:
+            if kept.ledger is not None:
+                kept.ledger.is_current()
+            self.ledger, self.stays = kept.ledger, kept.stays
+            self.spent, self.lacking, self.priced = kept.spent, kept.lacking, kept.priced
+
+    def take_repeats(self, kept: ThreadKept, finder: Callable[[], DuplicateFinder]) -> None:
+        """Go on from the repeats that `kept` gave; `finder` makes who goes on of what was sent."""
+        with self.lock:
+            self.repeated, self._looked = kept.repeated, kept.looked
+            self._repeats, self._kept_repeats = None, finder
 
     def tell(self, misses: Sequence[Missed] = ()) -> bool:
         """Find the events of the calls there are now, with the session's `misses`; whether there was anything to
@@ -118,12 +166,16 @@ class ThreadStudy:
         """Look for repeats in up to `limit` further blocks; whether there was anything to do."""
         from ctxtui.analysis.content.duplicates import DuplicateFinder
 
-        if self.repeats is None:
-            self.repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
+        if self._kept_repeats is not None and self.looked:
+            return False
+        if self._repeats is None:
+            kept = self._kept_repeats
+            made = kept() if kept is not None else DuplicateFinder(self._session.tree, names, self._session.about.cwd)
+            self._repeats, self._kept_repeats, self.repeated = made, None, made.found
         with self.lock:
             calls, begun = self.calls, self._looked
             for index in range(begun, min(len(calls), begun + limit)):
-                if not self.repeats.show(calls[index].sent_head, limit):
+                if not self._repeats.show(calls[index].sent_head, limit):
                     return True
                 self._looked = index + 1
         return self._looked > begun

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.variant import Variant
@@ -17,9 +17,13 @@ from ctxtui.services.library.limit_checks import MeasuredRecording, measured
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
 
+if TYPE_CHECKING:
+    from ctxtui.services.library.report import ReportDraft
+
 LAB: Final = "ctxtui.services.workers.session_studies:lab"
 SOLVE: Final = "ctxtui.services.workers.session_studies:solve"
 AUDIT: Final = "ctxtui.services.workers.session_studies:audited"
+REPORT: Final = "ctxtui.services.workers.session_studies:drafted_report"
 CHECK: Final = "ctxtui.services.workers.session_studies:checked"
 
 
@@ -35,6 +39,14 @@ class AuditAsked(NamedTuple):
 
     settings: Settings
     estimator: str
+
+
+class ReportAsked(NamedTuple):
+    """What a report says of the session, or of call `number` of its `thread` (0: of the whole)."""
+
+    settings: Settings
+    thread: str = ""
+    number: int = 0
 
 
 def lab(named: Named, asked: LabAsked, say: Say) -> SessionLab:
@@ -73,6 +85,18 @@ def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
     say("counting tokens")
     with counter_with_memory(settings) as counter:
         return measured(loaded.session, counter, settings)
+
+
+def drafted_report(named: Named, asked: ReportAsked, say: Say) -> ReportDraft:
+    """What is to be said of the session, before it is masked. Raises what `open_named` and `drafted` raise."""
+    # Imported here: what else is done in such a process takes none of it.
+    from ctxtui.services.library.report import drafted
+
+    settings, thread, number = asked
+    loaded = open_named(named, settings, _read(say))
+    say("working out the report")
+    with counter_with_memory(settings) as counter:
+        return drafted(loaded, counter, settings, thread, number)
 
 
 def _read(say: Say) -> Callable[[int], None]:

@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.money.usage_stats import Stats
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import stats_of
-from ctxtui.services.library.totals.summary_memory import remembered
+from ctxtui.services.library.totals.summary_memory import remembered, why_anew
 from ctxtui.services.library.totals.usage_pass import usage_pass
 from ctxtui.services.workers.remembered_sessions import known_so_far
 from ctxtui.views.model.session_summary import SessionSummary
@@ -24,11 +25,12 @@ _SLICE: Final = 1.5
 
 class StatsSoFar(NamedTuple):
     """The stats of the sessions that were read: of how many not more than their usage is known yet (`left`, with those
-    of which nothing is: `unread`)."""
+    of which nothing is: `unread`). `anew` says why some are read once more, in a few words."""
 
     found: Stats
     left: int
     unread: int = 0
+    anew: str = ""
 
 
 class StatsWorker:
@@ -57,18 +59,23 @@ def make() -> Callable[[tuple[Settings, str, str, float, str]], StatsSoFar]:
     """What the child answers with."""
     kept: dict[SessionSummary, SessionSummary] = {}
     used: dict[SessionSummary, SessionSummary] = {}
+    why: list[str] = []
 
     def answer(request: tuple[Settings, str, str, float, str]) -> StatsSoFar:
         settings, cwd, by, age, change = request
         known, left = known_so_far(settings, Path(cwd), kept)
+        if left and not why:
+            # What is read is remembered anew: only at the beginning it shows.
+            why.append(why_anew(left, settings))
         _read_usage(left, used, settings)
         known += [used[one] for one in left if one in used]
         known.sort(key=lambda one: one.mtime)
         unread = sum(one not in used for one in left)
         at, changed = time.time(), change_of(change) if change else None
         since = at - age if age else 0.0
-        found = stats_of(known, at, by=by, since=since, changed=changed, seen_changes=True)
-        return StatsSoFar(found, len(left), unread)
+        told = [(client_quotas.SOURCE, one) for one in client_quotas.kept(settings)]
+        found = stats_of(known, at, by=by, since=since, changed=changed, seen_changes=True, told=told)
+        return StatsSoFar(found, len(left), unread, why[0] if left else "")
 
     return answer
 

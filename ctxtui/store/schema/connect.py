@@ -9,7 +9,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
 from ctxtui.store.errors import ELSEWHERE
 from ctxtui.store.schema.database_file import APPLICATION_ID, BUSY_SECONDS, open_to_read, open_to_write, schema_version
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """How many migrations this program knows."""
 
 

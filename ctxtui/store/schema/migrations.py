@@ -107,3 +107,10 @@ def m010_stretches_in_flight(db: Database) -> None:
 def m011_terms(db: Database) -> None:
     """The full-text index is given each sequence of a text once; all recordings are indexed anew."""
     db.executescript("DROP TABLE texts; DELETE FROM indexed;" + tables.TERMS)
+
+
+@LADDER()
+def m012_quotas(db: Database) -> None:
+    """What providers reported of quotas: JSON [[limit, minutes, used, resets, at, raw] ...]; NULL: nothing. A column,
+    for a table takes pages of its own."""
+    db.execute("ALTER TABLE sessions ADD COLUMN quotas TEXT")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import Any
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Block, Place
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
+from ctxtui.core.quota import QuotaReport
 from ctxtui.core.session import Described, Happened, Outcome, Session, Skipped, Thread
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
@@ -149,4 +151,6 @@ def _read_lists(conn: sqlite3.Connection, key: int, session: Session) -> None:
         Happened(py_text(kind), py_text(text), py_text(thread), at, py_text(after))
         for kind, text, thread, at, after in rows("happenings", "kind, text, thread, at, after")
     ]
+    (quotas,) = conn.execute("SELECT quotas FROM sessions WHERE key = ?", (key,)).fetchone()
+    session.quotas = [QuotaReport(*told) for told in json.loads(quotas or "[]")]
     session.outcomes = [Outcome(py_text(name), py_text(value)) for name, value in rows("outcomes", "name, value")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 
@@ -21,6 +22,7 @@ def put_session(conn: sqlite3.Connection, identity: Identity, session: Session, 
     known = {
         **dict(zip(("recorded_id", "title", "source", "cwd", "client", "version"), map(sql_text, texts), strict=True)),
         "window": about.window,
+        "quotas": json.dumps(session.quotas, separators=(",", ":")) if session.quotas else None,
         "changed": now,
     }
     key = identity.key

@@ -22,6 +22,7 @@ from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReferen
 from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, Sender, sender_of, side_call
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.linewise import lines_reader
+from ctxtui.transcripts.kit.quota import in_headers
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.wire.registry import DIALECTS
 
@@ -134,9 +135,7 @@ class AttachedTaker:
 
     def _asked(self, name: str, line: dict[str, Json], number: int) -> Iterator[Event]:
         told = obj(line.get("asked"))
-        headers = {
-            word(listed(one)[0]).lower(): word(listed(one)[1]) for one in listed(told.get("headers")) if _pair(one)
-        }
+        headers = {name.lower(): value for name, value in _headers(told)}
         body = self._bodies.body(name, obj(told.get("body")))
         if body is None:
             yield Skipped(number, "a request whose beginning was not recorded")
@@ -158,7 +157,9 @@ class AttachedTaker:
         elif "held" in line:
             yield from self._held(one, word(line.get("held")), time)
         elif "answered" in line:
-            status = count(obj(line.get("answered")).get("status"))
+            answered = obj(line.get("answered"))
+            status = count(answered.get("status"))
+            yield from in_headers(_headers(answered), time)
             one.exchange = replace(one.exchange, status=status)
             if status == 101:
                 one.talk = SocketTalk(one.exchange.url)
@@ -239,8 +240,9 @@ class AttachedTaker:
         return None
 
 
-def _pair(one: Json) -> bool:
-    return isinstance(one, list) and len(one) == 2
+def _headers(told: dict[str, Json]) -> list[tuple[str, str]]:
+    pairs = (listed(one) for one in listed(told.get("headers")))
+    return [(word(one[0]), word(one[1])) for one in pairs if len(one) == 2]
 
 
 def _said(line: dict[str, Json]) -> str:

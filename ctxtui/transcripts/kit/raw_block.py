@@ -14,14 +14,15 @@ _MARKERS: Final = tuple(f'"{key}"'.encode() for key in MARKER_KEYS)
 _OURS: Final = frozenset({block.HEADER, block.NOT_RECORDED, block.TOOL, block.UNREADABLE})
 
 
-def of_part(raw: bytes, kind: str, clean: bool) -> Block:
-    """The block of a content part's JSON text `raw`, whose type is `kind`; `clean` as `pieces.tidy` says.
+def of_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Block:
+    """The block of a content part's JSON text `raw`, whose type is `kind`; `clean` as `pieces.tidy` says, `unmarked`
+    that it is known to have no cache markers.
 
     Equal to ``block.of(canonical.loads(raw), kind)``, but that a kind with one of our names is told apart.
     """
     # A session has a dozen kinds and thousands of blocks: each kind is one string.
     kind = intern(kind_of({"type": kind}, "text") if kind in _OURS else kind)
-    if clean and raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0:
+    if clean and (unmarked or (raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0)):
         return Block(canonical.digest(raw), kind, raw)
     return block.make(kind, block.without_markers(canonical.loads(raw)))
 

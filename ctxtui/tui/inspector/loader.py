@@ -130,6 +130,14 @@ class Read(Message):
     """A large block that was wanted is read."""
 
 
+class Hampered(Message):
+    """A helper failed, and its work is done in another way."""
+
+    def __init__(self, error: CtxtuiError) -> None:
+        super().__init__()
+        self.error = error
+
+
 class Failed(Message):
     """Opening or reading ended in an error."""
 
@@ -271,6 +279,8 @@ class SessionLoader:
                 self._post(Worked())
             if self._study is not None:
                 self._spare(self._study.session)
+                if (trouble := self._study.take_trouble()) is not None:
+                    self._post(Hampered(trouble))
         return found
 
     def _spare(self, session: Session) -> None:

@@ -225,7 +225,7 @@ class Panels:
         rows = self.transcript.data
         assert rows is not None
         rows.staging, rows.only_edits, rows.marked = self.staging, view.only_edits, view.marks
-        rows.stays, rows.repeats = known.stays, known.repeats.found if known.repeats is not None else {}
+        rows.stays, rows.repeats = known.stays, known.repeated
         rows.show(scene, known.boundaries, known.ledger, view.shown)
         self.transcript.marked = _marked(rows, scene, view.marks)
 

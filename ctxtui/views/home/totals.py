@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from hashlib import blake2b
 
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.home.columns import read_share
@@ -58,6 +57,8 @@ class CallOwners:
 
     def put(self, key: str, calls: tuple[CallSpent, ...]) -> None:
         """The calls of session `key`, in place of those it had."""
+        from hashlib import blake2b  # OpenSSL comes with it: after the first frame
+
         self.drop(key)
         own, sums, waits = set[int](), _NOTHING, list[int]()
         for call in calls:

@@ -8,6 +8,7 @@ from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.tool_costs import ToolCosts
+    from ctxtui.core.quota import QuotaReport
 
 MISS: Final = "miss"
 COMPACTION: Final = "compaction"
@@ -181,5 +182,7 @@ class SessionSummary:
     """The API's error with which it ends, where the request itself was refused and can be mended; untrusted text."""
     advice: str = ""
     """What its client could be told so that later sessions are recorded whole."""
+    quotas: tuple[QuotaReport, ...] = ()
+    """The newest report on each window of a quota that its record holds."""
     subscription: bool = False
     """Whether the user marked it as paid by a subscription: then tokens lead, money is what the list says."""

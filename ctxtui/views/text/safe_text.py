@@ -32,10 +32,10 @@ UNSAFE = re.compile(
     "]"
 )
 """A character that is never drawn as it is; tab, newline and return are not among them."""
-_DROPPED = re.compile("[\u034f\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_DROPPED = "[\u034f\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 _MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
 _HEAP = re.compile(f"({_MARK}{{3}}){_MARK}+")
-_SHOWN = re.compile("␛|⟨U\\+[0-9A-F]{4,6}⟩")
+_SHOWN = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
 
 
 def _shown(match: re.Match[str]) -> str:
@@ -46,7 +46,7 @@ def _shown(match: re.Match[str]) -> str:
         return "·"
     if char == "\xad":
         return "-"
-    return "" if _DROPPED.match(char) else f"⟨U+{ord(char):04X}⟩"
+    return "" if re.match(_DROPPED, char) else f"⟨U+{ord(char):04X}⟩"
 
 
 def _safe(text: str) -> str:
@@ -139,7 +139,7 @@ def spans(text: str, style: str, shown_style: str = "warn") -> list[Span]:
         return [Span(text, style)]
     out: list[Span] = []
     at = 0
-    for found in _SHOWN.finditer(text):
+    for found in re.finditer(_SHOWN, text):
         out += [Span(text[at : found.start()], style), Span(found[0], shown_style)]
         at = found.end()
     return [span for span in [*out, Span(text[at:], style)] if span.text]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.cases.codex import Script, count
+from tests.cases.codex import Record, Script, count
 
 ODDITIES: dict[str, Callable[[], bytes]] = {}
 
@@ -140,6 +140,34 @@ def rolled_back() -> bytes:
     script.user("right")
     script.says("Right answer.")
     script.counts(451, 384, 5)
+    return script.dump()
+
+
+def limits(used: float, week: float, **more: object) -> Record:
+    """Shares of five hours and of a week in percent, as 0.141 writes them down."""
+    windows = {"primary": (used, 300, 1_782_147_435), "secondary": (week, 10_080, 1_782_708_127)}
+    told = {
+        name: {"used_percent": percent, "window_minutes": minutes, "resets_at": resets}
+        for name, (percent, minutes, resets) in windows.items()
+    }
+    return {"limit_id": "codex", "limit_name": None, **told, "credits": None, "plan_type": "pro", **more}
+
+
+@odd
+def quotas() -> bytes:
+    """What is left of a subscription stands beside each count, also of one that counts nothing; others are not told
+    of."""
+    script = begun(Script())
+    script.limits = limits(1.0, 2.0)
+    script.says("Done.")
+    script.counts(10_000, 4_480, 100, 60)
+    script.limits = limits(31.5, 7.0)
+    script.repeat(count(10_000, 4_480, 100, 60))
+    script.user("go on")
+    script.event("token_count", info=None, rate_limits=limits(104.0, 7.0, rate_limit_reached_type="primary"))
+    script.event("token_count", info=None, rate_limits={"primary": None, "secondary": {"used_percent": "many"}})
+    script.limits = {"primary": None, "secondary": None}
+    script.counts(10_200, 9_984, 12)
     return script.dump()
 
 

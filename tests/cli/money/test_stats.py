@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ctxtui.cli.progress import Working
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
+from ctxtui.services.library.totals import summary_memory
 from ctxtui.services.library.totals.stats import WAYS
 from ctxtui.services.library.totals.summary_memory import version_for
+from ctxtui.store.schema.connect import connect
 from ctxtui.store.store import Store
+from tests.cases import codex_odd
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import Run
@@ -124,3 +128,57 @@ def test_on_a_terminal_counts_come_in_behind_usage(ctxtui: Run, home: Path) -> N
     assert "…" in first and "…" not in last
     assert "/home/ada/shop" in first and "/home/ada/shop" in last
     assert "not counted yet" not in last
+
+
+def test_what_codex_reports_of_quotas_is_told_with_its_moment(ctxtui: Run) -> None:
+    Path("logs").mkdir()
+    Path("logs/one.jsonl").write_bytes(parallel().dump())
+    assert ctxtui("stats", "logs", "--json").json["quota_reports"] == []
+    assert "quota" not in ctxtui("stats", "logs").out
+    Path("logs/rollout.jsonl").write_bytes(codex_odd.ODDITIES["codex_quotas"]())
+    for usage in ((), ("--usage",), ()):
+        short, long = ctxtui("stats", "logs", *usage, "--json").json["quota_reports"]
+        assert (short["limit"], short["minutes"], short["used"], short["open"]) == ("codex", 300, 1.04, False)
+        assert (short["resets"], long["used"], long["at"]) == (1_782_147_435, 0.07, short["at"])
+        assert short["raw"]["rate_limit_reached_type"] == "primary"
+        assert short["ours"]["calls"] == long["ours"]["calls"] == 2
+        assert long["ours"]["tokens"] == 10_100 + 10_212
+    told = ctxtui("stats", "logs").out
+    assert "as the providers reported it last" in told and "104 %" in told and "7 days" in told
+    # Stored, it is told of without its file, too.
+    assert ctxtui("import", "logs/rollout.jsonl").code == 0
+    with Store.open(database()) as store:
+        (row,) = store.sessions()
+        assert [one.used for one in store.load(row.id).quotas] == [1.04, 0.07]
+
+
+def made_by_another(version: str) -> None:
+    """Let what is remembered be what another version of ctxtui made."""
+    with closing(connect(database())) as conn, conn:
+        conn.execute("UPDATE file_summaries SET version = ? || substr(version, instr(version, ' ') + 1)", (version,))
+
+
+def test_what_is_read_once_more_says_why(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("logs").mkdir()
+    Path("logs/one.jsonl").write_bytes(parallel().dump())
+    said: list[str] = []
+    before = Working.__init__
+
+    def begin(self: Working, doing: str) -> None:
+        said.append(doing)
+        before(self, doing)
+
+    monkeypatch.setattr(Working, "__init__", begin)
+    ctxtui("stats", "logs", "--json")
+    ctxtui("stats", "logs", "--json")
+    assert said == ["reading"]
+    made_by_another(f"{summary_memory.VERSION - 1} ")
+    ctxtui("stats", "logs", "--json")
+    made_by_another(f"{summary_memory.VERSION - 1} ")
+    ctxtui("stats", "logs", "--usage", "--json", "--since", "900000h")
+    words = "once more, after an upgrade"
+    assert said == ["reading", f"reading {words}", f"reading what calls used {words}"]
+    del said[:]
+    Path("ctxtui.toml").write_text("usable_share = 0.5\n")
+    ctxtui("stats", "logs", "--json")
+    assert said == ["reading once more, as settings or label rules changed"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.quota import QuotaReport
 from ctxtui.dataclasses import replace
 from ctxtui.services.library.totals.spending import TOOL, totals_by
 from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, change_of
@@ -174,3 +177,52 @@ def test_the_sum_behind_each_figure_holds(sessions: list[SessionSummary]) -> Non
     shown = [column.sum for column in view.table("model").columns if column.sum is not None]
     rows: list[UsageSums] = [*found.rows, found.total]
     assert [claim for row in rows for tell in shown for claim in broken(tell(row))] == []
+
+
+def test_sessions_without_a_version_are_a_row_of_their_client() -> None:
+    every = [replace(session(f"u{n}", 1.0, version=""), source=source) for n, source in enumerate(["pi", "codex", ""])]
+    rows = stats_of([*every, replace(session("v", 1.0, version="0.9"), source="pi")], AT, by=VERSION).rows
+    assert sorted(row.name for row in rows) == ["codex, no version", "pi 0.9", "pi, no version", "unknown"]
+
+
+HOUR = 3600
+REPORT = QuotaReport("codex", 300, 0.32, resets=400 * DAY + HOUR, at=400 * DAY - HOUR, raw='{"plan_type":"pro"}')
+
+
+def reporting(key: str, *reports: QuotaReport, at: float = AT - 2 * HOUR, source: str = "codex") -> SessionSummary:
+    spent = tuple(
+        CallSpent(f"{key}{n}", 110, 100, 0, 1.0, started=int(at) + n * HOUR) for n in (-HOUR, 0, 1)
+    )  # the second one after the report, the first one long before its window
+    return SessionSummary(key=key, known=True, spent=spent, source=source, mtime=at, quotas=reports)
+
+
+def test_of_each_window_the_newest_report_stands_beside_our_own_sum_of_it() -> None:
+    week = QuotaReport("codex", 10_080, 0.07, resets=395 * DAY, at=394 * DAY)
+    older = REPORT._replace(used=0.9, at=REPORT.at - 1, minutes=299)
+    every = [reporting("a", REPORT, week), reporting("b", older), reporting("c", source="pi"), reporting("d")]
+    found = stats_of(every, AT).reported
+    assert [one.report for one in found] == [REPORT, week]
+    short, long = (one.ours for one in found)
+    # Of a, b and d, all of Codex, the call in the window up to the report, which is the hour before AT.
+    assert (short.start, short.calls, short.tokens, short.usd) == (REPORT.resets - 5 * HOUR, 6, 660, 6.0)
+    assert long.calls == 0
+    assert [one.report for one in stats_of(every, AT, since=398.0 * DAY).reported] == [REPORT]
+    assert stats_of(OLD, AT).reported == []
+
+
+def test_a_quota_is_told_while_its_window_is_open() -> None:
+    found = stats_of([reporting("a", REPORT)], AT)
+    assert "codex 5 hours 32 % used" in view.told(found, AT)[0].text
+    assert "used" not in view.told(found, REPORT.resets + 1.0)[0].text
+    table = view.quota_table(REPORT.resets + 1.0)
+    words = "".join(span.text for span in table.draw(found.reported[0], 100))
+    assert "over 1971-02-0" not in words and re.search(r"over 02-\d\d \d\d:\d\d", words)
+    later = view.quota_table(REPORT.resets + 200.0 * DAY)
+    assert re.search(r"over 1971-02-\d\d ", "".join(span.text for span in later.draw(found.reported[0], 100)))
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(300, "5 hours"), (299, "5 hours"), (10_079, "7 days"), (60, "1 hour"), (45, "45 minutes")]
+)
+def test_windows_have_names(minutes: int, words: str) -> None:
+    assert view.window_words(minutes) == words

@@ -14,10 +14,10 @@ from ctxtui.services.library import parquet as written
 from ctxtui.services.library.parquet import ParquetFolder
 from ctxtui.services.library.tables import TABLES, TableRows, tables_of
 from ctxtui.services.library.totals.stats import stats_of
-from tests.services.library.test_stats import DAY, NEW, OLD
+from tests.services.library.test_stats import DAY, NEW, OLD, REPORT, reporting
 from tests.services.library.test_tool_ledger import session
 
-KNOWN = [*OLD, *NEW, OLD[0], session("tools", "yz")]
+KNOWN = [*OLD, *NEW, OLD[0], session("tools", "yz"), reporting("q", REPORT, at=1.0 * DAY)]
 
 
 def test_every_row_has_every_column() -> None:

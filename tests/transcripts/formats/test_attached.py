@@ -107,3 +107,33 @@ def test_it_is_known_by_its_first_line() -> None:
         assert form is not None and form.name == "attached"
     assert what_is(dump(lines()[:1]), NAME) == "a recording of ctxtui's own without any request to a model"
     survives_values(lines()[0], NAME)
+
+
+def test_headers_of_answers_report_quotas() -> None:
+    told = lines()
+    told[2]["answered"]["headers"] = [
+        ["anthropic-ratelimit-unified-5h-utilization", "0.32"],
+        ["anthropic-ratelimit-unified-5h-reset", "1790814600"],
+        ["Anthropic-RateLimit-Unified-7d-Utilization", "1.02"],
+        ["anthropic-ratelimit-unified-7d_sonnet-utilization", "0.5"],
+        ["anthropic-ratelimit-unified-status", "allowed"],
+        ["anthropic-ratelimit-requests-remaining", "7"],
+        ["anthropic-ratelimit-unified-1h-utilization", "nan"],
+        ["x-codex-primary-used-percent", "42.5"],
+        ["x-codex-primary-window-minutes", "300"],
+        ["x-codex-primary-reset-after-seconds", "60"],
+        ["x-codex-secondary-used-percent", "9"],
+    ]
+    data = dump(told)
+    found = {(one.limit, one.minutes): one for one in read(data, NAME).quotas}
+    assert {key: (one.used, one.resets, one.at) for key, one in found.items()} == {
+        ("claude", 300): (0.32, 1_790_814_600, 2),
+        ("claude", 10_080): (1.02, 0, 2),
+        ("claude sonnet", 10_080): (0.5, 0, 2),
+        ("codex", 300): (0.425, 62, 2),
+    }, "of a window without a length nothing can be said"
+    raw = json.loads(found["claude", 300].raw)
+    assert raw["anthropic-ratelimit-unified-5h-reset"] == "1790814600" and len(raw) == 5
+    law_2(data, NAME)
+    survives_cuts(data, NAME)
+    survives_values(told, NAME, lambda value: dump(value) if isinstance(value, list) else as_bytes(value))

@@ -23,7 +23,7 @@ from ctxtui.tui.theme.theme import dress
 from ctxtui.views.lists.costs.stats import NONE_YET
 from ctxtui.views.model.session_summary import MISSED, CallSpent, SessionSummary
 from tests.cases.claude_code_requests import parallel
-from tests.services.library.test_stats import DAY, NEW, OLD
+from tests.services.library.test_stats import DAY, NEW, OLD, REPORT, reporting
 from tests.services.library.test_tool_ledger import session
 from tests.tui.home.test_home import text
 from tests.tui.home.test_tool_ledger import until
@@ -35,16 +35,17 @@ class Made:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.closed = False
+        self.more: list[SessionSummary] = []
 
     def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """The second time they are whole."""
         self.asked.append(by)
-        known = OLD if len(self.asked) == 1 else [*OLD, *NEW, session("tools", "yz")]
+        known = OLD if len(self.asked) == 1 else [*OLD, *NEW, session("tools", "yz"), *self.more]
         # Day 10 is today; NEW has calls of day 9, OLD of day 1.
         since = 10 * DAY - age if age else 0.0
         changed = change_of(change) if change else None
         found = stats_of(known, 10.0 * DAY, by=by, since=since, changed=changed, seen_changes=True)
-        return StatsSoFar(found, int(len(self.asked) == 1))
+        return StatsSoFar(found, int(len(self.asked) == 1), anew="once more, after an upgrade")
 
     def close(self) -> None:
         """They are not asked any more."""
@@ -76,6 +77,22 @@ async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: source.closed)
     assert {*WAYS, ""} == set(source.asked)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_quota_that_was_reported_has_a_table_behind_the_ways(size: tuple[int, int]) -> None:
+    app, source = App[None](), Made()
+    dress(app, {}, "dark", "unicode")
+    source.asked.append("")  # all is read
+    source.more = [reporting("q", REPORT, source="claude code")]
+    async with app.run_test(size=size) as pilot:
+        await app.push_screen(StatsScreen(source))
+        await until(pilot, lambda: "12 sessions" in text(app))
+        await pilot.press("shift+tab", "shift+tab", "shift+tab")
+        await until(pilot, lambda: "resets" in text(app) and "32 %" in text(app))
+        assert "codex" in text(app) and "5 hours" in text(app) and "660, $6.00" not in text(app)
+        await pilot.press("s")
+        await until(pilot, lambda: "↓" in text(app))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -195,3 +212,11 @@ async def test_without_a_session_it_says_what_is_missing_and_what_to_do(size: tu
         for _ in range(len(WAYS) + 1):
             await until(pilot, lambda: NONE_YET in text(app))
             await pilot.press("tab")
+
+
+async def test_what_is_read_once_more_says_why_where_there_is_room() -> None:
+    app = App[None]()
+    dress(app, {}, "dark", "unicode")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.push_screen(StatsScreen(Made()))
+        await until(pilot, lambda: "1 not counted yet (once more, after an upgrade)" in text(app))

@@ -23,8 +23,7 @@ def read_twice() -> Story:
 def shown(story: Story, index: int = -1):  # type: ignore[no-untyped-def]
     study = study_of(story.session)
     rows, known = rows_of(study, index), study.thread("main")
-    assert known.repeats is not None
-    rows.stays, rows.repeats = known.stays, known.repeats.found
+    rows.stays, rows.repeats = known.stays, known.repeated
     return rows
 
 

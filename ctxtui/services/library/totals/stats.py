@@ -9,8 +9,16 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from ctxtui.analysis.money.quota_windows import QuotaWindow, Used, five_hours, last_week
+from ctxtui.analysis.money.quota_windows import (
+    QuotaWindow,
+    ReportedWindow,
+    Used,
+    five_hours,
+    last_week,
+    reported_window,
+)
 from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, WorstMiss
+from ctxtui.core.quota import QuotaReport, newest
 from ctxtui.services.library.tool_ledger import tools_ledger
 from ctxtui.services.library.totals.call_sums import add_call, summed, used_by
 from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
@@ -23,6 +31,7 @@ _IN_TIME: Final = frozenset({DAY, WEEK, FIVE_HOURS})
 _OF_A_CALL: Final = _IN_TIME | {MODEL, SKILL}
 """Ways by which the calls of one session may stand in several rows."""
 NO_SKILL: Final = "no skill"
+NO_VERSION: Final = "no version"
 UNCOUNTED: Final = "not counted yet"
 """The skill of calls in sessions of which only the usage is known."""
 _WORST: Final = 50
@@ -36,12 +45,15 @@ def stats_of(
     since: float = 0.0,
     changed: Change | None = None,
     seen_changes: bool = False,
+    told: Iterable[tuple[str, QuotaReport]] = (),
 ) -> Stats:
     """The stats at the Unix time `at` of sessions whose figures are known, of their calls from `since` (Unix seconds)
     on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows); with
-    `seen_changes` also which changes there are to compare by."""
+    `seen_changes` also which changes there are to compare by. `told` are reports on quotas that are in no recording,
+    each with the client that made it."""
     known = list(sessions)
-    own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in once(known)]
+    every = list(once(known))
+    own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
     own = [(one, calls) for one, calls in own if calls]
     used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
     windows = five_hours(used)
@@ -53,6 +65,7 @@ def stats_of(
         rows=_rows(parts, by) if by and by != TOOL else [],
         windows=windows,
         week=last_week(used, at),
+        reported=_reported(every, since, told),
         worst=_worst(own),
         tools=_tools(known, since),
         comparison=compared(own, changed) if changed is not None else None,
@@ -111,8 +124,13 @@ def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
     if by == SKILL:
         return UNCOUNTED if one.usage_only else call.skill or NO_SKILL
     if by == VERSION:
-        return f"{one.source} {one.client_version}".strip() if one.client_version else UNKNOWN
+        return f"{one.source} {one.client_version}".strip() if one.client_version else _versionless(one)
     return (one.cwd if by == PROJECT else one.source) or UNKNOWN
+
+
+def _versionless(one: SessionSummary) -> str:
+    """The row of sessions whose client's version is not on record."""
+    return f"{one.source}, {NO_VERSION}" if one.source else UNKNOWN
 
 
 def week_of(started: float | None) -> str:
@@ -124,6 +142,27 @@ def week_of(started: float | None) -> str:
 def _week_of(quarter: int) -> str:
     year, week, _ = datetime.fromtimestamp(quarter * QUARTER).astimezone().isocalendar()
     return f"{year}-W{week:02}"
+
+
+def _reported(every: OwnCalls, since: float, told: Iterable[tuple[str, QuotaReport]]) -> list[ReportedWindow]:
+    """The newest report on each window of a quota, of those made from `since` on (Unix seconds)."""
+    reports = [*((one.source, report) for one, _ in every for report in one.quotas), *told]
+    to: dict[str, set[str]] = {}
+    for source, report in reports:
+        to.setdefault(report.limit, set()).add(source)
+    known = newest(report for _, report in reports if report.at >= since)
+    return [
+        reported_window(
+            report,
+            (
+                Used(call.started, call.tokens, call.cost, call.partial)
+                for one, calls in every
+                if one.source in to[report.limit]
+                for call in calls
+            ),
+        )
+        for report in sorted(known, key=lambda report: report.window)
+    ]
 
 
 def _worst(own: OwnCalls) -> list[WorstMiss]:

@@ -14,6 +14,7 @@ from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.quota import QuotaReport
 from ctxtui.dataclasses import asdict, fields, replace
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database
@@ -23,7 +24,7 @@ from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
-VERSION: Final = 15
+VERSION: Final = 16
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
@@ -74,7 +75,7 @@ def _told(seen: SessionSummary, kept: Any) -> SessionSummary:
 @cache
 def _kept() -> type[msgspec.Struct]:
     """The shape of what is remembered."""
-    hints = get_type_hints(SessionSummary, localns={"ToolCosts": ToolCosts})
+    hints = get_type_hints(SessionSummary, localns={"ToolCosts": ToolCosts, "QuotaReport": QuotaReport})
     return msgspec.defstruct("Kept", [(name, kind) for name, kind in hints.items() if name not in _OF_THE_FILE])
 
 
@@ -120,6 +121,34 @@ def remembered_keys(seen: Iterable[SessionSummary], settings: Settings) -> set[s
     except CtxtuiError:
         return set()  # whoever listed the sessions has told what is wrong with the database
     return {one.key for one in seen if (place := place_of(one)) and (sql_text(place[0]), place[1], one.mtime) in there}
+
+
+def why_anew(seen: Iterable[SessionSummary], settings: Settings) -> str:
+    """Why some of `seen`, which are not remembered as they are now, are read although they were read before: in a few
+    words; "" where none of them was."""
+    path, now = database(settings.data_dir), version_for(settings)
+    if not path.exists():
+        return ""
+    try:
+        with Store.open(path) as store:
+            rows = store.summaries_otherwise((now, usage_version_for(settings)))
+    except CtxtuiError:
+        return ""  # whoever listed the sessions has told what is wrong with the database
+    kept = {(name, size, mtime): version for name, size, mtime, version in rows}
+    versions = {
+        kept[key]
+        for one in seen
+        if (place := place_of(one)) and (key := (sql_text(place[0]), place[1], one.mtime)) in kept
+    }
+    if not versions:
+        return ""
+    own = now.split(" ")[:_OF_THE_PROGRAM]
+    same = all(one.removeprefix("usage ").split(" ")[:_OF_THE_PROGRAM] == own for one in versions)
+    return "once more, as settings or label rules changed" if same else "once more, after an upgrade"
+
+
+_OF_THE_PROGRAM: Final = 3
+"""Words of a version that tell of the program: its summary's, its own, that of its price table."""
 
 
 def in_turn(

@@ -47,22 +47,18 @@ class ClaudeMessage:
     string: bool = False
 
 
-class _Message(msgspec.Struct, gc=False):
-    role: str | None = None
-    id: str | None = None
-    model: str | None = None
-    content: Raw = Raw(b"")
-    usage: Raw = Raw(b"")
-    stop_reason: str | None = None
+_NOTHING: Final = Raw(b"")
 
 
 class _Part(msgspec.Struct, gc=False):
     type: str | None = None
     id: str | None = None
     tool_use_id: str | None = None
-    text: Raw = Raw(b"")
-    content: Raw = Raw(b"")
-    thinking: Raw = Raw(b"")
+    text: Raw = _NOTHING
+    content: Raw = _NOTHING
+    thinking: Raw = _NOTHING
+    cache_control: Raw = _NOTHING
+    prompt_cache_breakpoint: Raw = _NOTHING
 
 
 _LONG: Final = 500
@@ -70,7 +66,6 @@ _LONG: Final = 500
 _BEGINNING: Final = 60
 """Bytes of it that are looked for."""
 _LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
-_message: Final = msgspec.json.Decoder(_Message)
 _part: Final = msgspec.json.Decoder(_Part)
 _typed: Final = msgspec.json.Decoder(list[_Part])
 _parts: Final = msgspec.json.Decoder(list[Raw])
@@ -81,23 +76,25 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
     was not asked yet."""
     if record.loose is not None:
         return of_value(record.loose.get("message"), record.type or "")
-    raw = record.message
-    if not raw:
+    found = record.message
+    if found is None:
         return None
+    role, usage = found.role or record.type or "", bytes(found.usage)
+    content = bytes(found.content)
     try:
-        found = _message.decode(raw)
-        content = bytes(found.content)
         return ClaudeMessage(
-            found.role or record.type or "",
+            role,
             _raw_parts(content, clean),
             id=found.id or "",
             model=intern(found.model or ""),
             stop=intern(found.stop_reason or ""),
-            report=report(bytes(found.usage), bool(found.stop_reason)) if found.usage else NO_REPORT,
+            report=report(usage, bool(found.stop_reason)) if usage else NO_REPORT,
             string=content[:1] == b'"',
         )
     except msgspec.MsgspecError:
-        return of_value(canonical.loads(bytes(raw)), record.type or "")
+        head = {"role": found.role, "id": found.id, "model": found.model, "stop_reason": found.stop_reason}
+        parts = {"content": content, "usage": usage}
+        return of_value(head | {name: canonical.loads(raw) for name, raw in parts.items() if raw}, record.type or "")
 
 
 def of_value(message: Json, role: str) -> ClaudeMessage | None:
@@ -146,7 +143,10 @@ def _tidy_parts(raw: bytes, parts: list[_Part]) -> tuple[bytes, bool]:
     is formatted, which takes a fifth of the time."""
     around = raw
     for part in parts:
-        for member in map(bytes, (part.text, part.content, part.thinking)):
+        for said in (part.text, part.content, part.thinking):
+            if said is _NOTHING:
+                continue
+            member = bytes(said)
             if len(member) > _LONG and member[:1] == b'"':
                 # A short beginning is found many times faster than all of it.
                 at = around.find(member[:_BEGINNING])
@@ -174,8 +174,12 @@ def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
 
 
 def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
-    block = raw_block.of_part(raw, part.type or "text", clean)
-    return _paired(block, part.id or "", part.tool_use_id or "")
+    kind = part.type or "text"
+    # Markers stand in the part itself, or in the items of a result (`block.without_markers`).
+    unmarked = part.cache_control is _NOTHING and part.prompt_cache_breakpoint is _NOTHING
+    if unmarked and kind == "tool_result":
+        unmarked = bytes(part.content)[:1] == b'"'
+    return _paired(raw_block.of_part(raw, kind, clean, unmarked=unmarked), part.id or "", part.tool_use_id or "")
 
 
 def _value_parts(content: Json) -> list[ContentPart]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -32,6 +32,29 @@ class Report:
 
 
 NO_REPORT: Final = Report()
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
+
+
+class _Split(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    ephemeral_5m_input_tokens: _Count
+    ephemeral_1h_input_tokens: _Count
+
+
+class _Usual(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A report as nearly every one is written; any other is read the long way, which gives the same of this one."""
+
+    input_tokens: _Count
+    output_tokens: _Count
+    cache_creation_input_tokens: _Count
+    cache_read_input_tokens: _Count
+    cache_creation: _Split
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+    server_tool_use: dict[str, Any] | None = None
+
+
+_usual: Final = msgspec.json.Decoder(_Usual)
 
 
 @lru_cache(maxsize=256)
@@ -40,12 +63,43 @@ def report(raw: bytes, final: bool) -> Report:
 
     The records of one message mostly repeat one report. Raises `msgspec.DecodeError`.
     """
-    return _ended(_reported(raw), final) if raw else NO_REPORT
+    if not raw:
+        return NO_REPORT
+    return _as_usual(raw, final) or _ended(_reported(raw), final)
 
 
 @lru_cache(maxsize=64)
 def _reported(raw: bytes) -> Report:
     return _of_value(msgspec.json.decode(raw))
+
+
+def _as_usual(raw: bytes, final: bool) -> Report | None:
+    """What `report` gives for a report that is written as usual; None for any other."""
+    try:
+        found = _usual.decode(raw)
+    except msgspec.ValidationError:
+        return None
+    split = found.cache_creation
+    minutes, hour = split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens
+    unsplit = found.cache_creation_input_tokens - minutes - hour
+    told = Usage(
+        found.input_tokens,
+        found.cache_read_input_tokens,
+        write_5m=minutes + unsplit if unsplit > 0 else minutes,
+        write_1h=hour,
+        output=found.output_tokens,
+        output_final=final,
+    )
+    extra: dict[str, Json] = {}
+    if found.service_tier:
+        extra["service_tier"] = found.service_tier
+    if found.speed:
+        extra["speed"] = found.speed
+    if found.inference_geo:
+        extra["inference_geo"] = found.inference_geo
+    if found.server_tool_use:
+        extra["server_tool_use"] = found.server_tool_use
+    return Report(told if told.input else None, 0, extra)
 
 
 def report_of(value: Json, final: bool) -> Report:

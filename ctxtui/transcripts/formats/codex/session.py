@@ -22,6 +22,7 @@ from ctxtui.transcripts.formats.codex.history import History
 from ctxtui.transcripts.formats.codex.records import ITEM, UNSENT, CodexRecord
 from ctxtui.transcripts.formats.codex.usage import Counts, counts_of, record_of
 from ctxtui.transcripts.kit.fields import one_line, plain
+from ctxtui.transcripts.kit.quota import in_rate_limits
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 
@@ -173,7 +174,9 @@ class CodexSession:
         except msgspec.MsgspecError:
             kind = _word(record.value().get("type"))
         if kind == "token_count":
-            return self._counted(counts_of(record.value().get("info")), record, found)
+            told = record.value()
+            quotas = in_rate_limits(told.get("rate_limits"), seconds(record.timestamp))
+            return [*self._counted(counts_of(told.get("info")), record, found), *quotas]
         if kind in _BOUNDS:
             self._calls.close()
             window = record.value().get("model_context_window")

@@ -6,6 +6,7 @@ from typing import Final
 
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
+from ctxtui.core.quota import QuotaReport
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import MISSING, fields
 from ctxtui.transcripts.kit.fields import money
@@ -30,6 +31,7 @@ KNOWN: Final = {
     "skipped": frozenset({"skipped", "reason"}),
     "happened": frozenset({"happened", "text", "thread", "at", "after"}),
     "outcome": frozenset({"outcome", "value"}),
+    "quota": frozenset({"quota", "minutes", "used", "resets", "at", "raw"}),
     "call": frozenset(
         "call thread raw sent response provider model started first_byte ended fidelity epoch usage stop error "
         "skeleton line bytes extra".split()
@@ -115,6 +117,15 @@ def _usage(told: dict[str, Json]) -> Usage:
         if key != "cost" and not (isinstance(value, int) and abs(value) < _COUNTED):
             raise ValueError(f"usage.{key} must be a whole number that can be counted")
     return Usage(**known)
+
+
+def quota_of(line: dict[str, Json]) -> QuotaReport:
+    """The report on a quota of a line. Raises `LookupError`, `TypeError`, `ValueError` where the line is none."""
+    used, minutes = real(line["used"]), int(line["minutes"])
+    if used is None or not (used >= 0 and 0 < minutes < _COUNTED):
+        raise ValueError("a quota needs a share and minutes")
+    resets, at = (int(time_of(line.get(name)) or 0) for name in ("resets", "at"))
+    return QuotaReport(str(line["quota"]), minutes, used, resets, at, str(line.get("raw", "")))
 
 
 def time_of(value: Json) -> float | None:

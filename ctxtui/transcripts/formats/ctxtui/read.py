@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Unreadable
 from ctxtui.core.session import DESCRIBED, CallSeen, Described, Event, Happened, Outcome, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, time_of
+from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, quota_of, time_of
 from ctxtui.transcripts.formats.ctxtui.write import name_of
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
@@ -69,6 +69,7 @@ class CtxtuiReader:
             "skipped": lambda line: iter([Skipped(line["skipped"], str(line["reason"]))]),
             "happened": self._happened,
             "outcome": lambda line: iter([Outcome(str(line["outcome"]), str(line["value"]))]),
+            "quota": lambda line: iter([quota_of(line)]),
         }
 
     @property

@@ -93,6 +93,9 @@ def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
             yield {"happened": one.kind, "text": one.text, "thread": one.thread, **at, "after": one.after}
     for outcome in session.outcomes:
         yield {"outcome": outcome.name, "value": outcome.value}
+    for report in session.quotas:
+        told = report._asdict()
+        yield {"quota": told.pop("limit"), **told}
 
 
 def _call_order(session: Session) -> list[str]:

@@ -49,18 +49,18 @@ class PoliciesController(EditController):
         if scene is None or desk is None or loaded is None or not self.edits.ready():
             return
         from ctxtui.services.editing.policy_proposals import Proposals
+        from ctxtui.services.workers.advice_worker import AdviceSearcher
         from ctxtui.tui.lists.advice import AdviceScreen
 
         proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
-        horizon = self.state.source.settings.horizon
+        search = AdviceSearcher(proposals, self.state.source.settings)
 
         def take(row: Advice | None) -> None:
+            self.access.work(search.close, "end of a search")
             if row is not None:
                 self._stage(proposals, scene.thread, row.edits)
 
-        self.access.push(
-            AdviceScreen(lambda stopped: proposals.advice(horizon, stopped), str(loaded.path or loaded.name)), take
-        )
+        self.access.push(AdviceScreen(search.found, str(loaded.path or loaded.name)), take)
 
     def findings(self) -> None:
         """What is the case in this thread and what cures it; what is chosen there is staged, and only staged."""

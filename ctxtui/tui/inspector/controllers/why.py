@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
@@ -22,14 +21,13 @@ if TYPE_CHECKING:
     from ctxtui.curation.price.advice import Advice
     from ctxtui.services.editing.policy_proposals import Proposals
     from ctxtui.services.study.study import Study
+    from ctxtui.services.workers.advice_worker import AdviceSearcher
     from ctxtui.views.model.scene import Scene
 
 _REST: Final = 1.0
 """Seconds for which a call must be looked at before the cheapest cut is looked for."""
 _REST_LIVE: Final = 4.0
 """The same in a session that grows: an agent at work makes many calls that nobody looks at."""
-_PATIENCE: Final = 20.0
-"""Seconds for which it is looked for at most; then the best that was found by then is told."""
 
 
 class WhyController(EditController):
@@ -40,6 +38,7 @@ class WhyController(EditController):
         self._timer: Timer | None = None
         self._looking: Subject | None = None
         self._proposals: Proposals | None = None
+        self._search: AdviceSearcher | None = None
         self._closed = False
         state.on.reopened.subscribe(self._reopened)
         state.on.shown.subscribe(self._shown)
@@ -47,6 +46,8 @@ class WhyController(EditController):
     def close(self) -> None:
         """Nobody waits any more."""
         self._closed = True
+        if self._search is not None:
+            self._search.close()
 
     def _reopened(self) -> None:
         self.panels.reasons.forget()
@@ -57,8 +58,11 @@ class WhyController(EditController):
             self._timer.stop()
         scene = self.panels.scene
         if self._looking is not None and self._looking != self._subject:
-            # What is looked for is of no use any more, and it takes turns with the keys.
+            # What is looked for is of no use any more.
             self._looking = None
+            if self._search is not None:
+                # In a thread: the end of a large process takes its time.
+                self.access.work(self._search.close, "end of a search")
         if scene is not None and scene.counted and self.state.complete and not self._closed:
             self._timer = self.access.timer(_REST_LIVE if self.state.live else _REST, self._rested)
 
@@ -100,16 +104,20 @@ class WhyController(EditController):
         from ctxtui.services.editing.policy_proposals import Proposals
 
         self._looking = subject
+        from ctxtui.services.workers.advice_worker import AdviceSearcher
+
         proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
-        horizon, until = self.state.source.settings.horizon, time.monotonic() + _PATIENCE
+        search = self._search = AdviceSearcher(proposals, self.state.source.settings)
 
         def stopped() -> bool:
             self.state.feed.wait_for_keys()
-            return self._closed or self._looking != subject or time.monotonic() > until
+            return self._closed or self._looking != subject
 
         def look() -> None:
-            every = proposals.advice(horizon, stopped)
+            every = search.found(stopped)
             self.access.deliver(lambda: self._found(subject, proposals, every))
+            if search.trouble and not stopped():
+                self.access.deliver(lambda: self.say([Span(f"{search.trouble}; it was looked for without", "dim")]))
 
         self.access.work(look, "cheapest cut", exclusive=True)
 

@@ -41,8 +41,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         if study is None or scene is None:
             return ()
         known = study.thread(scene.thread)
-        finder = known.repeats
-        found = standing(finder.found, scene.session.tree, scene.head) if finder is not None else ()
+        found = standing(known.repeated, scene.session.tree, scene.head)
         return heaviest_blocks.weighed(scene, known.stays, known.ledger if known.has_costs else None, found)
 
     def settled(self, rows: Sequence[HeavyBlock]) -> bool:

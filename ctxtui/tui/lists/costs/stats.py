@@ -28,9 +28,10 @@ WAYS: Final = ("project", "model", "tool", "source", "client-version", "skill", 
 """What rows can be made by."""
 
 
-MISSES, CHANGES = "misses", "changes"
-VIEWS: Final = (*WAYS, MISSES, CHANGES)
-"""What is shown, in the order of the key that goes through it."""
+QUOTA, MISSES, CHANGES = "quota", "misses", "changes"
+VIEWS: Final = (*WAYS, QUOTA, MISSES, CHANGES)
+"""What is shown, in the order of the key that goes through it; the quota where one was reported."""
+_NO_ROWS_BY: Final = frozenset({QUOTA, MISSES, CHANGES})
 NONE: Final = {
     MISSES: "No miss that lost money is known.",
     CHANGES: "No session tells of a new version, policy or compressor, or has a tag; c compares by any day.",
@@ -65,7 +66,8 @@ class NextStatsOrder(Command):
 
 class NextWay(Command):
     """Rows by something else: project, model, tool, source, client version, skill, day, week, windows of 5 hours; then
-    the worst misses, and the changes that sessions tell of: Enter holds before against after."""
+    quotas as providers report them (where one did), the worst misses, and the changes that sessions tell of: Enter
+    holds before against after."""
 
     name, keys, label, group = "rows by something else", ("tab", "b"), "by another", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.turn(1))
@@ -168,7 +170,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
     def load(self) -> Sequence[StatRow]:
         """What is remembered of every session."""
         by, age = self.by, self.age
-        found = self._source.ask("" if by in (MISSES, CHANGES) else by, age)
+        found = self._source.ask("" if by in _NO_ROWS_BY else by, age)
         if found is not None and (by, age) == (self.by, self.age):
             self._last = found
         if self._last is None:
@@ -179,6 +181,8 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             return ()
         if by in (MISSES, CHANGES):
             return known.worst if by == MISSES else known.changes
+        if by == QUOTA:
+            return known.reported
         return known.tools if by == "tool" else [*known.rows, known.total]
 
     def choose(self, row: StatRow) -> WorstMiss | None:
@@ -197,7 +201,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def table(self, rows: Sequence[StatRow]) -> Table[StatRow]:
         """Of tools, of misses, or of what else rows are made by."""
-        return view.table_of(rows, self.by.replace("-", " "))
+        return view.table_of(rows, self.by.replace("-", " "), time.time())
 
     def told(self, rows: Sequence[StatRow]) -> Spans:
         """The whole, the window of five hours that is open, the week."""
@@ -216,11 +220,15 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         if self._last is None or not self._last.left:
             return ()
         unread, left = self._last.unread, self._last.left
-        return [Span(f"{unread:,} not read yet" if unread else f"{left:,} not counted yet", "warn")]
+        words = f"{unread:,} not read yet" if unread else f"{left:,} not counted yet"
+        why = f" ({self._last.anew})" if self._last.anew and self.size.width >= _WIDE else ""
+        return [Span(words + why, "warn")]
 
     def turn(self, steps: int) -> None:
         """Show another one of `VIEWS`."""
         self._way = (self._way + steps) % len(VIEWS)
+        if self.by == QUOTA and not (self._last is not None and self._last.found.reported):
+            self._way = (self._way + steps) % len(VIEWS)
         # Rows that happen to be the same have another head all the same.
         self.order, self.rows = "", ()
         self.pane.none = self._nothing()

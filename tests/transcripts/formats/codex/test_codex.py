@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from ctxtui.core.call import WINDOW, EpochStart
 from ctxtui.core.usage import Usage
 from tests.cases import codex
 from tests.cases.codex_odd import ODDITIES
+from tests.corpus import corpus_params
 from tests.transcripts.driving import Read, read
 from tests.transcripts.soundness import soundness
 
@@ -135,3 +139,27 @@ def test_generated_rollouts_are_sound() -> None:
     figures = soundness(found.session)
     assert figures.exceptions == [] and figures.append_only == figures.steps
     assert {c.epoch.start for c in found.calls} == {EpochStart.START, EpochStart.COMPACTION}
+
+
+def test_the_newest_report_on_each_quota_window_is_kept_as_it_was_said() -> None:
+    found = odd("quotas")
+    short, long = found.session.quotas
+    assert (short.limit, short.minutes, short.used, short.resets) == ("codex", 300, 1.04, 1_782_147_435)
+    assert (long.minutes, long.used, long.at) == (10_080, 0.07, short.at)
+    assert json.loads(short.raw)["rate_limit_reached_type"] == "primary", "a count of nothing reports it, too"
+    assert short.begins == 1_782_147_435 - 5 * 3600 and odd("a_turn").session.quotas == []
+
+
+@pytest.mark.parametrize("path", corpus_params("codex"))
+def test_what_recordings_report_is_what_their_lines_say(path: Path) -> None:
+    """The last line of each window, taken out of the file by itself."""
+    last: dict[tuple[str, int], tuple[float, int]] = {}
+    for line in path.read_bytes().splitlines():
+        if b'"rate_limits":{' in line:
+            told = json.loads(line)["payload"]["rate_limits"]
+            for window in filter(None, (told["primary"], told["secondary"])):
+                last[told["limit_id"], window["window_minutes"]] = window["used_percent"], window["resets_at"]
+    found = read(path.read_bytes()).session.quotas
+    assert {(one.limit, one.minutes): (one.used * 100, one.resets) for one in found} == {
+        key: (pytest.approx(used), resets) for key, (used, resets) in last.items()
+    }

@@ -12,6 +12,7 @@ from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.errors import Unreadable
+from ctxtui.core.quota import QuotaReport
 from ctxtui.core.session import (
     CallSeen,
     Described,
@@ -33,6 +34,7 @@ from tests.wire.hostile import JSONS, WORDS
 
 NUMBERS = st.integers(0, 2**40)
 TIMES = st.one_of(st.none(), st.floats(0, 2e9), st.integers(0, 2_000_000_000))
+MOMENTS = st.integers(0, 2_000_000_000)
 OBJECTS = st.dictionaries(WORDS, JSONS, max_size=2)
 BLOCKS = st.one_of(
     st.builds(block.text, WORDS),
@@ -94,6 +96,7 @@ def sessions(draw: st.DrawFn) -> Session:
         st.builds(Skipped, st.integers(1, 99), WORDS),
         st.builds(Happened, WORDS, WORDS, THREADS, TIMES, WORDS),
         st.builds(Outcome, WORDS, WORDS),
+        st.builds(QuotaReport, WORDS, st.integers(1, 20_000), st.floats(0, 100), MOMENTS, MOMENTS, WORDS),
     )
     return session.fold(draw(st.lists(event, max_size=8)))
 

@@ -53,7 +53,7 @@ async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
 async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = Event(), Event()
 
-    def advice(self: Proposals, horizon: int, stopped: Callable[[], bool]) -> list[Advice]:
+    def advice(self: Proposals, horizon: int, stopped: Callable[[], bool], enough: Callable[[], bool]) -> list[Advice]:
         begun.set()
         until = time.monotonic() + 20
         while not stopped() and time.monotonic() < until:

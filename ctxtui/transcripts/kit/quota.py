@@ -1,0 +1,101 @@
+"""What recordings say of quotas: Codex's ``rate_limits``, and headers of a provider's answers (facts §13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json, Number
+from ctxtui.core.quota import QuotaReport
+from ctxtui.transcripts.kit.fields import count, money, obj, word
+
+CODEX: Final = "codex"
+CLAUDE: Final = "claude"
+_WINDOWS: Final = ("primary", "secondary")
+_MINUTES: Final = {"m": 1, "h": 60, "d": 1440}
+_CLAUDE: Final = re.compile(r"anthropic-ratelimit-unified-(\d{1,4})([mhd])(?:_([a-z0-9_]+))?-(utilization|reset)")
+"""A share of 1 and Unix seconds; a window that is one model's own has its name behind its length."""
+_CODEX: Final = re.compile(
+    r"x-codex-(?:([a-z0-9-]+)-)?(primary|secondary)-(used-percent|window-minutes|reset-at|reset-after-seconds)"
+)
+_MEMBERS: Final = {"used-percent": "used_percent", "window-minutes": "window_minutes", "reset-at": "resets_at"}
+_MOST: Final = 100.0
+"""Times the whole of a window: more is no share."""
+
+
+def in_rate_limits(told: Json, at: float | None) -> Iterator[QuotaReport]:
+    """The reports of a ``rate_limits`` object that was written down `at` (Unix seconds). A window that it does not name
+    is not told of."""
+    if not isinstance(told, dict) or not any(told.get(name) for name in _WINDOWS):
+        return
+    raw = canonical.text_of(told)
+    for name in _WINDOWS:
+        yield from _window(word(told.get("limit_id")) or CODEX, obj(told.get(name)), raw, at)
+
+
+def _window(limit: str, told: dict[str, Json], raw: str, at: float | None) -> Iterator[QuotaReport]:
+    used, minutes = money(told.get("used_percent")), count(told.get("window_minutes"))
+    if used is None or not 0 <= used <= 100 * _MOST or not minutes:
+        return
+    resets = count(told.get("resets_at"))
+    if not resets and at is not None:
+        # Versions of 2025 counted from the moment of the report.
+        after = count(told.get("resets_in_seconds"))
+        resets = int(at) + after if after else 0
+    yield QuotaReport(limit, minutes, used / 100, resets, int(at or 0), raw)
+
+
+def in_status(told: Json, at: float) -> Iterator[QuotaReport]:
+    """The reports of the ``rate_limits`` that Claude Code says to its status line `at` that moment (Unix seconds)."""
+    if not isinstance(told, dict):
+        return
+    raw = canonical.text_of(told)
+    for name, window in told.items():
+        found, share = _STATUS.fullmatch(name), money(obj(window).get("used_percentage"))
+        if found is not None and share is not None and 0 <= share <= 100 * _MOST:
+            limit = " ".join(filter(None, (CLAUDE, (found[2] or "").replace("_", " "))))
+            resets = count(obj(window).get("resets_at"))
+            yield QuotaReport(limit, _STATUS_MINUTES[found[1]], share / 100, resets, int(at), raw)
+
+
+_STATUS: Final = re.compile(r"(five_hour|seven_day)(?:_([a-z0-9_]+))?")
+_STATUS_MINUTES: Final = {"five_hour": 300, "seven_day": 10_080}
+
+
+def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[QuotaReport]:
+    """The reports in the headers of an answer that began `at` (Unix seconds)."""
+    claude: dict[tuple[str, int], dict[str, str]] = {}
+    codex: dict[str, dict[str, dict[str, Json]]] = {}
+    said: dict[str, dict[str, Json]] = {CLAUDE: {}, CODEX: {}}
+    for field, value in fields:
+        name = field.lower()
+        if found := _CLAUDE.fullmatch(name):
+            limit = " ".join(filter(None, (CLAUDE, (found[3] or "").replace("_", " "))))
+            claude.setdefault((limit, int(found[1]) * _MINUTES[found[2]]), {})[found[4]] = value
+            said[CLAUDE][name] = value
+        elif found := _CODEX.fullmatch(name):
+            limit = "_".join(filter(None, (CODEX, (found[1] or "").replace("-", "_"))))
+            member = _MEMBERS.get(found[3], "resets_in_seconds")
+            codex.setdefault(limit, {}).setdefault(found[2], {})[member] = _number(value)
+            said[CODEX][name] = value
+    reports = []
+    for (limit, minutes), told in claude.items():
+        used = money(_number(told.get("utilization", "")))
+        if used is not None and 0 <= used <= _MOST and minutes:
+            raw = canonical.text_of(said[CLAUDE])
+            reports.append(QuotaReport(limit, minutes, used, count(_number(told.get("reset", ""))), int(at or 0), raw))
+    for limit, windows in codex.items():
+        for window in windows.values():
+            reports += _window(limit, window, canonical.text_of(said[CODEX]), at)
+    return reports
+
+
+def _number(text: str) -> Json:
+    """A header's figure; None where it is none."""
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return Number(text) if found == found else None
