@@ -13,7 +13,8 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.curation.price.request_count import KnownStretches, Measure, RequestCount, body_sums
+from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
+from ctxtui.curation.price.stretches import KnownStretches
 from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus

@@ -32,7 +32,14 @@ _LOOKS: Final = 2.0
 """Seconds between looks whether somebody is there to work."""
 _OFTEN: Final = 0.02
 """Seconds between looks for answers."""
-_LOGS: Final = ("distributed.client", "distributed.core", "distributed.comm.tcp", "asyncio", "tornado.application")
+_LOGS: Final = (
+    "distributed.client",
+    "distributed.nanny",
+    "distributed.core",
+    "distributed.comm.tcp",
+    "asyncio",
+    "tornado.application",
+)
 _children: dict[str, ChildProcess] = {}
 
 

@@ -15,6 +15,8 @@ from tests.cases.claude_code import generate
 HEAVY = set("anthropic openai mcp aiohttp tiktoken gigatoken numpy sqlite_utils genai_prices pydantic httpx2".split())
 NOT_FOR_HOME = set("agent analysis cache curation offline pricing providers store tokens transcripts wire".split())
 """Rooms that Home needs only once it reads sessions; their import would take as long as its first frame."""
+SLOW = {"hashlib", "sqlite3", "tomllib", "ctxtui.core.block", "ctxtui.core.canonical"}
+"""What takes 1 to 4 ms to import (a first frame has some 30 of its own), and Home's does without."""
 RUN = """
 import asyncio, json, sys
 from ctxtui.services.config.config import load
@@ -67,6 +69,7 @@ def test_the_first_frame_waits_for_nothing_heavy(what: str, tmp_path: Path) -> N
     assert HEAVY & {name.partition(".")[0] for name in first} == set()
     if what == "home":
         assert NOT_FOR_HOME & {name.split(".")[1] for name in first if name.startswith("ctxtui.")} == set()
+        assert first & SLOW == set()
     # Counting and pricing have processes of their own: not even later does the screen wait for them. (An SDK that a
     # chat imports in the background brings pydantic along, the offline provider counts in its own thread.)
     apart = {"genai_prices"} if what == "chat" else {"tiktoken", "genai_prices", "pydantic"}

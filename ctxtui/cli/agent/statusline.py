@@ -20,6 +20,7 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     from ctxtui.analysis.money.status_line import warned
     from ctxtui.services.attach.status_line import price_of, status_of, told_by
     from ctxtui.services.config.config import load
+    from ctxtui.services.library.totals.client_quotas import keep
     from ctxtui.views.text.status_line import line, words_of
 
     if sys.stdin.isatty():
@@ -27,6 +28,7 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     told = told_by(sys.stdin.read())
     settings = settings or load().settings
     status = status_of(told, settings)
+    keep(told, settings, status.at)
     usage = status.coming()
     usd, cold = (price_of(one, told, settings) for one in (usage, status.coming(cold=True)))
     warning = warned(status, cold)

@@ -20,6 +20,7 @@ from ctxtui.cli.session_work import CLUSTER_HELP
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import asdict
+from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stat_changes import Change, change_of
 from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
@@ -99,6 +100,7 @@ def stats(
     at = time.time()
     beginning = at - since if since is not None else 0.0
     sessions = AllSessions(settings, folder, cluster, beginning)
+    told = [(client_quotas.SOURCE, one) for one in client_quotas.kept(settings)] if folder is None else []
 
     def made() -> Stats:
         return stats_of(
@@ -108,6 +110,7 @@ def stats(
             since=beginning,
             changed=changed,
             seen_changes=as_json or changed is not None,
+            told=told,
         )
 
     if usage:

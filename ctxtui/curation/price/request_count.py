@@ -6,15 +6,15 @@ features of the raw context less those of the messages that edits touch, and wit
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.context import ASSISTANT, Context
+from ctxtui.curation.price.stretches import KnownStretches, StretchSum
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus, together
 from ctxtui.tokens.weights import Weights, tokens
@@ -44,18 +44,6 @@ class RequestCount(NamedTuple):
         return self.body + self.client
 
 
-class StretchSum(NamedTuple):
-    """By which features each category differs in a stretch of messages that edits touch, and of thinking where."""
-
-    moved: Sequence[tuple[int, Features]]
-    thoughts: Sequence[tuple[int, Features]]
-
-
-KnownStretches = dict[object, StretchSum]
-"""What stretches came to, by where they are and what stands there: from one edit to the next most stay as they are.
-It holds for one context, one way of counting and one state of its counts."""
-
-
 class _Standing(NamedTuple):
     """What stands in a stretch that edits touch: the raw `position` (of what is put in: before which), its `item`, and
     its raw `node` where it is as it was (-1: it is not)."""
@@ -79,21 +67,19 @@ def body_sums(
     """Tokens of the request that leaves under `applied`, by category index; `counts` are the running features of its
     tree, `strips` says that the provider takes thinking of earlier turns out, `left_out` are raw positions that are not
     written though no edit is about them, `joins` says that messages of one side which edits bring side by side are
-    written as one. What stretches come to is looked up in `known` and added to it. Raises `IndexError` while the
+    written as one. `known` has what stretches came to, and learns it. Raises `IndexError` while the
     context is not counted."""
     context = applied.context
     length = _length(applied)
-    memory: KnownStretches = {} if known is None else known
+    length = _length(applied)
     sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
     parts: dict[int, list[Features]] = {}
     thoughts: list[tuple[int, Features]] = []
-    put_in, changed = _put_in(applied), sorted(applied.changes)
-    for start, stop in _stretches(applied, length):
-        inside = changed[bisect_left(changed, start) : bisect_left(changed, stop)]
-        key = (length, joins, start, stop, *_stands(applied, put_in, inside, start, stop))
-        found = memory.get(key)
-        if found is None:
-            found = memory[key] = _sum_of(_moved(applied, put_in, counts, measure, start, stop, joins))
+
+    def sum_of(start: int, stop: int, inserts: Sequence[Insert]) -> StretchSum:
+        return _sum_of(_moved(applied, _put_in(inserts), counts, measure, start, stop, joins))
+
+    for found in (known or KnownStretches()).of(applied, length, joins, sum_of):
         for category, features in found.moved:
             parts.setdefault(category, [sums[category]]).append(features)
         thoughts += found.thoughts
@@ -105,18 +91,6 @@ def body_sums(
     if strips and context.thinking:
         rounded[_THINKING] -= round(tokens(_earlier(applied, counts, thoughts), weights))
     return rounded
-
-
-def _stands(applied: Applied, put_in: _PutIn, inside: Sequence[int], start: int, stop: int) -> Iterator[object]:
-    """What tells a stretch under edits from every other at its place: what is changed at the positions `inside`, and
-    what is put in."""
-    for position in inside:
-        after = applied.changes[position].after
-        yield position
-        yield None if after is None else after.digest
-    for position in range(start, stop + 1) if put_in else ():
-        for item in put_in.get(position, ()):
-            yield position, item.block.digest, item.place
 
 
 def _sum_of(moved: Iterator[tuple[int, int, Features]]) -> StretchSum:
@@ -159,33 +133,6 @@ def _earlier(applied: Applied, counts: Cumulated, thoughts: list[tuple[int, Feat
     for position, features in thoughts:
         found = plus(found, features) if position < asked else found
     return found
-
-
-def _stretches(applied: Applied, length: int) -> list[tuple[int, int]]:
-    """The raw positions (the second exclusive) of the messages that edits touch, those side by side as one. What is put
-    in before a stretch, in it or right behind it belongs to it."""
-    context = applied.context
-    found: list[tuple[int, int]] = []
-    for position in applied.changes:
-        message = context.message_at(position)
-        found.append((position, position + 1) if message is None else (message.start, message.stop))
-    for one in applied.inserts:
-        at = one.position
-        message = context.message_at(at) if at < length else None
-        if message is not None and message.start < at:
-            found.append((message.start, message.stop))
-        elif one.items[0].block.kind == HEADER or not at:
-            found.append((at, at))
-        else:
-            before = context.message_at(at - 1)
-            found.append((at, at) if before is None else (before.start, at))
-    merged: list[tuple[int, int]] = []
-    for start, stop in sorted(found):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(merged[-1][1], stop)
-        else:
-            merged.append((start, stop))
-    return [(start, min(stop, length)) for start, stop in merged]
 
 
 def _moved(
@@ -281,10 +228,10 @@ def _standing(applied: Applied, put_in: _PutIn, start: int, stop: int) -> Iterat
             yield _Standing(position, found, context.nodes[position] if position not in applied.changes else -1)
 
 
-def _put_in(applied: Applied) -> _PutIn:
+def _put_in(inserts: Sequence[Insert]) -> _PutIn:
     """What edits put in, by the raw position before which it stands, without marks: those are the recording's."""
     found: dict[int, list[Item]] = {}
-    for one in applied.inserts:
+    for one in inserts:
         made = (Item(item.block, item.place._replace(mark="")) for item in one.items)
         found.setdefault(one.position, []).extend(made)
     return found
@@ -302,7 +249,7 @@ def _left(applied: Applied, position: int) -> Item | None:
 def _asked(applied: Applied) -> int:
     """The raw position at which (or before which, where an edit put it in) a person began to speak last; 0 where
     nobody does. As `Tree` has it: behind what the assistant said, in a message that holds no results before it."""
-    put_in, found, here = _put_in(applied), 0, 0
+    put_in, found, here = _put_in(applied.inserts), 0, 0
     for position in range(_length(applied), -1, -1):
         left = _left(applied, position) if position < _length(applied) else None
         for item in [*([left] if left is not None else []), *reversed(put_in.get(position, ()))]:

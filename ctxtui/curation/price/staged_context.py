@@ -20,6 +20,12 @@ Count = Callable[[Block], int]
 """Tokens of one block, as the provider reads it."""
 
 
+KnownSteps = dict[int, tuple["BlockChange | None", "BlockChange | None", tuple[int, int], int]]
+"""By how many tokens positions differ from what they were: each with what is changed there under both sides, and where
+a person last speaks. From one edit to the next most stay as they are. It holds for one request and one way of counting.
+"""
+
+
 class StandingBlock(NamedTuple):
     """A block under the edits: its raw `position` (-1: an edit put it in), the tokens up to and with it, and where it
     stands."""
@@ -34,10 +40,19 @@ class StagedContext:
     """Where blocks stand under `after` and how many tokens come before them, against the same context under `before`
     (edits that are applied already), whose request is `base` and stands on `path`.
 
-    From `first` on, a raw position, the prompt is another one (None: it is the same); to be exact, from `edge` on.
+    From `first` on, a raw position, the prompt is another one (None: it is the same); to be exact, from `edge` on. What
+    positions come to is looked up in `known` and added to it.
     """
 
-    def __init__(self, before: Applied, after: Applied, base: CachedPrompt, count: Count, path: SentPath) -> None:
+    def __init__(
+        self,
+        before: Applied,
+        after: Applied,
+        base: CachedPrompt,
+        count: Count,
+        path: SentPath,
+        known: KnownSteps | None = None,
+    ) -> None:
         self._context = after.context
         self._path = path
         self.before = before
@@ -45,8 +60,9 @@ class StagedContext:
         self._base = base
         self._count = count
         self._spoken = _spoken(after) if base.rules.strips else 0
-        self._moves: dict[int, list[Edge]] = {}
-        """Where something else stands that is read than under other edits, by which those are."""
+        self._known: KnownSteps = {} if known is None else known
+        self._moves: dict[int, Edge | None] = {}
+        """Where something else begins to stand that is read than under other edits, by which those are."""
         changed = self._changed(before)
         self.edge = self._first(before)
         self.first = None if self.edge is None else self.edge[0]
@@ -65,7 +81,7 @@ class StagedContext:
     def goes_back(self, other: Applied) -> Edge | None:
         """Where what is changed begins, if what stands before is read as it was when nothing came behind it: a person
         spoke last there, and what shows is there. None where it is not, or where it is read as under `other`."""
-        real = min(self._moved(other), default=None)
+        real = self._moved(other)
         if real is None or not self._read_otherwise(other) or self._spoken >= real[0]:
             return None
         return real if _shows(self._after) == _shows(self._after, real[0]) else None
@@ -103,17 +119,19 @@ class StagedContext:
 
     def _first(self, before: Applied) -> Edge | None:
         """Where the prompt begins to be another one."""
-        return min([*self._moved(before), *self._read_otherwise(before)], default=None)
+        moved = self._moved(before)
+        return min([*([] if moved is None else [moved]), *self._read_otherwise(before)], default=None)
 
-    def _moved(self, before: Applied) -> list[Edge]:
-        """Where something else stands that is read."""
-        places = self._moves.get(id(before))
-        if places is None:
-            places = [(p, RAW) for p in self._changed(before) if not self.is_stripped(p)]
+    def _moved(self, before: Applied) -> Edge | None:
+        """Where something else begins to stand that is read; None where nothing does."""
+        if id(before) not in self._moves:
+            changed = self._changed(before)
+            first = min(changed if not self._spoken else (p for p in changed if not self.is_stripped(p)), default=None)
+            places = [] if first is None else [(first, RAW)]
             if before.inserts != self._after.inserts:
                 places += _differing(put_in(before), put_in(self._after))
-            self._moves[id(before)] = places
-        return places
+            self._moves[id(before)] = min(places, default=None)
+        return self._moves[id(before)]
 
     def _read_otherwise(self, before: Applied) -> list[Edge]:
         """Where what stands there still is not read as it was."""
@@ -139,10 +157,16 @@ class StagedContext:
         steps: dict[int, int] = {}
         spoken = _spoken(before) if self._base.rules.strips else 0
         again = self._again(before) if self._base.rules.strips else ()
-        for position in {*changed, *again}:
-            stands = self._tokens(_fate(self._after, position), position, self._spoken)
-            stood = _fate(before, position) if before.changes else True
-            steps[position] = stands - self._tokens(stood, position, spoken)
+        known, here, there = self._known, self._after.changes, before.changes
+        said = self._spoken, spoken
+        for position in {*changed, *again} if again else changed:
+            now, was = here.get(position), there.get(position) if there else None
+            step = known.get(position)
+            if step is None or step[0] is not now or step[1] is not was or step[2] != said:
+                stands = self._tokens(_fate(self._after, position), position, self._spoken)
+                stood = self._tokens(_fate(before, position), position, spoken)
+                step = known[position] = now, was, said, stands - stood
+            steps[position] = step[3]
         for side, sign in ((self._after, 1), (before, -1)):
             for one in side.inserts:
                 tokens = sum(self._count(item.block) for item in one.items)

@@ -96,6 +96,13 @@ class ThreadEdits:
             self._standing = self._version, found, waiting(self._log), both
         return self._standing
 
+    def _staged_more(self, edits: Sequence[Edit]) -> list[Edit]:
+        """Append edits that are only staged: what was in force still is, and they are with it."""
+        _, found, waits, both = self._derived
+        made = self._append([*edits])
+        self._standing = self._version, EditsInForce(found.applied, (*found.staged, *made)), waits, (*both, *made)
+        return made
+
     @property
     def waiting(self) -> Mapping[str, str]:
         """The staged edits that wait, by id: until when (`core.edit_log`)."""
@@ -152,7 +159,7 @@ class ThreadEdits:
             id_ = f"{stamp.id}.{n}" if e.author == USER else e.id
             made.append(Edit(id_, e.kind, e.targets, author=e.author, at=stamp.at, payload=e.payload, batch=stamp.id))
         known = {entry.id for entry in self._log}
-        return self._append([edit for edit in made if edit.id not in known])
+        return self._staged_more([edit for edit in made if edit.id not in known])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
         """Apply what is staged, everything or `only` these ids; the entries that were made (none where nothing was)."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.price.request_count import KnownStretches, RequestCount
+from ctxtui.curation.price.request_count import RequestCount
+from ctxtui.curation.price.stretches import KnownStretches
 from ctxtui.tokens.features import NOTHING
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 _KEPT: Final = 4
 """Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""
-_MANY: Final = 20_000
-"""Stretches that are remembered at most."""
 
 
 class RequestCounts:
@@ -26,7 +25,7 @@ class RequestCounts:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._known: list[tuple[Applied, object, RequestCount]] = []
-        self._stretches: tuple[object, KnownStretches] = (None, {})
+        self._stretches: tuple[object, KnownStretches] = (None, KnownStretches())
 
     def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
@@ -49,11 +48,15 @@ class RequestCounts:
             return NOTHING if found is None else found
 
         of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
-        stretches = {} if self._stretches[0] != of else dict(self._stretches[1])
+        # The request without edits has none.
+        stretches = KnownStretches() if self._stretches[0] != of or not applied.touched else self._stretches[1]
         made = request_count(study.book, call, applied, measure, stretches)
         if waiting:
+            # They were made of what is not known yet.
+            self._stretches = (None, KnownStretches())
             return None
-        self._stretches = of, stretches if len(stretches) < _MANY else {}
+        if applied.touched:
+            self._stretches = of, stretches
         self._known = [*self._known[1 - _KEPT :], (applied, key, made)]
         return made
 

@@ -14,7 +14,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
-from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
+from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, KnownPrice, PriceTag, breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
@@ -87,6 +87,8 @@ class StagingArea:
         self._tag: tuple[object, PriceTag] | None = None
         self._sizes: tuple[Next | None, dict[str, int]] = None, {}
         """Tokens of blocks as the next request has them, which is asked for with every edit."""
+        self._priced = KnownPrice()
+        """What the last tag was made of, for the same request."""
         self._rest: tuple[object, RestOfSession | None] | None = None
         self._counts = RequestCounts(study)
         self._fates: tuple[object, KnownFates] = (None, {})
@@ -279,7 +281,7 @@ class StagingArea:
         if self._tag is None or self._tag[0] != key:
             waiting: list[Block] = []
             if self._sizes[0] is not coming:
-                self._sizes = coming, {}
+                self._sizes, self._priced = (coming, {}), KnownPrice()
             sizes = self._sizes[1]
 
             def count(block: Block) -> int:
@@ -296,8 +298,11 @@ class StagingArea:
             without, under = self.counted(staging.scene, before), self.counted(staging.scene, after)
             if without is None or under is None:
                 return None
-            tag = price_tag(before, after, coming.asked, count, (without, under), self._next.literals)
+            counts = without, under
+            tag = price_tag(before, after, coming.asked, count, counts, self._next.literals, self._priced)
             if waiting:
+                # It was made of what is not known yet.
+                self._priced = KnownPrice()
                 return None
             self._tag = key, tag
         return self._tag[1]

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.money.usage_stats import Stats
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import stats_of
 from ctxtui.services.library.totals.summary_memory import remembered, why_anew
@@ -72,7 +73,8 @@ def make() -> Callable[[tuple[Settings, str, str, float, str]], StatsSoFar]:
         unread = sum(one not in used for one in left)
         at, changed = time.time(), change_of(change) if change else None
         since = at - age if age else 0.0
-        found = stats_of(known, at, by=by, since=since, changed=changed, seen_changes=True)
+        told = [(client_quotas.SOURCE, one) for one in client_quotas.kept(settings)]
+        found = stats_of(known, at, by=by, since=since, changed=changed, seen_changes=True, told=told)
         return StatsSoFar(found, len(left), unread, why[0] if left else "")
 
     return answer

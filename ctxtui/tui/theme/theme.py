@@ -120,9 +120,21 @@ def dress(app: App[Any], env: Mapping[str, str], theme: str = "auto", glyphs: st
     """Register the themes with `app`, choose one, and note whether it writes ASCII only; call it in App.__init__."""
     for each in THEMES:
         app.register_theme(each)
-    app.theme = theme_name(theme, env, app.console.color_system)
+    _begin_with(app, theme_name(theme, env, app.console.color_system))
     encoding = getattr(sys.__stdout__, "encoding", None)
     _ASCII[app] = (ascii_needed(glyphs, encoding), not ascii_needed("auto", encoding))
+
+
+def _begin_with(app: App[Any], name: str) -> None:
+    """Make `name` the theme of an app that has drawn nothing yet. A theme that is set later has all styles parsed
+    twice, with the one before it and anew; one that is as dark as Textual's own needs nothing else."""
+    chosen = app.get_theme(name)
+    if chosen is None or chosen.ansi or chosen.dark != app.current_theme.dark:
+        app.theme = name
+        return
+    app.set_reactive(App.theme, name)
+    app.set_class(True, f"-theme-{name}", update=False)
+    app.stylesheet.set_variables(app.get_css_variables())
 
 
 _ASCII: WeakKeyDictionary[App[Any], tuple[bool, bool]] = WeakKeyDictionary()

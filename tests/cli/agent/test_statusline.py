@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import stat
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.services.config.paths import data_dir
 from tests.cli.conftest import PROGRAM, Run
 
 NOW = 1_795_426_600.0
@@ -207,3 +209,25 @@ def test_by_hand_it_says_who_runs_it(home: Path) -> None:
     ran = pexpect.spawn(PROGRAM[0], [*PROGRAM[1:], "statusline"], timeout=60)
     ran.expect("ctxtui statusline install")
     ran.expect(pexpect.EOF)
+
+
+def test_the_quota_that_it_is_told_of_is_in_stats(line: Any, ctxtui: Run) -> None:
+    windows = {
+        "five_hour": {"used_percentage": 32.5, "resets_at": NOW + 3700},
+        "seven_day_opus": {"used_percentage": 7},
+    }
+    assert ctxtui("stats", "--json").json["quota_reports"] == []
+    assert line(told(rate_limits=windows)).code == 0
+    assert line(told(rate_limits={"five_hour": {"used_percentage": 31}, "odd": 3}), at=NOW - 5).code == 0
+    short, week = ctxtui("stats", "--json").json["quota_reports"]
+    assert (short["limit"], short["minutes"], short["used"], short["resets"]) == ("claude", 300, 0.325, NOW + 3700)
+    assert (week["limit"], week["used"], week["at"], week["resets"]) == ("claude opus", 0.07, int(NOW), None)
+    assert short["raw"] == windows
+    file = data_dir() / "status-quota.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    written = file.stat().st_mtime_ns
+    line(told(rate_limits=windows), at=NOW + 30)
+    assert file.stat().st_mtime_ns == written, "it says the same"
+    for damaged in ("{", "[[1]]", '[["claude", "x", 1, 1, 1, ""]]', "7"):
+        file.write_text(damaged)
+        assert ctxtui("stats", "--json").json["quota_reports"] == []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ctxtui.core.edit import Target, make
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core.edit import Edit, Target, make
 from ctxtui.services.editing.overlay import ThreadEdits
 
 
@@ -60,3 +63,31 @@ def test_an_edit_that_stands_is_not_staged_again() -> None:
     assert len([*edits.stage_all([note]), *edits.stage_all([note])]) == 2
     edits.undo()
     assert len(edits.stage_all([note])) == 1
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["stage", "stage", "stage two", "policy", "apply", "wait", "undo", "redo", "discard", "withdraw"]
+        )
+    )
+)
+def test_what_stands_is_the_same_as_of_a_log_that_was_just_read(keys: list[str]) -> None:
+    count = iter(range(10_000))
+    overlay = ThreadEdits(new_id=lambda: f"i{next(count)}", now=lambda: 0.0)
+    made: list[Edit] = []
+    for key in keys:
+        at = next(count)
+        if key.startswith("stage"):
+            made = overlay.stage_all([make("drop", [Target(f"d{at}.{n}")]) for n in range(2 if "two" in key else 1)])
+        elif key == "policy":
+            made = overlay.stage_all([make("drop", [Target("p")], author="window", id=f"w{at % 3}")])
+        elif key == "wait":
+            overlay.wait("expiry")
+        elif key == "withdraw":
+            overlay.withdraw(made)
+            made = []
+        else:
+            getattr(overlay, key)()
+        read = ThreadEdits(overlay.log)
+        assert (overlay.standing, overlay.in_force, overlay.waiting) == (read.standing, read.in_force, read.waiting)

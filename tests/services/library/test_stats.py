@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -213,7 +215,10 @@ def test_a_quota_is_told_while_its_window_is_open() -> None:
     assert "codex 5 hours 32 % used" in view.told(found, AT)[0].text
     assert "used" not in view.told(found, REPORT.resets + 1.0)[0].text
     table = view.quota_table(REPORT.resets + 1.0)
-    assert any(span.text.startswith("over ") for span in table.draw(found.reported[0], 100))
+    words = "".join(span.text for span in table.draw(found.reported[0], 100))
+    assert "over 1971-02-0" not in words and re.search(r"over 02-\d\d \d\d:\d\d", words)
+    later = view.quota_table(REPORT.resets + 200.0 * DAY)
+    assert re.search(r"over 1971-02-\d\d ", "".join(span.text for span in later.draw(found.reported[0], 100)))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ctxtui.analysis.money.quota_windows import (
     reported_window,
 )
 from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, WorstMiss
-from ctxtui.core.quota import newest
+from ctxtui.core.quota import QuotaReport, newest
 from ctxtui.services.library.tool_ledger import tools_ledger
 from ctxtui.services.library.totals.call_sums import add_call, summed, used_by
 from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
@@ -45,10 +45,12 @@ def stats_of(
     since: float = 0.0,
     changed: Change | None = None,
     seen_changes: bool = False,
+    told: Iterable[tuple[str, QuotaReport]] = (),
 ) -> Stats:
     """The stats at the Unix time `at` of sessions whose figures are known, of their calls from `since` (Unix seconds)
     on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows); with
-    `seen_changes` also which changes there are to compare by."""
+    `seen_changes` also which changes there are to compare by. `told` are reports on quotas that are in no recording,
+    each with the client that made it."""
     known = list(sessions)
     every = list(once(known))
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
@@ -63,7 +65,7 @@ def stats_of(
         rows=_rows(parts, by) if by and by != TOOL else [],
         windows=windows,
         week=last_week(used, at),
-        reported=_reported(every, since),
+        reported=_reported(every, since, told),
         worst=_worst(own),
         tools=_tools(known, since),
         comparison=compared(own, changed) if changed is not None else None,
@@ -142,13 +144,13 @@ def _week_of(quarter: int) -> str:
     return f"{year}-W{week:02}"
 
 
-def _reported(every: OwnCalls, since: float) -> list[ReportedWindow]:
+def _reported(every: OwnCalls, since: float, told: Iterable[tuple[str, QuotaReport]]) -> list[ReportedWindow]:
     """The newest report on each window of a quota, of those made from `since` on (Unix seconds)."""
-    told = newest(report for one, _ in every for report in one.quotas if report.at >= since)
+    reports = [*((one.source, report) for one, _ in every for report in one.quotas), *told]
     to: dict[str, set[str]] = {}
-    for one, _ in every:
-        for report in one.quotas:
-            to.setdefault(report.limit, set()).add(one.source)
+    for source, report in reports:
+        to.setdefault(report.limit, set()).add(source)
+    known = newest(report for _, report in reports if report.at >= since)
     return [
         reported_window(
             report,
@@ -159,7 +161,7 @@ def _reported(every: OwnCalls, since: float) -> list[ReportedWindow]:
                 for call in calls
             ),
         )
-        for report in sorted(told, key=lambda report: report.window)
+        for report in sorted(known, key=lambda report: report.window)
     ]
 
 

@@ -7,19 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
-
-
-class _Stretch(NamedTuple):
-    """From the staged token `start` on: one block of `category`, or (None) the raw context, `shift` tokens earlier."""
-
-    start: float
-    category: int | None
-    shift: float = 0.0
 
 
 def staged_map(staging: Staging, count: int, cursor: int | None = None) -> ContextMap:
@@ -57,44 +48,53 @@ class _Walk:
         self._read = staging.scene.running.along(staging.head, self._nodes)
         """Raw tokens up to and with each block, less what is not recorded."""
         self._tree = staging.scene.session.tree
-        self._stretches: list[_Stretch] = []
+        self._starts: list[float] = []
+        """The staged token at which each stretch begins."""
+        self._categories: list[int | None] = []
+        """Of its one block; None where the raw context stands."""
+        self._shifts: list[float] = []
+        """By how many tokens that stood earlier (negative) or later."""
         self._at: list[int] = []
-        """The raw position with which each stretch begins."""
-        self._shift = 0.0
-        self._enter()
-        self.total = self._before(len(self._nodes)) + self._shift
-        self._starts = [one.start for one in self._stretches]
+        """The raw position with which it begins."""
+        self.total = self._before(len(self._nodes)) + self._enter()
 
     def _before(self, at: int) -> float:
         """Raw tokens before the raw position `at`."""
         last = min(at, len(self._read)) - 1
         return float(self._staging.scene.missing + (self._read[last] if last >= 0 else 0))
 
-    def _put(self, at: int, start: float, category: int | None) -> None:
-        self._stretches.append(_Stretch(start, category, self._shift))
-        self._at.append(at)
-
-    def _enter(self) -> None:
+    def _enter(self) -> float:
+        """Walk along what is changed; the shift at the end."""
         staging, changes, fates = self._staging, self._staging.applied.changes, self._staging.fates
+        read, tree, missing = self._read, self._tree, self._staging.scene.missing
+        starts, categories, shifts, ats = self._starts, self._categories, self._shifts, self._at
         news = list(staging.news)[::-1]
-        done = 0
-        for at in sorted({*changes, *(new.at for new in news)}):
+        done, shift = 0, 0.0
+
+        def put(at: int, category: int | None) -> None:
+            starts.append(missing + (read[at - 1] if at else 0) + shift)
+            categories.append(category)
+            shifts.append(shift)
+            ats.append(at)
+
+        for at in sorted({*changes, *(new.at for new in news)} if news else changes):
             if at > done:
-                self._put(done, self._before(done) + self._shift, None)
+                put(done, None)
             while news and news[-1].at <= at:
                 new = news.pop()
-                self._put(at, self._before(at) + self._shift, new.category)
-                self._shift += new.tokens or 0
+                put(at, new.category)
+                shift += new.tokens or 0
             done = at
             change = changes.get(at)
             if change is not None:
                 fate = fates[change.node]
                 if fate.after:
-                    self._put(at, self._before(at) + self._shift, self._tree[change.node].category)
-                self._shift -= fate.freed
+                    put(at, tree[change.node].category)
+                shift -= fate.freed
                 done = at + 1
         if done < len(self._nodes):
-            self._put(done, self._before(done) + self._shift, None)
+            put(done, None)
+        return shift
 
     def categories(self, tokens: Iterable[float]) -> Iterator[int]:
         """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
@@ -106,10 +106,10 @@ class _Walk:
             while found < last and self._starts[found + 1] <= token:
                 found += 1
                 at = self._at[found]
-            stretch = self._stretches[found] if found >= 0 else None
-            raw = token - stretch.shift if stretch is not None else -1.0
-            if stretch is not None and stretch.category is not None:
-                yield stretch.category
+            category = self._categories[found] if found >= 0 else None
+            raw = token - self._shifts[found] if found >= 0 else -1.0
+            if category is not None:
+                yield category
             elif raw < missing:
                 yield NOT_RECORDED
             else:
@@ -118,7 +118,7 @@ class _Walk:
 
     def _shifted(self, at: int) -> float:
         found = bisect_right(self._at, at) - 1
-        return self._stretches[found].shift if found >= 0 else 0.0
+        return self._shifts[found] if found >= 0 else 0.0
 
     def start(self, at: int) -> float:
         """The staged token at which the raw position `at` begins, or what is put in there."""

@@ -90,12 +90,15 @@ def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
         if not report.resets:
             return Span(numbers.NONE, "faint")
         over = report.resets <= at
-        return Span(f"{'over ' if over else ''}{_moment(report.resets)}", "faint" if over else "ink")
+        return Span(f"{'over ' if over else ''}{_moment(report.resets, at)}", "faint" if over else "ink")
 
     def used(row: ReportedWindow, room: int) -> Span:
         report = row.report
         gone = 0 < report.resets <= at
         return Span(numbers.share(report.used, 0), "dim" if gone else "warn" if report.used >= _TIGHT else "ink bold")
+
+    def reported(row: ReportedWindow, room: int) -> Span:
+        return Span(_moment(row.report.at, at) if row.report.at else numbers.NONE, "dim")
 
     return Table(
         (
@@ -103,7 +106,7 @@ def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
             Column("window", 8, lambda row, _: Span(window_words(row.report.minutes), "ink"), "left", gap=1),
             Column("used", 5, used, gap=1, sort=lambda row: row.report.used),
             Column("resets", 16, resets, "left", gap=2, sort=lambda row: row.report.resets),
-            Column("reported", 11, _reported, "left", gap=2, sort=lambda row: row.report.at),
+            Column("reported", 11, reported, "left", gap=2, sort=lambda row: row.report.at),
             Column("our sum", 18, _our_sum, gap=1, from_width=66, sort=lambda row: row.ours.tokens),
         ),
         mark=mark,
@@ -127,17 +130,17 @@ def _limit(row: ReportedWindow, room: int) -> Span:
     return Span(cells.ends(safe_text.one_line(row.report.limit, 200), room), "ink")
 
 
-def _reported(row: ReportedWindow, room: int) -> Span:
-    return Span(_moment(row.report.at) if row.report.at else numbers.NONE, "dim")
-
-
 def _our_sum(row: ReportedWindow, room: int) -> Span:
     return Span(of_window(row.ours) if row.ours.calls else numbers.NONE, "dim")
 
 
-def _moment(at: float) -> str:
-    """``11-23 14:05``, local time."""
-    return f"{datetime.fromtimestamp(at).astimezone():%m-%d %H:%M}"
+def _moment(when: float, at: float) -> str:
+    """``11-23 14:05``, local time, seen at the Unix time `at`; the day alone, ``2025-06-26``, of half a year ago."""
+    near = abs(when - at) < _HALF_A_YEAR
+    return f"{datetime.fromtimestamp(when).astimezone():{'%m-%d %H:%M' if near else '%Y-%m-%d'}}"
+
+
+_HALF_A_YEAR: Final = 180 * 86_400
 
 
 def _words(row: SeenChange, room: int) -> Span:
