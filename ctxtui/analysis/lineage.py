@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final
 
 from ctxtui.core.block import HEADER, Block
@@ -12,7 +13,7 @@ from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.features import NOTHING, Features, minus, plus, together
 
 _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
@@ -20,6 +21,8 @@ _SPEAKING: Final = frozenset({"user", "human"})
 
 _LONG: Final = 40
 """Blocks from which on the running counts are quicker than a sum."""
+_FEW: Final = 5
+"""Blocks up to which adding one after another is quicker than adding column by column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +193,7 @@ def _sum(counts: Cumulated, blocks: Iterable[Block]) -> Features:
 def _total(parts: Sequence[Features]) -> Features:
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
-    return Features._make(map(sum, zip(*parts, strict=True)))
+    return reduce(plus, parts) if len(parts) < _FEW else together(parts)
 
 
 def _size(features: Features) -> float:

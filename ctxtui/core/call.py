@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
+from ctxtui.dataclasses import KW_ONLY, dataclass, dataclass_acyclic, field
 
 ESTIMATED_INPUT: Final = "estimated_input"
 """What `Call.extra` holds tokens of input under that a recording gives as an estimate, not as a report."""
@@ -91,7 +91,7 @@ class Skeleton:
     parts: Json
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_acyclic(frozen=True, slots=True)
 class Call:
     """One request to a model.
 

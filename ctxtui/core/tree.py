@@ -21,8 +21,8 @@ class Node:
     `id` is its index in the tree (a parent's is always smaller), `depth` the number of blocks up to and including it,
     `message` the number of messages so far, `turn` the number of user turns so far (0 before the first),
     `turn_start` the node whose block opened the current turn (`ROOT` before the first), `category` an index into
-    `CATEGORIES`. `_open` says that a user turn has begun and the assistant has not spoken yet, `_results` that the
-    current message holds a tool result.
+    `CATEGORIES`. `_state` says whether a user turn has begun and the assistant has not spoken yet (`_OPEN`), and
+    whether the current message holds a tool result (`_RESULTS`): one member, as there is a node for each block.
     """
 
     id: int
@@ -34,8 +34,7 @@ class Node:
     message: int
     turn: int
     turn_start: int
-    _open: bool
-    _results: bool
+    _state: int
 
     @property
     def opens_turn(self) -> bool:
@@ -43,7 +42,8 @@ class Node:
         return self.turn_start == self.id
 
 
-_EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0, ROOT, False, False)
+_EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0, ROOT, 0)
+_OPEN, _RESULTS = 1, 2
 _ASSISTANT: Final = frozenset({"assistant", "model"})
 _ASKING: Final = frozenset({"user", "image", "document"})
 _FEW: Final = 1024
@@ -128,17 +128,19 @@ class Tree:
         up, new = self._nodes[parent], len(self._nodes)
         block = self._blocks.setdefault(block.digest, block)
         category, does = _EFFECTS.get((block.kind, place)) or _effect(block, place)
-        message, turn, start, open_, results = up.message, up.turn, up.turn_start, up._open, up._results
+        message, turn, start, state = up.message, up.turn, up.turn_start, up._state
         if does == _ANSWERS:
-            open_ = False
+            state &= _RESULTS
         elif does == _RESULT:
-            results = True
+            state |= _RESULTS
         elif does >= _HEADER:
-            message, results = message + 1, False
-            open_ = open_ and does == _HEADER
-        elif does == _ASKS and not (open_ or results):
-            turn, start, open_ = turn + 1, new, True
-        made = Node(new, up.id, block, place, category, up.depth + 1, message, turn, start, open_, results)
+            message += 1
+            state = state & _OPEN if does == _HEADER else 0
+        elif does == _ASKS and not state:
+            turn, start, state = turn + 1, new, _OPEN
+        # Where contexts go on in one way a node's depth is its number: one integer in memory, not two.
+        depth = new if up.depth + 1 == new else up.depth + 1
+        made = Node(new, up.id, block, place, category, depth, message, turn, start, state)
         self._nodes.append(made)
         self._first.append(ROOT)
         # Last of all: whoever reads meanwhile finds a child only when it is there.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final, Self
 
-from ctxtui.dataclasses import KW_ONLY, dataclass, fields
+from ctxtui.dataclasses import KW_ONLY, dataclass_acyclic, fields
 
 FRESH: Final = "fresh"
 WRITES: Final = ("write_5m", "write_1h", "write_30m", "write_12h")
 """The names of what is written to the cache, by the entry's lifetime."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_acyclic(frozen=True, slots=True)
 class Usage:
     """Tokens of one call, disjoint on the input side: `fresh` + `cache_read` + writes = the call's input.
 

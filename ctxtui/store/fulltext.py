@@ -29,8 +29,8 @@ PIECE: Final = 1 << 16
 """Characters of a piece."""
 _TERMS: Final = 24
 """Sequences asked for at most: more would hardly exclude any further piece."""
-_AT_ONCE: Final = 16
-"""Pieces per transaction: a megabyte of text, some 30 ms in which others must wait."""
+_AT_ONCE: Final = 1 << 18
+"""Characters of terms per transaction, four for each: of a megabyte of text, some 30 ms in which others must wait."""
 
 _MERGED: Final = 256
 """Pages of the index joined per transaction."""
@@ -65,6 +65,19 @@ def pieces(texts: Iterable[str]) -> Iterator[str]:
             size += len(part)
     if held:
         yield "\n".join(held)
+
+
+def _transactions(made: list[str]) -> Iterator[list[str]]:
+    """The terms of pieces, together as many as one transaction takes: at least one piece, none where there is none."""
+    held: list[str] = []
+    size = 0
+    for terms in made:
+        if held and size + len(terms) > _AT_ONCE:
+            yield held
+            held, size = [], 0
+        held.append(terms)
+        size += len(terms)
+    yield held
 
 
 def _question(text: str) -> str | None:
@@ -112,14 +125,15 @@ class Texts:
         """Index the `texts` of `unit` in place of what was indexed of it; how many pieces. A large one in several
         transactions: it counts as indexed from the last one on."""
         made = list(map(self._made.of, pieces(texts)))
-        key = first = 0
-        for start in range(0, len(made) or 1, _AT_ONCE):
+        key = first = done = 0
+        for terms in _transactions(made):
             with writing(self._conn):
-                if not start:
+                if not done:
                     key, first = self._begin(unit, len(made), version)
-                rows = enumerate(made[start : start + _AT_ONCE], first + start)
+                rows = enumerate(terms, first + done)
                 self._conn.executemany("INSERT INTO texts (rowid, words) VALUES (?, ?)", rows)
-                if start + _AT_ONCE >= len(made):
+                done += len(terms)
+                if done == len(made):
                     self._end(unit, key)
         return len(made)
 

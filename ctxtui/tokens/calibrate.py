@@ -174,13 +174,13 @@ class Calibration:
             noise, far = self._of_pieces(features), far if error > 0 else 1.0
         spread = explained + noise * max(1.0, far) ** 2
         self._gains = None
-        moved = [i for i, gain in enumerate(gains) if gain]
-        for i in moved:
-            share = gains[i] / spread
+        moved = [(i, gain) for i, gain in enumerate(gains) if gain]
+        for i, own in moved:
+            share = own / spread
             row = self._cov[i]
             self._means[self._open[i]] += share * error
-            for j in moved:
-                row[j] -= share * gains[j]
+            for j, gain in moved:
+                row[j] -= share * gain
             row[i] += self._drift[i]
         self.learnt += 1
         return True

@@ -24,23 +24,28 @@ class WholeTokens:
 
     def at(self, number: int) -> tuple[int, ...]:
         """Tokens by category of the context `number`. Raises `IndexError` for one that is not there."""
-        rows, known = self.rows.rows_at(number), self._known
-        if max(rows) < len(known):
-            found = tuple([known[row] for row in rows])
-            if _UNKNOWN not in found:
-                return found
-        return tuple([self._of(row) for row in rows])
+        rows = self.rows.rows_at(number)
+        self._make_room(max(rows))
+        known = self._known
+        found = [known[row] for row in rows]
+        if _UNKNOWN in found:
+            found = [self._of(row) if one == _UNKNOWN else one for row, one in zip(rows, found, strict=True)]
+        return tuple(found)
 
     def of(self, number: int, category: int) -> int:
         """As `at`, of one category alone."""
         return self._of(self.rows.row_at(number, category))
 
     def _of(self, row: int) -> int:
+        self._make_room(row)
         known = self._known
-        if row >= len(known):
-            # Two threads that make room at once make more than enough.
-            known.extend([_UNKNOWN] * (row + _MORE - len(known)))
         found = known[row]
         if found == _UNKNOWN:
             found = known[row] = round(tokens(self.rows.features(row), self.weights))
         return found
+
+    def _make_room(self, row: int) -> None:
+        room = len(self._known)
+        if row >= room:
+            # Two threads that make room at once make more than enough.
+            self._known.extend([_UNKNOWN] * (row + _MORE - room))

@@ -106,7 +106,7 @@ def test_a_stored_session_is_indexed_as_it_is(store: Store) -> None:
     assert store.texts.waste() == 1.0
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 16])
+@pytest.mark.parametrize("at_once", [1, 100, 1 << 18])
 def test_indexing_that_was_cut_short_counts_for_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:

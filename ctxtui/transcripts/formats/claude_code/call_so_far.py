@@ -58,7 +58,8 @@ class CallSoFar:
         self.usage = call.usage
         self.ended = call.ended
         self.epoch = call.epoch
-        self.extra = {key: value for key, value in call.extra.items() if key != ANSWER_LEAST}
+        self.extra = dict(call.extra)
+        self.extra.pop(ANSWER_LEAST, None)
         self._end = call.bytes_[1]
         self._first = True
 

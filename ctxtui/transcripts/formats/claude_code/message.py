@@ -47,15 +47,6 @@ class ClaudeMessage:
     string: bool = False
 
 
-class _Message(msgspec.Struct, gc=False):
-    role: str | None = None
-    id: str | None = None
-    model: str | None = None
-    content: Raw = Raw(b"")
-    usage: Raw = Raw(b"")
-    stop_reason: str | None = None
-
-
 _NOTHING: Final = Raw(b"")
 
 
@@ -75,7 +66,6 @@ _LONG: Final = 500
 _BEGINNING: Final = 60
 """Bytes of it that are looked for."""
 _LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
-_message: Final = msgspec.json.Decoder(_Message)
 _part: Final = msgspec.json.Decoder(_Part)
 _typed: Final = msgspec.json.Decoder(list[_Part])
 _parts: Final = msgspec.json.Decoder(list[Raw])
@@ -86,23 +76,25 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
     was not asked yet."""
     if record.loose is not None:
         return of_value(record.loose.get("message"), record.type or "")
-    raw = record.message
-    if not raw:
+    found = record.message
+    if found is None:
         return None
+    role, usage = found.role or record.type or "", bytes(found.usage)
+    content = bytes(found.content)
     try:
-        found = _message.decode(raw)
-        content = bytes(found.content)
         return ClaudeMessage(
-            found.role or record.type or "",
+            role,
             _raw_parts(content, clean),
             id=found.id or "",
             model=intern(found.model or ""),
             stop=intern(found.stop_reason or ""),
-            report=report(bytes(found.usage), bool(found.stop_reason)) if found.usage else NO_REPORT,
+            report=report(usage, bool(found.stop_reason)) if usage else NO_REPORT,
             string=content[:1] == b'"',
         )
     except msgspec.MsgspecError:
-        return of_value(canonical.loads(bytes(raw)), record.type or "")
+        head = {"role": found.role, "id": found.id, "model": found.model, "stop_reason": found.stop_reason}
+        parts = {"content": content, "usage": usage}
+        return of_value(head | {name: canonical.loads(raw) for name, raw in parts.items() if raw}, record.type or "")
 
 
 def of_value(message: Json, role: str) -> ClaudeMessage | None:

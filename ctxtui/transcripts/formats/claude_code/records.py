@@ -34,6 +34,17 @@ def records_requests(version: str | None) -> bool:
     return newer(version, _BEFORE_REQUESTS)
 
 
+class MessageFields(msgspec.Struct, gc=False):
+    """The message in a record: its content and usage as JSON text."""
+
+    role: str | None = None
+    id: str | None = None
+    model: str | None = None
+    content: Raw = _NOTHING
+    usage: Raw = _NOTHING
+    stop_reason: str | None = None
+
+
 class ClaudeRecord(msgspec.Struct, rename="camel", gc=False):
     """One record. JSON that is needed only sometimes stays raw: read it with `json`."""
 
@@ -54,7 +65,7 @@ class ClaudeRecord(msgspec.Struct, rename="camel", gc=False):
     request_id: str | None = None
     request_ref: str | None = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
-    message: Raw = _NOTHING
+    message: MessageFields | None = None
     content: Raw = _NOTHING
     data: Raw = _NOTHING
     attachment: Raw = _NOTHING
@@ -104,7 +115,7 @@ def of_value(value: dict[str, Json]) -> ClaudeRecord:
     fields = {}
     for name, item in value.items():
         field = _FIELDS.get(name)
-        if field is not None and field.type is not Raw:
+        if field is not None and field.type is not Raw and name != "message":
             try:
                 fields[field.name] = msgspec.convert(item, field.type)
             except (msgspec.ValidationError, UnicodeError):

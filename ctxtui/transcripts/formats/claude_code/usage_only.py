@@ -23,7 +23,7 @@ from ctxtui.transcripts.formats.claude_code.call_so_far import Sent, extra_of, l
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, newest, sendable
 from ctxtui.transcripts.formats.claude_code.reader import ClaudeCodeReader, agent_of
-from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, MessageFields
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.formats.claude_code.usage import report
@@ -74,22 +74,8 @@ class _Said(msgspec.Struct):
     text: Raw = Raw(b"null")
 
 
-class _Answer(msgspec.Struct):
-    content: list[_Head] | str | None = None
-    role: str | None = None
-    id: str | None = None
-    model: str | None = None
-    usage: Raw = Raw(b"")
-    stop_reason: str | None = None
-
-
-class _Message(msgspec.Struct):
-    content: list[_Said] | str | None = None
-    role: str | None = None
-
-
-_answer: Final = msgspec.json.Decoder(_Answer)
-_message: Final = msgspec.json.Decoder(_Message)
+_answered: Final = msgspec.json.Decoder(list[_Head] | str | None)
+_spoken: Final = msgspec.json.Decoder(list[_Said] | str | None)
 _CALL: Final = Block("", "tool_use", b"{}")
 _RESULT: Final = Block("", "tool_result", b"{}")
 _TEXT: Final = Block("", "text", b'{"type":"text","text":""}')
@@ -99,26 +85,26 @@ _TEXT: Final = Block("", "text", b'{"type":"text","text":""}')
 def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
     """The message in `record` as the full reading has it, but of its blocks only what users and the client said in
     words, and which calls of tools are made and answered."""
-    raw = record.message
-    if record.loose is not None or not raw or bytes(raw) == b"null":
-        return message.said(record, clean)
+    found = record.message
+    if record.loose is not None and record.loose.get("message") is not None:
+        raise NeedsContexts("a message of another shape")
+    if found is None:
+        return None
+    role, content = found.role or record.type or "", bytes(found.content) or b"null"
     try:
-        if record.type == "assistant":
-            found = _answer.decode(raw)
-            if (found.role or record.type) == "assistant":
-                return _answer_of(found)
-        words = _message.decode(raw)
-        return _words_of(words, words.role or record.type or "")
+        if record.type == role == "assistant":
+            return _answer_of(found, _answered.decode(content))
+        return _words_of(_spoken.decode(content), role)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise NeedsContexts("a message of another shape") from error
 
 
-def _answer_of(found: _Answer) -> ClaudeMessage:
-    heads = found.content if isinstance(found.content, list) else ()
+def _answer_of(found: MessageFields, content: list[_Head] | str | None) -> ClaudeMessage:
+    heads = content if isinstance(content, list) else ()
     return ClaudeMessage(
         "assistant",
         [ContentPart(_CALL, makes=head.id or "") for head in heads if head.type == "tool_use"]
-        or ([ContentPart(_TEXT)] if found.content else []),
+        or ([ContentPart(_TEXT)] if content else []),
         id=found.id or "",
         model=found.model or "",
         stop=found.stop_reason or "",
@@ -126,10 +112,9 @@ def _answer_of(found: _Answer) -> ClaudeMessage:
     )
 
 
-def _words_of(found: _Message, role: str) -> ClaudeMessage:
+def _words_of(content: list[_Said] | str | None, role: str) -> ClaudeMessage:
     if role == "assistant":
         raise NeedsContexts("an answer in another record")
-    content = found.content
     if not isinstance(content, list):
         return ClaudeMessage(role, [ContentPart(block.text(content))] if content else [], string=content is not None)
     parts = []
