@@ -170,7 +170,7 @@ class QuotesUnder:
         new = frozenset(x for one in applied.inserts for item in one.items for x in self._known.said(item.block))
         others = set(new ^ self._new)
         for position, change in changes.items():
-            if before.get(position) is not change:
+            if before.get(position) != change:
                 others |= self._go(position, change)
         for position in before.keys() - changes.keys():
             others |= self._go(position, None)

@@ -226,7 +226,7 @@ class KnownPrice:
         """What a summary does not say any more."""
         self._begin(literals)
         known = self._lost[1].get(edit.id)
-        if known is None or known[0] is not edit:
+        if known is None or known[0] != edit:
             covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
             known = self._lost[1][edit.id] = edit, lost(literals, covered, str(edit.given.get("text") or ""))
         return known[1]

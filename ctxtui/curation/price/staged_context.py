@@ -162,7 +162,7 @@ class StagedContext:
         for position in {*changed, *again} if again else changed:
             now, was = here.get(position), there.get(position) if there else None
             step = known.get(position)
-            if step is None or step[0] is not now or step[1] is not was or step[2] != said:
+            if step is None or step[0] != now or step[1] != was or step[2] != said:
                 stands = self._tokens(_fate(self._after, position), position, self._spoken)
                 stood = self._tokens(_fate(before, position), position, spoken)
                 step = known[position] = now, was, said, stands - stood
