@@ -29,6 +29,8 @@ _ANSWERS = (
 FRAME = 600
 """Bytes after the switch to the alternate screen that make a first frame (an empty one at 120x40 has some 5,000)."""
 _TICKS = os.sysconf("SC_CLK_TCK")
+_ENDING = 10.0
+"""Seconds for which the end of a program is waited for whose terminal is closed."""
 _LAST = 1 << 16
 """Bytes of a program's output that are kept for what is told of its end."""
 
@@ -98,10 +100,15 @@ class Terminal:
             del self._last[:-_LAST]
         return data
 
-    def _check(self) -> None:
-        """Raises `ProgramEnded`, with all that is known of it, where the program is gone."""
-        if self._status is None:
+    def _check(self, *, ends: bool = False) -> None:
+        """Raises `ProgramEnded`, with all that is known of it, where the program is gone; where it `ends` by all
+        appearance, or its terminal is closed, once it is."""
+        until = time.perf_counter() + (_ENDING if ends or self._hung_up else 0.0)
+        while self._status is None:
             self._status = status_of(self.pid)
+            if time.perf_counter() >= until:
+                break
+            time.sleep(0.01)
         if self._status is not None:
             while self.read(0.02):
                 pass
@@ -199,7 +206,10 @@ class Terminal:
         """The most memory that the process had so far, in bytes (Linux)."""
         self._check()
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        found = next(line for line in lines if line.startswith("VmHWM:"))
+        found = next((line for line in lines if line.startswith("VmHWM:")), None)
+        if found is None:
+            self._check(ends=True)
+        assert found is not None, "the program has no memory, and has not ended"
         return int(found.split()[1]) * 1024
 
     def has_child(self, word: str) -> bool:

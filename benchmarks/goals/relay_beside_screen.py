@@ -1,56 +1,62 @@
 """What a screen that is drawn at 30 frames a second does to the chunks that go through our relay (goal G15).
 
-The screen is a real one, `ctxtui chat` while an answer streams in, in a process of its own as the relay is. Each pair
-of rounds is one with the screen stopped (SIGSTOP) and one with it going on; the figure of the raw relay beside ours
-says what of it the cores of the machine alone make.
+The screen is a real one, `ctxtui chat` while an answer streams in; it, the relay, the raw relay, the provider behind
+them and the client that takes the times are processes of their own, and so is what reads the screen's terminal and
+streams the answer. Each pair of answers is one with the stream at rest and one with it going on, now this one first and
+now the other; the chunks of all pairs are taken together, so that the p99 is made of dozens and not of five. What the
+cores of the machine alone make of it is said by the raw relay, which is asked in turn with ours.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import sys
-import threading
+import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from statistics import median
-from typing import Final
+from typing import IO, Final
 
 from benchmarks.goals.relay import PARTS, Way, first_line, our_relay
-from benchmarks.goals.stream import Source
 from benchmarks.measure import Result, percentile
 from benchmarks.proxy.client import ask
-from benchmarks.sessions import home
-from benchmarks.terminal import CTXTUI, PYTHON, Terminal
+from benchmarks.proxy.drawn_screen import GO, REST
+from benchmarks.terminal import PYTHON
 
 LIMIT: Final = 1.2
 TAIL: Final = 0.99
+ROUNDS: Final = 8
+"""Pairs for each way at least: 4,000 chunks without the screen and 4,000 with it."""
+_SETTLED: Final = 0.15
+"""Seconds for which a screen that begins to draw, or stops, is left alone."""
+_DRAWN_AGAIN: Final = 200
+"""Times that rounds are drawn again to say how sure a ratio is."""
+
+Pair = tuple[list[float], list[float]]
+"""Delays of chunks, in seconds: without the screen, and with it."""
 
 
-class _Drawn:
-    """A terminal that is read all the time; counts what is written to it in one go."""
+class _Screen:
+    """The chat in its own processes."""
 
-    def __init__(self, run: Terminal) -> None:
-        self.frames = 0
-        self._run = run
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
+    def __init__(self, stack: ExitStack, folder: Path) -> None:
+        command = [PYTHON, "-m", "benchmarks.proxy.drawn_screen", str(folder)]
+        pipe = subprocess.PIPE
+        process = stack.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
+        stack.callback(process.terminate)
+        assert process.stdin is not None and process.stdout is not None
+        self._asks: IO[str] = process.stdin
+        self._says: IO[str] = process.stdout
+        assert self._says.readline(), "the screen shows no answer"
+        self.rates: list[float] = []
+        """Frames a second while it drew."""
 
-    def _read(self) -> None:
-        while not self._stop.is_set():
-            if self._run.read(0.1):
-                self.frames += 1
-                # A frame comes in several pieces.
-                while self._run.read(0.004):
-                    self._run.forget()
-
-    def close(self) -> None:
-        """Read no more."""
-        self._stop.set()
-        self._thread.join()
+    def draw(self, *, whether: bool) -> int:
+        """Let it draw, or rest; the frames since it was last asked."""
+        self._asks.write(f"{GO if whether else REST}\n")
+        self._asks.flush()
+        return int(self._says.readline())
 
 
 def results(folder: Path, runs: int) -> list[Result]:
@@ -59,52 +65,49 @@ def results(folder: Path, runs: int) -> list[Result]:
         upstream = int(first_line(stack, [PYTHON, str(PARTS / "upstream.py")]))
         ours = our_relay(stack, folder, upstream)
         raw = Way("raw", int(first_line(stack, [PYTHON, str(PARTS / "raw_relay.py"), str(upstream)])))
-        source = first_line(stack, [PYTHON, "-m", "benchmarks.goals.relay_beside_screen"]).strip()
-        env = {**home(folder / "screen"), "ANTHROPIC_API_KEY": "none"}
-        command = [*CTXTUI, "chat", "--provider", "anthropic", "--base-url", source, "--model", "claude-opus-5-5"]
-        run = stack.enter_context(Terminal(command, env=env))
-        run.until_text(b" of 750k")
-        run.settle(1.5)
-        run.type(b"tell me\r")
-        run.until_text(b"quick")
-        drawn = _Drawn(run)
-        try:
-            pairs, rate = asyncio.run(_pairs([ours, raw], run.pid, drawn, runs))
-        finally:
-            os.kill(run.pid, signal.SIGCONT)
-            drawn.close()
-    share = {name: median(with_ / without for without, with_ in got) for name, got in pairs.items()}
-    note = f"{1e3 * median(b for _, b in pairs['ours']):.2f} ms; raw relay {share['raw']:.2f}x; {rate:.0f} frames/s"
-    return [Result("G15", "a chunk, p99, while a screen is drawn", "the same without", share["ours"], LIMIT, note=note)]
+        screen = _Screen(stack, folder / "screen")
+        got = asyncio.run(_pairs([ours, raw], screen, max(runs, ROUNDS)))
+    own, floor = got["ours"], got["raw"]
+    low, high = _sure(own)
+    late = 1e3 * percentile([one for _, chunks in own for one in chunks], TAIL)
+    note = f"{late:.2f} ms; 80 %: {low:.2f} to {high:.2f}; raw relay {_ratio(floor):.2f}x; "
+    note += f"{sum(len(chunks) for _, chunks in own):,} chunks, {median(screen.rates):.0f} frames/s"
+    beside = _ratio(own) / _ratio(floor)
+    return [
+        Result("G15", "a chunk, p99, while a screen is drawn", "the same without", _ratio(own), LIMIT, note=note),
+        Result("G15", "what a drawn screen makes of a chunk's p99", "what it makes of the raw relay's", beside, LIMIT),
+    ]
 
 
-async def _pairs(
-    ways: list[Way], screen: int, drawn: _Drawn, runs: int
-) -> tuple[dict[str, list[tuple[float, float]]], float]:
-    """Each way's p99 without and with the screen, pair by pair, and the screen's frames a second; the first pair is a
-    warm-up."""
-    got: dict[str, list[tuple[float, float]]] = {way.name: [] for way in ways}
-    frames, seconds = 0, 0.0
-    for number in range(runs + 1):
+def _ratio(pairs: list[Pair]) -> float:
+    """The p99 with the screen over that without, of all chunks together."""
+    without, with_ = ([one for pair in pairs for one in pair[side]] for side in (0, 1))
+    return percentile(with_, TAIL) / percentile(without, TAIL)
+
+
+def _sure(pairs: list[Pair]) -> tuple[float, float]:
+    """Between what the ratio lies in four of five draws of as many rounds."""
+    rng = Random(15)
+    found = [_ratio(rng.choices(pairs, k=len(pairs))) for _ in range(_DRAWN_AGAIN)]
+    return percentile(found, 0.1), percentile(found, 0.9)
+
+
+async def _pairs(ways: list[Way], screen: _Screen, rounds: int) -> dict[str, list[Pair]]:
+    """Each way's delays without and with the screen, pair by pair; the first pair is a warm-up."""
+    got: dict[str, list[Pair]] = {way.name: [] for way in ways}
+    for number in range(rounds + 1):
         for way in ways:
-            os.kill(screen, signal.SIGSTOP)
-            without = percentile((await ask(way.port, way.path, "sse")).chunks, TAIL)
-            os.kill(screen, signal.SIGCONT)
-            before, begun = drawn.frames, time.perf_counter()
-            with_ = percentile((await ask(way.port, way.path, "sse")).chunks, TAIL)
-            frames, seconds = frames + drawn.frames - before, seconds + time.perf_counter() - begun
+            chunks: dict[bool, list[float]] = {}
+            for drawn in (False, True) if number % 2 else (True, False):
+                screen.draw(whether=drawn)
+                await asyncio.sleep(_SETTLED)
+                screen.draw(whether=drawn)
+                begun = time.perf_counter()
+                chunks[drawn] = (await ask(way.port, way.path, "sse")).chunks
+                frames = screen.draw(whether=drawn)
+                if drawn:
+                    screen.rates.append(frames / (time.perf_counter() - begun))
             if number:
-                got[way.name].append((without, with_))
-    return got, frames / seconds
-
-
-def main() -> None:
-    """The provider of the screen, in a process of its own: prints its address."""
-    print(Source().url, flush=True)
-    # It says aloud when the screen goes away.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-    signal.pause()
-
-
-if __name__ == "__main__":
-    main()
+                got[way.name].append((chunks[False], chunks[True]))
+    screen.draw(whether=False)
+    return got

@@ -57,6 +57,9 @@ BYTES: Final = 3_300_000
 KEYS: Final = 60
 BEFORE: Final = 100
 """Edits that are staged before the key is timed."""
+OTHERS: Final = 12
+OTHER_KEYS: Final = (("undoes an edit", b"u", False), ("does it again", b"\x12", False), ("pins a block", b"p", True))
+"""What else is timed then, so many times each: what it does, its key, and whether it goes a page up before."""
 SEARCH: Final = "search over policies and pairs, p95"
 RERUN: Final = ("truncate_results", "clear_tool_results", "dedupe_reads", "sliding_window", "externalize_large")
 
@@ -146,7 +149,7 @@ def results(folder: Path, runs: int) -> Iterator[Result]:
         took = _p95(again, 5 * runs)
         yield Result("staging", f"{name} run again, p95", "", took, 33.0, "ms", f"{len(made)} edits")
     yield from unless_lacking("staging", SEARCH, _searched(recorded, sizes, runs))
-    yield _keys(folder)
+    yield from _keys(folder)
 
 
 def _staged(context: Context, rules: ProviderRules) -> Result:
@@ -199,9 +202,9 @@ def _situation(context: Context, sizes: list[int]) -> PolicyContext:
     )  # fmt: skip
 
 
-def _keys(folder: Path) -> Result:
-    """Drop block after block of a recorded session; the first price waits until the session is read and counted."""
-    took: list[float] = []
+def _keys(folder: Path) -> Iterator[Result]:
+    """Drop block after block of a recorded session; the first price waits until the session is read and counted. Then
+    take some of that back, do it again, and pin blocks."""
     with Terminal([*CTXTUI, str(session(folder, MESSAGES, BYTES))], env=home(folder / "home")) as run:
         run.until_text(MARK.encode())
         run.rest()
@@ -210,20 +213,26 @@ def _keys(folder: Path) -> Result:
             run.press(PAGE_UP, quiet=0.02)
             run.press(b"d", quiet=0.02)
         run.settle(1.0)
-        for _ in range(KEYS):
+        staged = f"{BEFORE} edits staged, to its frame"
+        took = _timed(run, b"d", KEYS, move=True)
+        note = f"p50 {median(took):.1f}, {len(took)} of {KEYS} keys"
+        name = f"the key that drops a block, {staged}, p95"
+        yield Result("staging", name, "", quantiles(took, n=20)[-1], 12.0, "ms", note)
+        for does, key, move in OTHER_KEYS:
+            took = _timed(run, key, OTHERS, move=move)
+            name = f"the key that {does}, {staged}, median"
+            yield Result("staging", name, "", median(took), unit="ms", note=f"{len(took)} of {OTHERS} keys")
+
+
+def _timed(run: Terminal, key: bytes, times: int, *, move: bool) -> list[float]:
+    """Milliseconds from `key` to the last byte of its frame, each time; with `move` a page further up each time."""
+    took: list[float] = []
+    for _ in range(times):
+        if move:
             run.press(PAGE_UP, quiet=0.25)
-            spent = run.press(b"d", quiet=0.25)
-            took += [spent * 1000] if spent is not None else []
-    note = f"p50 {median(took):.1f}, {len(took)} of {KEYS} keys"
-    return Result(
-        "staging",
-        f"the key that drops a block, {BEFORE} edits staged, to its frame, p95",
-        "",
-        quantiles(took, n=20)[-1],
-        12.0,
-        "ms",
-        note,
-    )
+        spent = run.press(key, quiet=0.25)
+        took += [spent * 1000] if spent is not None else []
+    return took
 
 
 def _p95(work: Callable[[], None], times: int) -> float:

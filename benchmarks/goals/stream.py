@@ -26,6 +26,8 @@ GET_STREAM = 158.0
 """Seconds of processor time of ``Markdown.get_stream`` for this stream."""
 TOKENS, PACE, EACH = 20_000, 400, 4
 """Tokens in all, a second, and in one piece of the stream."""
+_LOOK = 0.03
+"""Seconds between looks whether a stream that pauses goes on."""
 _LINE = "The **quick** brown fox `jumps` over the lazy dog, and tells of it here. "
 
 
@@ -35,10 +37,12 @@ def sse(*events: dict[str, Any]) -> bytes:
 
 
 class Source:
-    """A provider that streams at exactly its pace."""
+    """A provider that streams at exactly its pace; while `pauses` is set it sends nothing, and then goes on from
+    there."""
 
     def __init__(self) -> None:
         self.began = self.ended = 0.0
+        self.pauses = threading.Event()
         self.sent: list[float] = []
         self.url = ""
         self._loop = asyncio.new_event_loop()
@@ -71,8 +75,14 @@ class Source:
         self.began = time.perf_counter()
         pieces = TOKENS // EACH
         words = "".join(_LINE + ("\n\n" if n % 9 == 8 else "") for n in range(TOKENS // 8))
+        paused = 0.0
         for n in range(pieces):
-            due = self.began + n * EACH / PACE
+            since = time.perf_counter()
+            while self.pauses.is_set():
+                await asyncio.sleep(_LOOK)
+                paused += time.perf_counter() - since
+                since = time.perf_counter()
+            due = self.began + paused + n * EACH / PACE
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             delta = {"type": "text_delta", "text": words[n * 16 : n * 16 + 16]}
             await response.write(sse({"type": "content_block_delta", "index": 0, "delta": delta}))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui import __version__
+from ctxtui.core.errors import CtxtuiError, Unreadable
 from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.clients import CLIENTS, KnownClient, user_home, whole_requests_by
 from ctxtui.services.config.package_data import sample_paths, vocabulary
@@ -117,6 +118,21 @@ def _vocabularies() -> Iterator[DoctorFinding]:
         )
 
 
+def _unusable(path: Path) -> CtxtuiError | None:
+    """Why the database cannot be opened; None where it can, or is not made yet."""
+    from ctxtui.store.store import Store
+
+    try:
+        if path.exists():
+            Store.open(path, readonly=True).close()
+    except Unreadable as error:
+        return error
+    except CtxtuiError:
+        # Empty or an older one: whoever writes to it next brings it up to date.
+        pass
+    return None
+
+
 def _database(path: Path) -> DoctorFinding:
     if path.exists():
         words = f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
@@ -125,6 +141,9 @@ def _database(path: Path) -> DoctorFinding:
         words = f"{path}, not made yet"
         above = next(folder for folder in path.parents if folder.exists())
         writable = os.access(above, os.W_OK | os.X_OK)
+    unusable = _unusable(path)
+    if unusable is not None:
+        return DoctorFinding("database", FAILED, f"{unusable.message} @ {path}", unusable.way_out)
     if writable:
         return DoctorFinding("database", OK, words)
     return DoctorFinding(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -133,7 +134,9 @@ class Chat:
         return self.host.runner.state.phase
 
     async def until(self, there: Callable[[], bool]) -> None:
-        for _ in range(1000):
+        # A chat of several rounds takes 1 s, and 20 on a machine that does seven other things.
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
             if there():
                 return
             await asyncio.sleep(0.01)

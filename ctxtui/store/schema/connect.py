@@ -46,7 +46,7 @@ def _check_ours(conn: sqlite3.Connection, path: Path) -> int:
         raise Unreadable("the file is another program's database", place=str(path), way_out=ELSEWHERE)
     if version > SCHEMA_VERSION:
         raise Unreadable(
-            f"the database has schema {version}, this ctxtui knows up to {SCHEMA_VERSION}",
+            f"a newer ctxtui wrote the database: it has schema {version}, this one knows up to {SCHEMA_VERSION}",
             place=str(path),
             way_out=f"upgrade ctxtui, or {ELSEWHERE}",
         )

@@ -47,23 +47,6 @@ def _window(limit: str, told: dict[str, Json], raw: str, at: float | None) -> It
     yield QuotaReport(limit, minutes, used / 100, resets, int(at or 0), raw)
 
 
-def in_status(told: Json, at: float) -> Iterator[QuotaReport]:
-    """The reports of the ``rate_limits`` that Claude Code says to its status line `at` that moment (Unix seconds)."""
-    if not isinstance(told, dict):
-        return
-    raw = canonical.text_of(told)
-    for name, window in told.items():
-        found, share = _STATUS.fullmatch(name), money(obj(window).get("used_percentage"))
-        if found is not None and share is not None and 0 <= share <= 100 * _MOST:
-            limit = " ".join(filter(None, (CLAUDE, (found[2] or "").replace("_", " "))))
-            resets = count(obj(window).get("resets_at"))
-            yield QuotaReport(limit, _STATUS_MINUTES[found[1]], share / 100, resets, int(at), raw)
-
-
-_STATUS: Final = re.compile(r"(five_hour|seven_day)(?:_([a-z0-9_]+))?")
-_STATUS_MINUTES: Final = {"five_hour": 300, "seven_day": 10_080}
-
-
 def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[QuotaReport]:
     """The reports in the headers of an answer that began `at` (Unix seconds)."""
     claude: dict[tuple[str, int], dict[str, str]] = {}

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from textual.message import Message
 from textual.screen import Screen
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import replace
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -23,7 +24,10 @@ MANY: Final = 8
 
 
 class Sessions(Protocol):
-    """Where Home has its sessions from (`library.Shelf`). All but `glimpses` are for worker threads."""
+    """Where Home has its sessions from (`library.Shelf`). All but `glimpses` are for worker threads. `trouble` is why
+    the database could not be asked, if it could not."""
+
+    trouble: CtxtuiError | None
 
     def glimpses(self) -> list[SessionSummary]:
         """Every recording by name and file times."""
@@ -51,11 +55,12 @@ class Sessions(Protocol):
 
 
 class SessionsListed(Message):
-    """The sessions that are there now."""
+    """The sessions that are there now; `trouble` says why those in the database are not among them ("": they are)."""
 
-    def __init__(self, sessions: Sequence[SessionSummary]) -> None:
+    def __init__(self, sessions: Sequence[SessionSummary], trouble: str = "") -> None:
         super().__init__()
         self.sessions = sessions
+        self.trouble = trouble
 
 
 class Touched(SessionsListed):
@@ -204,7 +209,8 @@ class Watch:
             found = self._source.stored(self._source.placed()) if ask else self._source.again()
             pause = PART * (time.thread_time() - start)
             self._earliest, self._latest = now + pause, now + max(SELDOM, 2 * pause)
-            self._screen.post_message(SessionsListed(found))
+            trouble = self._source.trouble
+            self._screen.post_message(SessionsListed(found, str(trouble) if trouble is not None else ""))
         elif touched := self._source.touched(self.near):
             self._screen.post_message(Touched(touched))
 

@@ -35,6 +35,7 @@ from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import shortened_home
 from ctxtui.views.home.session_list import SessionsSought
 from ctxtui.views.home.totals import sums_of
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
@@ -88,6 +89,8 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.prompt = LineEdit(id="prompt")
         self.lookout = Watch(self, source, lambda: held_requests.held_in(attached_dir()))
         self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
+        self._trouble = ""
+        """What was told of the database."""
         self._glimpses = source.glimpses
         self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
@@ -113,6 +116,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def on_sessions_listed(self, message: SessionsListed) -> None:
         """Show what is there, read what is new or has grown."""
+        if message.trouble and message.trouble != self._trouble:
+            self._trouble = message.trouble
+            self.changes.tell([Span("▲ ", "warn"), Span(f"the database was left out: {message.trouble}", "warn")])
         if self.collection.see(message.sessions):
             self.show()
         self._read()

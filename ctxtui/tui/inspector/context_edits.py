@@ -51,6 +51,7 @@ class ContextEdits:
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         self.desk: StagingArea | None = None
+        self._unreadable = ""
         self.ahead = False
         self.answers = EditAnswers(state, prompt)
         self._brought: Sequence[Edit] = ()
@@ -63,7 +64,7 @@ class ContextEdits:
 
     def load(self) -> None:
         """Read what was edited before, in a worker."""
-        self.desk = None
+        self.desk, self._unreadable = None, ""
         self._access.work(self._load, "load edits", exclusive=True)
 
     def _load(self) -> None:
@@ -75,7 +76,11 @@ class ContextEdits:
             for thread in list(study.session.threads):
                 desk.overlay(thread)
         except CtxtuiError as error:
-            self._warn(f"earlier edits: {error}")
+            # What is staged on top of edits that nobody knows would be another request than is shown.
+            self._unreadable = f"earlier edits: {error}"
+            self._warn(self._unreadable)
+            self._access.deliver(self._state.on.fitted.emit)
+            return
         self._access.deliver(lambda: self._loaded(desk))
 
     def _loaded(self, desk: StagingArea) -> None:
@@ -155,6 +160,9 @@ class ContextEdits:
     def ready(self) -> bool:
         """Whether the context shown can be edited now; it is said where it cannot."""
         scene, desk = self._state.panels.scene, self.desk
+        if self._unreadable:
+            self._prompt.say([Span("▲ ", "warn"), Span(self._unreadable, "warn")])
+            return False
         if not self.editable() or scene is None or desk is None:
             self._prompt.say([Span("this context is still being counted", "dim")])
             return False

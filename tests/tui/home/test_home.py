@@ -56,6 +56,7 @@ class Shelf:
         self.hold = hold
         self.order: list[str] = []
         self.changed: list[SessionSummary] = []
+        self.trouble: CtxtuiError | None = None
 
     def glimpses(self) -> list[SessionSummary]:
         """What is there."""
