@@ -15,7 +15,6 @@ from ctxtui.services.study import handed_over
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.services.counting.counting import BookStore
-    from ctxtui.services.study.study import Study
     from ctxtui.store.rows import KeptRow
 
 _LOOK: Final = 0.05
@@ -78,7 +77,7 @@ class Deputy:
         """Nodes that it has counted by now; None once the counts were taken over."""
         return self._at.counted if self._taken is None else None
 
-    def advance(self, study: Study, kept: BookStore, *, read: bool) -> bool:
+    def advance(self, study: handed_over.SessionFigures, kept: BookStore, *, read: bool) -> bool:
         """Wait for it for a moment, and take over what there is once all is `read` here; whether it goes on."""
         try:
             if self._at.whole and self._taken is None and read:
@@ -97,7 +96,7 @@ class Deputy:
             self._give_up()
         return True
 
-    def _take_counts(self, study: Study, kept: BookStore) -> None:
+    def _take_counts(self, study: handed_over.SessionFigures, kept: BookStore) -> None:
         row = self._row = self._row or self._elsewhere.counts()
         if row is None:
             self._give_up()
@@ -117,7 +116,7 @@ class Deputy:
             handed_over.take_totals(study, self._elsewhere.totals())
             self._taken = study.book.version, calls
 
-    def _take_rest(self, study: Study, version: int, calls: list[Call]) -> None:
+    def _take_rest(self, study: handed_over.SessionFigures, version: int, calls: list[Call]) -> None:
         now = list(islice(study.session.calls.values(), len(calls)))
         if version != study.book.version or any(one is not other for one, other in zip(now, calls, strict=True)):
             # The recording said more of what was read.

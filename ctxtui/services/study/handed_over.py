@@ -10,14 +10,20 @@ import io
 import pickle
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.tree import Node
 
 if TYPE_CHECKING:
-    from ctxtui.services.study.study import Study
+    from ctxtui.analysis.book import Book
+    from ctxtui.analysis.money.totals import SessionTotals
+    from ctxtui.analysis.running_totals import RunningTotals
+    from ctxtui.core.session import Session
+    from ctxtui.pricing.price import Cost
+    from ctxtui.services.study.session_misses import SessionMisses
+    from ctxtui.services.study.thread_study import ThreadStudy
 
 COSTS: Final = "costs"
 MISSES: Final = "misses"
@@ -29,7 +35,35 @@ Part = tuple[str, bytes]
 """A part of what was worked out: what it is, and how it is sent."""
 
 
-def _own(study: Study) -> dict[str, object]:
+class SessionFigures(Protocol):
+    """What is handed over from and to: a study (`services.study.study`)."""
+
+    session: Session
+    book: Book
+    costs: dict[str, Cost | None]
+    uncached: dict[str, float]
+    totals: SessionTotals | None
+    misses: SessionMisses
+
+    def running(self, model: str) -> RunningTotals:
+        """The running totals as `model` counts."""
+
+    def every_running(self) -> dict[str, RunningTotals]:
+        """The running totals of each model that was asked for."""
+
+    def thread(self, id_: str) -> ThreadStudy:
+        """What is known of a thread."""
+
+    def counted_elsewhere(self) -> None:
+        """The book has taken over what was counted and learnt."""
+
+    def take_prices(
+        self, calls: Sequence[Call], prices: Sequence[tuple[Cost | None, float | None]], totals: SessionTotals
+    ) -> None:
+        """Take over the prices of all `calls`, and what they come to."""
+
+
+def _own(study: SessionFigures) -> dict[str, object]:
     """The session's own, by what they are called."""
     session, book = study.session, study.book
     return {
@@ -63,7 +97,7 @@ class _Sender(pickle.Pickler):
 class _Receiver(pickle.Unpickler):
     """Reads what a `_Sender` wrote. `calls` are those that the other process knew."""
 
-    def __init__(self, data: bytes, study: Study, calls: Sequence[Call]) -> None:
+    def __init__(self, data: bytes, study: SessionFigures, calls: Sequence[Call]) -> None:
         super().__init__(io.BytesIO(data))
         self._study = study
         self._tree = study.session.tree
@@ -77,18 +111,18 @@ class _Receiver(pickle.Unpickler):
         return self._own[name] if type(name) is str else self._study.running(name[1])
 
 
-def totals(study: Study) -> bytes:
+def totals(study: SessionFigures) -> bytes:
     """The running totals of a session that is counted, in columns."""
     return pickle.dumps({model: one.kept() for model, one in study.every_running().items()}, pickle.HIGHEST_PROTOCOL)
 
 
-def take_totals(study: Study, sent: bytes) -> None:
+def take_totals(study: SessionFigures, sent: bytes) -> None:
     """Take over what `totals` gave; the counts have been."""
     for model, columns in pickle.loads(sent).items():
         study.running(model).take_over(columns)
 
 
-def parts(study: Study) -> Iterator[Part]:
+def parts(study: SessionFigures) -> Iterator[Part]:
     """What else `study` has worked out, part by part. One that holds what belongs to one process alone is left out:
     whoever gets the others works it out."""
     calls = list(study.session.calls.values())
@@ -108,7 +142,7 @@ def parts(study: Study) -> Iterator[Part]:
         yield name, file.getvalue()
 
 
-def _worked_out(study: Study, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
+def _worked_out(study: SessionFigures, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
     if study.totals is not None:
         yield COSTS, ([(study.costs.get(call.id), study.uncached.get(call.id)) for call in calls], study.totals)
     finder, taken = study.misses.kept()
@@ -122,7 +156,7 @@ def _worked_out(study: Study, calls: Sequence[Call]) -> Iterator[tuple[str, obje
             yield REPEATS, known.finder
 
 
-def take_over(study: Study, calls: Sequence[Call], sent: Iterator[Part]) -> None:
+def take_over(study: SessionFigures, calls: Sequence[Call], sent: Iterator[Part]) -> None:
     """Let `study` go on from the parts that another process sent, whose counts it has taken over. `calls` are the first
     ones of the session: those that the other process knew."""
     # Most recordings do not grow: who looks on for misses and repeats is made of what was sent when that is to go on.
@@ -141,5 +175,5 @@ def take_over(study: Study, calls: Sequence[Call], sent: Iterator[Part]) -> None
                 study.thread(found[0]).take_over(found[1])
 
 
-def _made(data: bytes, study: Study, calls: Sequence[Call]) -> Any:
+def _made(data: bytes, study: SessionFigures, calls: Sequence[Call]) -> Any:
     return _Receiver(data, study, calls).load()

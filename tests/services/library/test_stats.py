@@ -214,6 +214,12 @@ def test_a_quota_is_told_while_its_window_is_open() -> None:
     found = stats_of([reporting("a", REPORT)], AT)
     assert "codex 5 hours 32 % used" in view.told(found, AT)[0].text
     assert "used" not in view.told(found, REPORT.resets + 1.0)[0].text
+    whole = view.told(found, AT)[0].text
+    # Calls and tokens, which the table's last row says too, go before it does; money stays longer than it.
+    less = view.told(found, AT, len(whole) - 1)[0].text
+    assert "call" not in less and "used" in less and "list price" in less
+    least = view.told(found, AT, 75)[0].text
+    assert "used" not in least and "list price" in least and len(least) <= 75
     table = view.quota_table(REPORT.resets + 1.0)
     words = "".join(span.text for span in table.draw(found.reported[0], 100))
     assert "over 1971-02-0" not in words and re.search(r"over 02-\d\d \d\d:\d\d", words)

@@ -281,11 +281,14 @@ def told(found: Stats, at: float, room: int | None = None) -> list[Span]:
         f"7 days {of_window(found.week)}" if found.week.calls else "",
         ", ".join(_reported_now(found.reported, at)),
     ]
-    for less in (-1, *_LEFT_OUT):
-        if room is None or len(_BETWEEN.join(filter(None, parts))) <= room:
+    reported = parts.pop()
+    line = ""
+    for without in _LEFT_OUT:
+        kept = [part for n, part in enumerate(parts) if n not in without]
+        line = _BETWEEN.join(filter(None, [*kept, "" if _REPORTS in without else reported]))
+        if room is None or len(line) <= room:
             break
-        parts[less] = ""
-    return [Span(_BETWEEN.join(filter(None, parts)), "dim")]
+    return [Span(line, "dim")]
 
 
 def _reported_now(reported: Iterable[ReportedWindow], at: float) -> Iterator[str]:
@@ -298,8 +301,19 @@ def _reported_now(reported: Iterable[ReportedWindow], at: float) -> Iterator[str
 
 
 _BETWEEN: Final = " · "
-_LEFT_OUT: Final = (1, 2, 3, 0)
-"""The parts of `told` that are left out first: calls, tokens, money, sessions."""
+_REPORTS: Final = -1
+_CALLS, _TOKENS, _MONEY, _SESSIONS = 1, 2, 3, 0
+_LEFT_OUT: Final = (
+    (),
+    (_CALLS,),
+    (_CALLS, _TOKENS),
+    (_REPORTS,),
+    (_REPORTS, _CALLS),
+    (_REPORTS, _CALLS, _TOKENS),
+    (_REPORTS, _CALLS, _TOKENS, _MONEY),
+    (_REPORTS, _CALLS, _TOKENS, _MONEY, _SESSIONS),
+)
+"""The parts of `told` that are left out until the rest has room."""
 
 
 def of_window(window: QuotaWindow) -> str:
