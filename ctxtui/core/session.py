@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.core.call import Call
-from ctxtui.core.quota import QuotaReport, newest
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import QuotaReport, newest_quotas
 from ctxtui.dataclasses import KW_ONLY, dataclass, field, fields, replace
 
 MAIN: Final = "main"
@@ -151,7 +151,7 @@ class Session:
             case Outcome():
                 self.outcomes.append(event)
             case QuotaReport():
-                self.quotas = newest([*self.quotas, event])
+                self.quotas = newest_quotas([*self.quotas, event])
             case AnswerGrew():
                 pass
 

@@ -12,10 +12,9 @@ from typing import Final
 
 from ctxtui.core.block import Item
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
-from ctxtui.core.quota import newest
 from ctxtui.core.session import CallSeen, Described, Event, Happened, Session, Skipped, Thread, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.core.usage import Usage, less
+from ctxtui.core.usage import Usage, less, newest_quotas
 from ctxtui.dataclasses import dataclass, field, replace
 
 _CLOCKS: Final = 1.0
@@ -129,7 +128,7 @@ class SessionJoin:
         found.happenings = [replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings]
         found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
         found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
-        found.quotas = newest([*self.wire.quotas, *self.own.quotas])
+        found.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
         return found
 
     def _about(self) -> Described:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from ctxtui.core.quota import QuotaReport
+from ctxtui.core.usage import QuotaReport
 from ctxtui.dataclasses import dataclass
 
 HOUR: Final = 3600

@@ -9,10 +9,9 @@ from typing import Any
 from ctxtui.core import canonical
 from ctxtui.core.block import Block, Place
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
-from ctxtui.core.quota import QuotaReport
 from ctxtui.core.session import Described, Happened, Outcome, Session, Skipped, Thread
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.core.usage import Usage
+from ctxtui.core.usage import QuotaReport, Usage
 from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.rows import py_text
 from ctxtui.store.schema.database_file import reading

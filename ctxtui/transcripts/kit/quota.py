@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json, Number
-from ctxtui.core.quota import QuotaReport
+from ctxtui.core.usage import QuotaReport
 from ctxtui.transcripts.kit.fields import count, money, obj, word
 
 CODEX: Final = "codex"

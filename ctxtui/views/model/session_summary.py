@@ -8,7 +8,7 @@ from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.tool_costs import ToolCosts
-    from ctxtui.core.quota import QuotaReport
+    from ctxtui.core.usage import QuotaReport
 
 MISS: Final = "miss"
 COMPACTION: Final = "compaction"

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.quota import QuotaReport
+from ctxtui.core.usage import QuotaReport
 from ctxtui.dataclasses import replace
 from ctxtui.services.library.totals.spending import TOOL, totals_by
 from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, change_of
 from ctxtui.services.library.totals.stats import WAYS, stats_of
+from ctxtui.views.lists.costs import quotas
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 from tests.views.glossary.arithmetic_law import broken
@@ -220,10 +221,10 @@ def test_a_quota_is_told_while_its_window_is_open() -> None:
     assert "call" not in less and "used" in less and "list price" in less
     least = view.told(found, AT, 75)[0].text
     assert "used" not in least and "list price" in least and len(least) <= 75
-    table = view.quota_table(REPORT.resets + 1.0)
+    table = quotas.quota_table(REPORT.resets + 1.0)
     words = "".join(span.text for span in table.draw(found.reported[0], 100))
     assert "over 1971-02-0" not in words and re.search(r"over 02-\d\d \d\d:\d\d", words)
-    later = view.quota_table(REPORT.resets + 200.0 * DAY)
+    later = quotas.quota_table(REPORT.resets + 200.0 * DAY)
     assert re.search(r"over 1971-02-\d\d ", "".join(span.text for span in later.draw(found.reported[0], 100)))
 
 
@@ -231,4 +232,4 @@ def test_a_quota_is_told_while_its_window_is_open() -> None:
     ("minutes", "words"), [(300, "5 hours"), (299, "5 hours"), (10_079, "7 days"), (60, "1 hour"), (45, "45 minutes")]
 )
 def test_windows_have_names(minutes: int, words: str) -> None:
-    assert view.window_words(minutes) == words
+    assert quotas.window_words(minutes) == words

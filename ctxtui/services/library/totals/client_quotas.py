@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ctxtui.core.quota import QuotaReport, newest
+from ctxtui.core.usage import QuotaReport, newest_quotas
 from ctxtui.services.config.paths import data_dir
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def keep(told: dict[str, Any], settings: Settings, at: float) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         half.touch(mode=0o600)
-        half.write_text(json.dumps(newest([*before, *new])), encoding="utf-8")
+        half.write_text(json.dumps(newest_quotas([*before, *new])), encoding="utf-8")
         half.replace(file)
     except OSError:
         with suppress(OSError):

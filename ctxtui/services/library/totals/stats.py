@@ -18,7 +18,7 @@ from ctxtui.analysis.money.quota_windows import (
     reported_window,
 )
 from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, WorstMiss
-from ctxtui.core.quota import QuotaReport, newest
+from ctxtui.core.usage import QuotaReport, newest_quotas
 from ctxtui.services.library.tool_ledger import tools_ledger
 from ctxtui.services.library.totals.call_sums import add_call, summed, used_by
 from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
@@ -150,7 +150,7 @@ def _reported(every: OwnCalls, since: float, told: Iterable[tuple[str, QuotaRepo
     to: dict[str, set[str]] = {}
     for source, report in reports:
         to.setdefault(report.limit, set()).add(source)
-    known = newest(report for _, report in reports if report.at >= since)
+    known = newest_quotas(report for _, report in reports if report.at >= since)
     return [
         reported_window(
             report,

@@ -14,7 +14,7 @@ from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.quota import QuotaReport
+from ctxtui.core.usage import QuotaReport
 from ctxtui.dataclasses import asdict, fields, replace
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database

@@ -6,8 +6,7 @@ from typing import Final
 
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
-from ctxtui.core.quota import QuotaReport
-from ctxtui.core.usage import Usage
+from ctxtui.core.usage import QuotaReport, Usage
 from ctxtui.dataclasses import MISSING, fields
 from ctxtui.transcripts.kit.fields import money
 from ctxtui.transcripts.kit.timestamps import LAST

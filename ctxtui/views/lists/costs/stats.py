@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Final, cast
 
 from ctxtui.analysis.jackknife import Estimate
-from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
+from ctxtui.analysis.money.quota_windows import ReportedWindow
 from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, SeenChange, Stats, UsageSums, WorstMiss
+from ctxtui.views.lists.costs.quotas import many, of_window, quota_table, reported_now
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -80,67 +81,6 @@ def changes_table(*, mark: int = 1) -> Table[SeenChange]:
         ),
         mark=mark,
     )
-
-
-def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
-    """The table of what providers reported of quota windows, at the Unix time `at`."""
-
-    def resets(row: ReportedWindow, room: int) -> Span:
-        report = row.report
-        if not report.resets:
-            return Span(numbers.NONE, "faint")
-        over = report.resets <= at
-        return Span(f"{'over ' if over else ''}{_moment(report.resets, at)}", "faint" if over else "ink")
-
-    def used(row: ReportedWindow, room: int) -> Span:
-        report = row.report
-        gone = 0 < report.resets <= at
-        return Span(numbers.share(report.used, 0), "dim" if gone else "warn" if report.used >= _TIGHT else "ink bold")
-
-    def reported(row: ReportedWindow, room: int) -> Span:
-        return Span(_moment(row.report.at, at) if row.report.at else numbers.NONE, "dim")
-
-    return Table(
-        (
-            Column("quota", 0, _limit, "left", least=10, sort=lambda row: row.report.limit),
-            Column("window", 8, lambda row, _: Span(window_words(row.report.minutes), "ink"), "left", gap=1),
-            Column("used", 5, used, gap=1, sort=lambda row: row.report.used),
-            Column("resets", 16, resets, "left", gap=2, sort=lambda row: row.report.resets),
-            Column("reported", 11, reported, "left", gap=2, sort=lambda row: row.report.at),
-            Column("our sum", 18, _our_sum, gap=1, from_width=66, sort=lambda row: row.ours.tokens),
-        ),
-        mark=mark,
-    )
-
-
-_TIGHT: Final = 0.9
-"""Share from which on a quota is nearly gone."""
-
-
-def window_words(minutes: int) -> str:
-    """``5 hours``, ``7 days``; to within a minute, as some versions of a client are off by one."""
-    for size, noun in ((1440, "day"), (60, "hour")):
-        count = round(minutes / size)
-        if count and abs(minutes - count * size) <= 1:
-            return _many(count, noun)
-    return _many(minutes, "minute")
-
-
-def _limit(row: ReportedWindow, room: int) -> Span:
-    return Span(cells.ends(safe_text.one_line(row.report.limit, 200), room), "ink")
-
-
-def _our_sum(row: ReportedWindow, room: int) -> Span:
-    return Span(of_window(row.ours) if row.ours.calls else numbers.NONE, "dim")
-
-
-def _moment(when: float, at: float) -> str:
-    """``11-23 14:05``, local time, seen at the Unix time `at`; the day alone, ``2025-06-26``, of half a year ago."""
-    near = abs(when - at) < _HALF_A_YEAR
-    return f"{datetime.fromtimestamp(when).astimezone():{'%m-%d %H:%M' if near else '%Y-%m-%d'}}"
-
-
-_HALF_A_YEAR: Final = 180 * 86_400
 
 
 def _words(row: SeenChange, room: int) -> Span:
@@ -253,7 +193,7 @@ def sum_of_read(row: UsageSums) -> str:
 def sum_of_lost(row: UsageSums) -> str:
     """What misses cost, as a share of it all."""
     if row.uncounted:
-        return f"{_many(row.uncounted, 'session')} not counted yet."
+        return f"{many(row.uncounted, 'session')} not counted yet."
     return sums.share_of_money(row.lost, row.usd)
 
 
@@ -273,13 +213,13 @@ def told(found: Stats, at: float, room: int | None = None) -> list[Span]:
     there is less `room` (cells), what the table's last row says too goes first."""
     total = found.total
     parts = [
-        _many(total.sessions, "session"),
-        _many(total.calls, "call"),
+        many(total.sessions, "session"),
+        many(total.calls, "call"),
         f"{numbers.least_tokens(total.tokens, total.partial > 0)} tokens",
         f"{numbers.least(total.usd, total.at_least)} list price" if total.calls else "",
         *(f"5 hours {of_window(window)}" for window in found.windows if window.holds(at)),
         f"7 days {of_window(found.week)}" if found.week.calls else "",
-        ", ".join(_reported_now(found.reported, at)),
+        ", ".join(reported_now(found.reported, at)),
     ]
     reported = parts.pop()
     line = ""
@@ -289,15 +229,6 @@ def told(found: Stats, at: float, room: int | None = None) -> list[Span]:
         if room is None or len(line) <= room:
             break
     return [Span(line, "dim")]
-
-
-def _reported_now(reported: Iterable[ReportedWindow], at: float) -> Iterator[str]:
-    """``codex 5 hours 32 % used``, of each window that is open."""
-    for one in reported:
-        report = one.report
-        if report.resets > at:
-            words = f"{safe_text.one_line(report.limit, 30)} {window_words(report.minutes)}"
-            yield f"{words} {numbers.share(report.used, 0)} used"
 
 
 _BETWEEN: Final = " · "
@@ -316,15 +247,6 @@ _LEFT_OUT: Final = (
 """The parts of `told` that are left out until the rest has room."""
 
 
-def of_window(window: QuotaWindow) -> str:
-    """``1.2M, $3.40``."""
-    return f"{numbers.least_tokens(window.tokens, window.partial > 0)}, {numbers.least(window.usd, window.at_least)}"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 _UNITS: Final[dict[str, Callable[[float], str]]] = {
     "usd": numbers.money,
     "tokens": numbers.tokens,
@@ -336,7 +258,7 @@ _UNITS: Final[dict[str, Callable[[float], str]]] = {
 def sides_of(found: Comparison) -> str:
     """``9 sessions, 120 calls → 4 sessions, 31 calls``."""
     each = (found.before, found.after)
-    return " → ".join(f"{_many(one.sessions, 'session')}, {_many(one.calls, 'call')}" for one in each)
+    return " → ".join(f"{many(one.sessions, 'session')}, {many(one.calls, 'call')}" for one in each)
 
 
 def one_sided(found: Stats, what: str) -> str:

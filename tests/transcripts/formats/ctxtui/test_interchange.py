@@ -12,7 +12,6 @@ from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.errors import Unreadable
-from ctxtui.core.quota import QuotaReport
 from ctxtui.core.session import (
     CallSeen,
     Described,
@@ -25,7 +24,7 @@ from ctxtui.core.session import (
     TipMoved,
 )
 from ctxtui.core.tree import ROOT
-from ctxtui.core.usage import Usage
+from ctxtui.core.usage import QuotaReport, Usage
 from ctxtui.transcripts.formats.ctxtui import CtxtuiReader, lines, write
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND
 from ctxtui.transcripts.registry import detect
