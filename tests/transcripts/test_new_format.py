@@ -76,6 +76,9 @@ NAMED = {
     # What a program is told again that forks, and recordings that stand beside the client's own of the same session.
     "services/attach/forking/recorded_answers.py": {"attached"},
     "services/recordings/discover.py": {"attached"},
+    # Whose quota a provider reports on; whose status line tells of one.
+    "transcripts/kit/quota.py": {"codex"},
+    "services/library/totals/client_quotas.py": {"claude code"},
     # A name of models, not of files.
     "offline/openai/models.py": {"codex"},
 }

@@ -116,7 +116,8 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def on_sessions_listed(self, message: SessionsListed) -> None:
         """Show what is there, read what is new or has grown."""
-        if message.trouble and message.trouble != self._trouble:
+        # It waits for the next listing where a key's answer or a question stands on the line.
+        if message.trouble and message.trouble != self._trouble and not self.prompt.display:
             self._trouble = message.trouble
             self.changes.tell([Span("▲ ", "warn"), Span(f"the database was left out: {message.trouble}", "warn")])
         if self.collection.see(message.sessions):

@@ -14,12 +14,13 @@ from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import replace
-from ctxtui.tui.home.loader import ReadingQueue
+from ctxtui.tui.home.loader import ReadingQueue, SessionsListed
 from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open
 from ctxtui.tui.theme.theme import dress
 from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
+from ctxtui.views.text.span import Span
 from tests.tui.painting import Painted
 from tests.tui.waiting import LONG
 
@@ -468,3 +469,16 @@ async def test_nothing_is_looked_at_while_a_session_covers_the_list() -> None:
         app.pop_screen()
         await pilot.pause()
         assert app.home.lookout.awake
+
+
+async def test_news_of_the_database_waits_behind_what_a_key_answered() -> None:
+    app = HomeApp(Shelf([glimpse("one")]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, app, "one")
+        app.home.changes.tell([Span("refused: no", "crit")])
+        app.home.post_message(SessionsListed([glimpse("one")], "the disk is full"))
+        await pilot.pause()
+        assert "refused: no" in text(app) and "left out" not in text(app)
+        await pilot.press("escape")
+        app.home.post_message(SessionsListed([glimpse("one")], "the disk is full"))
+        await until(pilot, app, "the database was left out: the disk is full")
