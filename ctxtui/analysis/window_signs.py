@@ -4,16 +4,19 @@ compacted by itself, whether it asked for the long one (facts §13)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import is_
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.call import COMPACTED, Call, Fidelity
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.models import plain_id
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
 
 AUTOMATIC: Final = "auto"
+_CHANGING: Final = 16
+"""Calls at the end of a session that are gone through at each look."""
 _LONG: Final = "context-1m"
 """What the name of the beta begins with that asks for the long context."""
 
@@ -41,6 +44,8 @@ class WindowSigns:
         self._session = session
         self._key: tuple[int, int, int] = (-1, 0, 0)
         self._shown: Mapping[str, ShownWindow] = {}
+        self._settled: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
+        """The calls before the last ones, which are gone through once, and what they show."""
 
     def of(self, model: str) -> ShownWindow:
         """What the calls of `model` show."""
@@ -49,12 +54,23 @@ class WindowSigns:
         key = (len(calls), len(self._session.tree), id(last))
         if key != self._key:
             # A list first: another thread may be folding calls in.
-            self._key, self._shown = key, _signs(list(calls.values()))
+            self._key, self._shown = key, self._look(list(calls.values()))
         return self._shown.get(plain_id(model)) or ShownWindow()
 
+    def _look(self, calls: list[Call]) -> dict[str, ShownWindow]:
+        # A call that says something else by now is another object; the last ones still change. Two threads may look.
+        (before, known), settled = self._settled, calls[:-_CHANGING]
+        if len(before) > len(settled) or not all(map(is_, before, settled)):
+            before, known = [], {}
+        base = {name: replace(one) for name, one in known.items()}
+        _add(base, settled[len(before) :])
+        self._settled = settled, base
+        shown = {name: replace(one) for name, one in base.items()}
+        _add(shown, calls[len(settled) :])
+        return shown
 
-def _signs(calls: Iterable[Call]) -> dict[str, ShownWindow]:
-    found: dict[str, ShownWindow] = {}
+
+def _add(found: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
     plain: dict[str, str] = {}
     for call in calls:
         name = plain.get(call.model)
@@ -66,7 +82,6 @@ def _signs(calls: Iterable[Call]) -> dict[str, ShownWindow]:
         if size := compacted_at(call):
             one.compacted = (*one.compacted, size)
         one.asked = one.asked or "[1m]" in call.model.lower() or _asks(call.extra.get("betas"))
-    return found
 
 
 def _passes(call: Call) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ctxtui.analysis import window_signs
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.context_window import (
     ASKED,
@@ -18,11 +22,12 @@ from ctxtui.analysis.context_window import (
     ContextWindow,
     context_window,
 )
-from ctxtui.analysis.window_signs import compacted_at
+from ctxtui.analysis.window_signs import WindowSigns, compacted_at
 from ctxtui.core import block
-from ctxtui.core.call import Fidelity
+from ctxtui.core.call import COMPACTED, Fidelity
 from ctxtui.core.session import CallSeen, Described
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
@@ -195,3 +200,31 @@ def test_calls_known_by_their_sums_alone_show_no_larger_window() -> None:
     made.session.apply(Described(source="claude code"))
     made.hear(block.text("sums")).call(block.text("ok"), usage=Usage(fresh=900_000))
     assert of(book(made.session, model_table())).origin == CLIENT
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 300_000), st.booleans(), st.booleans()), max_size=20),
+    st.lists(st.integers(0, 3), min_size=20, max_size=20),
+    st.data(),
+)
+def test_looked_at_on_the_way_the_windows_shown_are_those_of_one_look(
+    calls: list[tuple[int, bool, bool]], moments: list[int], data: st.DataObject
+) -> None:
+    made = Script("claude-opus-4-6")
+    seen = WindowSigns(made.session)
+    with patch.object(window_signs, "_CHANGING", 2):
+        for (size, compacted, other), moment in zip(calls, moments, strict=False):
+            call = made.hear(block.text(str(size))).call(block.text("ok"), usage=Usage(fresh=size))
+            found = {COMPACTED: {"trigger": "auto", "tokens": size}} if compacted else {}
+            model = "claude-opus-4-5" if other else call.model
+            made.session.apply(CallSeen(replace(call, model=model, extra={**call.extra, **found})))
+            if moment:
+                seen.of(call.model)
+            if moment == 3:
+                # One of the calls says something else by now.
+                again = data.draw(st.sampled_from(list(made.session.calls.values())))
+                made.session.apply(CallSeen(replace(again, usage=Usage(fresh=1))))
+                made.hear(block.text("on"))
+        for model in ("claude-opus-4-6", "claude-opus-4-5"):
+            made.hear(block.text("and on"))
+            assert seen.of(model) == WindowSigns(made.session).of(model)

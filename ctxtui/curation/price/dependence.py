@@ -67,14 +67,15 @@ def _strings(value: Json) -> Iterator[str]:
 
 
 class Literals:
-    """Where each literal of a context stands. Made once, grown with the context; `advance` may be called in slices."""
+    """Where each literal of a context stands. Made once, grown with the context; `advance` may be called in slices.
+    What blocks say is not read again that `earlier` has read."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, earlier: Literals | None = None) -> None:
         self._context = context
         self._done = 0
         self._of: list[frozenset[str]] = []
         self._places: dict[str, list[int]] = {}
-        self._known: dict[str, frozenset[str]] = {}
+        self._known: dict[str, frozenset[str]] = earlier._known if earlier is not None else {}
         self.repeated: set[str] = set()
         """Those that stand at two positions or more: the others quote nothing."""
 

@@ -85,7 +85,8 @@ class NextRequestCache:
             self._replay = Replay(study.book, cached_by(study.book), study.learnt)
         found = next_of(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
         if self._read != (id(context), head):
-            literals = Literals(context)
+            # Others than those that the screen may be looking at in this moment.
+            literals = Literals(context, self.literals)
             literals.advance()
             self._read, self.literals = (id(context), head), literals
         asked.found = found
