@@ -28,6 +28,8 @@ _REST: Final = 1.0
 """Seconds for which a call must be looked at before the cheapest cut is looked for."""
 _REST_LIVE: Final = 4.0
 """The same in a session that grows: an agent at work makes many calls that nobody looks at."""
+_UNASKED: Final = 100_000
+"""Blocks up to which the cheapest cut is looked for unasked: at 300,000 that takes 40 s of a processor and 2 GB."""
 
 
 class WhyController(EditController):
@@ -37,6 +39,8 @@ class WhyController(EditController):
         super().__init__(state, prompt, access, edits)
         self._timer: Timer | None = None
         self._looking: Subject | None = None
+        self._wanted: Subject | None = None
+        """Where the user has asked for the cheapest cut."""
         self._proposals: Proposals | None = None
         self._search: AdviceSearcher | None = None
         self._closed = False
@@ -80,7 +84,8 @@ class WhyController(EditController):
 
             groups = self.panels.reasons.groups or HeavyGroups(study.session.tree, study.session.about.cwd)
             self.access.work(lambda: self._learn(groups, study), "why", exclusive=True)
-        self._look(scene)
+        if len(rows.path) <= _UNASKED or self._wanted == self._subject:
+            self._look(scene)
 
     def _learn(self, groups: HeavyGroups, study: Study) -> None:
         """In a worker: the groups of every context there is, so that they are there when one goes to another call."""
@@ -169,6 +174,10 @@ class WhyController(EditController):
         if reasons.subject != self._subject or reasons.cut is None or self._proposals is None:
             looked = reasons.subject == self._subject
             said = "nothing found that would save anything" if looked else "the cheapest cut is still looked for"
+            if not looked and self._looking is None:
+                self._wanted = self._subject
+                self._look(scene)
+                said = "the cheapest cut is looked for now; among so many blocks it takes a while"
             self.say([Span(f"{said}; ", "dim"), Span("H", "accent bold"), Span(" lists what would help", "dim")])
             return
         cut = reasons.cut

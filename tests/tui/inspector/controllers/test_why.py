@@ -10,6 +10,7 @@ import pytest
 
 from ctxtui.curation.price.advice import Advice
 from ctxtui.services.editing.policy_proposals import Proposals
+from ctxtui.tui.inspector.controllers import why
 from ctxtui.tui.inspector.controllers.why import WhyController
 from tests.tui.inspector.test_inspector import opened, text, until
 from tests.views.inspector.test_why_so_big import reads
@@ -71,4 +72,20 @@ async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch:
         monkeypatch.setattr(owner, "_rested", lambda: None)
         await pilot.press("d")
         await until(pilot, ended.is_set)
+        assert screen.edits.overlay is not None and screen.edits.overlay.staged
+
+
+async def test_among_very_many_blocks_it_is_looked_for_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(why, "_UNASKED", 3)
+    async with opened(reads().session) as (screen, pilot):
+        reasons, owner = screen.panels.reasons, screen.owner(WhyController)
+        await until(pilot, lambda: screen.edits.editable())
+        owner._rested()
+        await until(pilot, lambda: reasons.groups is not None)
+        assert owner._looking is None and reasons.subject is None
+        await pilot.press("Q")
+        await until(pilot, lambda: "the cheapest cut is looked for now" in text(screen) or reasons.cut is not None)
+        await until(pilot, lambda: reasons.cut is not None)
+        await pilot.press("Q")
+        await pilot.pause(0.1)
         assert screen.edits.overlay is not None and screen.edits.overlay.staged
