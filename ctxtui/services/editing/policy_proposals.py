@@ -23,7 +23,7 @@ from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.policy_registry import every_policy
-from ctxtui.services.editing.advice_search.search import AdviceSearch, without
+from ctxtui.services.editing.advice_search.search import AdviceSearch, weighed_once, without
 from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.lists.policies import Proposed, Setting
@@ -203,20 +203,17 @@ class Proposals:
         """What prices are worked out with, and what is staged already costs; worked out at the first time."""
         if self._worked is None:
             self._await()
-            coming, weighed = self._coming, dict[str, int]()
+            coming = self._coming
 
             def count(block: Block) -> int:
                 assert coming is not None
-                found = weighed.get(block.digest)
-                if found is None:
-                    found = weighed[block.digest] = round(coming.weigh(self._study.measured(self._model, block)))
-                return found
+                return round(coming.weigh(self._study.measured(self._model, block)))
 
             found = AdviceSearch(
                 situation=self._situation(),
                 before=self._before,
                 asked=coming.asked if coming is not None else None,
-                count=count,
+                count=weighed_once(count),
                 counted=self._counted,
             )
             tag = found.priced(self._staging.applied) if self._overlay.staged else None

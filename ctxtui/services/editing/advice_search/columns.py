@@ -32,7 +32,7 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import essence
 from ctxtui.services.counting.pricing import Pricer
-from ctxtui.services.editing.advice_search.search import AdviceSearch
+from ctxtui.services.editing.advice_search.search import AdviceSearch, weighed_once
 from ctxtui.services.editing.next_request import Charges, Next, Rates
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
@@ -228,14 +228,6 @@ class SearchColumns:
         literals = Literals(context) if terms.has_literals else None
         if literals is not None:
             literals.advance()
-        weighed: dict[str, int] = {}
-
-        def count(block: Block) -> int:
-            found = weighed.get(block.digest)
-            if found is None:
-                found = weighed[block.digest] = round(terms.weigh(measure(block)))
-            return found
-
         counting = CountingTerms(
             counts=counts,
             weights=terms.weights,
@@ -260,7 +252,7 @@ class SearchColumns:
             ),
             before=before,
             asked=self._asked(terms, context, before, pricer),
-            count=count,
+            count=weighed_once(lambda block: round(terms.weigh(measure(block)))),
             counted=partial(count_under, counting, measure=measure),
         )
         return found, found.priced(applied) if terms.is_staged else None

@@ -67,6 +67,19 @@ class AdviceSearch:
             situation.forget()
 
 
+def weighed_once(count: Callable[[Block], int]) -> Callable[[Block], int]:
+    """`count`, tokens of a block, asked once for each content."""
+    known: dict[str, int] = {}
+
+    def tokens(block: Block) -> int:
+        found = known.get(block.digest)
+        if found is None:
+            found = known[block.digest] = count(block)
+        return found
+
+    return tokens
+
+
 def without(found: PriceTag, staged: PriceTag | None) -> PriceTag:
     """`found` with its money less what the edits that are `staged` cost then anyway."""
     already = {one.name: one for one in staged.moments} if staged is not None else {}
