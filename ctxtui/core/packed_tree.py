@@ -243,6 +243,12 @@ class NodeColumns(PackedNodes):
         """One more."""
         self._since.append(node)
 
+    def digest(self, node: int) -> str:
+        """The digest of a node's block."""
+        if not ROOT < node < self._many:
+            return self[node].block.digest
+        return self.by_digest.digest(self.packed.blocks[node])
+
     def climb(self, head: int, after: int) -> list[int]:
         """The nodes from `head` up to the one below `after` (or the root)."""
         found: list[int] = []

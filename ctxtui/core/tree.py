@@ -80,6 +80,10 @@ class PackedNodes(Sequence[Node]):
         """One more."""
 
     @abstractmethod
+    def digest(self, node: int) -> str:
+        """The digest of a node's block."""
+
+    @abstractmethod
     def climb(self, head: int, after: int) -> list[int]:
         """The nodes from `head` up to the one below `after` (or the root)."""
 
@@ -112,6 +116,10 @@ class Tree:
 
     def __getitem__(self, node: int) -> Node:
         return self._nodes[node]
+
+    def digest(self, node: int) -> str:
+        """The digest of a node's block."""
+        return self._nodes[node].block.digest if self._packed is None else self._packed.digest(node)
 
     @property
     def blocks(self) -> Mapping[str, Block]:

@@ -18,10 +18,10 @@ import zstandard
 from ctxtui.core.packed_tree import PackedTree, pack, unpack_into
 from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.recordings.companion_files import CompanionPart
-from ctxtui.services.recordings.file_tail import SLICE, FileChange, Tail, unreadable
+from ctxtui.services.recordings.file_tail import SLICE, FileChange, Tail
 from ctxtui.services.recordings.first_reading import FirstReading
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.transcripts.reader import Reader
@@ -175,7 +175,8 @@ class ReadElsewhere(Loaded):
         reading.main = found.main
         for path, tail, heard in found.parts:
             reading.parts[path] = CompanionPart(tail, reading.reader.part(path.name), heard)
-        self._sent = found
+        # Its columns are the tree's by now.
+        self._sent = replace(found, session=b"")
 
     def fetch(self) -> RecordingNews:
         """As of every recording."""
@@ -211,29 +212,33 @@ def _taken_up(reading: FirstReading, sent: SentReading) -> bool:
     is known."""
     nodes = len(reading.session.tree)
     try:
-        _feed(reading.reader, sent.main)
+        whole = _feed(reading.reader, sent.main)
         if reading.form.bodies:
-            _feed_parts(reading)
+            whole = _feed_parts(reading) and whole
         reading.reader.settle()
         if not reading.form.bodies:
-            _feed_parts(reading)
-    except OSError as error:
-        raise unreadable(sent.main.path, error) from error
-    return len(reading.session.tree) == nodes
+            whole = _feed_parts(reading) and whole
+    except OSError:
+        # A file went meanwhile.
+        return False
+    return whole and len(reading.session.tree) == nodes
 
 
-def _feed_parts(reading: FirstReading) -> None:
+def _feed_parts(reading: FirstReading) -> bool:
+    whole = True
     for part in reading.parts.values():
-        _feed(part.reader, part.tail)
+        whole = _feed(part.reader, part.tail) and whole
         part.reader.settle()
     if reading.parts:
         reading.reader.settle()
+    return whole
 
 
-def _feed(reader: Reader, tail: Tail) -> None:
-    """Give `reader` what was read of a file."""
+def _feed(reader: Reader, tail: Tail) -> bool:
+    """Give `reader` what was read of a file; whether all of it is still there."""
     left = tail.offset
     with tail.path.open("rb", buffering=0) as file:
         while left and (piece := file.read(min(left, SLICE))):
             reader.feed(piece)
             left -= len(piece)
+    return not left

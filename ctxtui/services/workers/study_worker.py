@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 _MOMENT: Final = 0.05
 """Seconds that the child works between two answers: what else the asking thread has to do waits for as long."""
 
-_BYTES, _READING, _ADVANCE, _COUNTS, _TOTALS, _PART, _KEEP = "bytes", "reading", "advance", "counts", "totals", "part", "keep"
+_BYTES, _READING = "bytes", "reading"
+_ADVANCE, _COUNTS, _TOTALS, _PART, _KEEP = "advance", "counts", "totals", "part", "keep"
 
 
 class StudyAsked(NamedTuple):
@@ -47,7 +48,7 @@ class StudyWorker:
     """Works out the recording `path` in a child process, which starts when it is first asked."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
-        self._asked = StudyAsked(path.absolute(), settings)
+        self._asked = StudyAsked(path, settings)
         self._child = ChildProcess("ctxtui.services.workers.study_worker:make")
 
     @property
