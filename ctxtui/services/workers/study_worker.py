@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MOMENT: Final = 0.05
 """Seconds that the child works between two answers: what else the asking thread has to do waits for as long."""
 
-_BYTES, _READING = "bytes", "reading"
+_BYTES, _READING = "bytes_read", "reading"
 _ADVANCE, _COUNTS, _TOTALS, _PART, _KEEP = "advance", "counts", "totals", "part", "keep"
 
 
@@ -120,7 +120,7 @@ class _Worked:
         self._steps = self._work()
         self._parts: Iterator[Part] | None = None
 
-    def bytes(self) -> int | None:
+    def bytes_read(self) -> int | None:
         """Read for a moment: how many bytes are read; None once that is all there is."""
         until = time.monotonic() + _MOMENT
         while self._study is None and time.monotonic() < until and not next(self._steps, True):
