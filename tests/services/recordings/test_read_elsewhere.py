@@ -140,7 +140,7 @@ def test_where_the_process_dies_the_file_is_read_here(talk: Path) -> None:
 
 @pytest.mark.usefixtures("plain")
 @given(st.lists(OPERATIONS, max_size=8), st.lists(OPERATIONS, max_size=12))
-def test_following_ends_where_opening_begins(
+def test_following_it_ends_where_following_one_that_was_read_here_ends(
     before: list[tuple[str, list[str]]], after: list[tuple[str, list[str]]]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -148,22 +148,21 @@ def test_following_ends_where_opening_begins(
         for what, words in before:
             desk.do(what, words)
         try:
-            loaded = elsewhere(desk.path)
+            there, here = elsewhere(desk.path), load(desk.path)
         except NoContext:
             return
         for what, words in after:
             if what == "look":
-                loaded.more()
+                there.more()
+                here.more()
             else:
                 desk.do(what, words)
-        loaded._looked_at_all = -1e9  # as if the second between looks at silent companions had passed
-        loaded.more()
-        loaded.more()
-        try:
-            fresh = load(desk.path)
-        except NoContext:
-            return
-        assert state(loaded) == state(fresh)
+        for loaded in (there, here):
+            loaded._looked_at_all = -1e9  # as if the second between looks at silent companions had passed
+            loaded.more()
+            loaded.more()
+        # Where a rewritten file has the bytes that are looked at, the one that takes it up anew sees more.
+        assert state(there) == state(here) or state(there) == state(load(desk.path))
 
 
 @pytest.mark.usefixtures("plain")
