@@ -342,7 +342,7 @@ class InspectorState:
             self.on.grew.emit(answers)
 
     def grow(self, *, at_end: bool, events: Iterable[Event] | None = None) -> None:
-        """The session has more, by `events` where they are known; with `at_end` the view goes along while it follows."""
+        """The session has more, by `events` if they are known; with `at_end` the view goes along while it follows."""
         if self.study is None:
             return
         if self.glimpse is not None:

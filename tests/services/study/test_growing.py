@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.core.errors import NoContext
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, Session, TipMoved, threads_of
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import price_table
@@ -110,7 +111,10 @@ def test_being_told_what_came_shows_what_reading_all_anew_shows(tmp_path: Path, 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", corpus_params("claude_code", "*.jsonl"))
 def test_a_corpus_recording_in_pieces_shows_what_it_shows_at_once(tmp_path: Path, path: Path) -> None:
-    told, anew = grow(tmp_path, path.read_bytes(), 5)
+    try:
+        told, anew = grow(tmp_path, path.read_bytes(), 5)
+    except NoContext:
+        pytest.skip("its first half says nothing to a model")
     assert shown(told.study) == shown(anew.study)
 
 
