@@ -7,7 +7,7 @@ kept per node: a call costs as much as it has new blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -88,20 +88,20 @@ class PrefixKeys:
         if not self._strips or known is self._earlier:
             missing = self._tree.unknown(node, known)
             return self._chained(known, known[missing[0].parent], missing)
-        missing, spot = list[Node](), None
+        own, spot = list[Node](), None
         while spot is None:
             here = self._tree[node]
-            missing.append(here)
+            own.append(here)
             if self._facts.asked(node) == node:
                 # Whatever comes before this message is read without its thinking.
                 spot = self._earlier.get(here.parent) or self._extend(self._earlier, here.parent)
             else:
                 spot = known.get(here.parent)
             node = here.parent
-        missing.reverse()
-        return self._chained(known, spot, missing)
+        own.reverse()
+        return self._chained(known, spot, own)
 
-    def _chained(self, known: dict[int, PrefixEnd], spot: PrefixEnd, missing: list[Node]) -> PrefixEnd:
+    def _chained(self, known: dict[int, PrefixEnd], spot: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
         """The place at the end of `missing`, which follow `spot`; each is `known` then."""
         bare, bounded = known is not self._current, self._bounded
         at: Place | None = None
