@@ -251,8 +251,7 @@ class Panels:
         scene = self.scene = replace(study.scene(thread, len(known.calls) - 1), partial=True)
         rows.show(scene, known.boundaries, None, ALL_LINES)
         shown = header.header(scene, "reading", None, False)
-        # The title is what was said first, which is not read yet.
-        self.header.show(replace(shown, title=study.session.about.id, used=None))
+        self.header.show(replace(shown, used=None))
 
     def reading(self, done: int, total: int) -> None:
         """How much of a long recording is read, in bytes."""
