@@ -235,9 +235,7 @@ def _hides_boundary(
     return False
 
 
-def _sealed_above(
-    conn: sqlite3.Connection, runs: _Runs, tree: Tree, context: ContextAt, head: int, after: int
-) -> bool:
+def _sealed_above(conn: sqlite3.Connection, runs: _Runs, tree: Tree, context: ContextAt, head: int, after: int) -> bool:
     """Whether reasoning that only its provider can read, where the end of `context` (the node `head`) holds some, is
     among the first `after` blocks too: all of it has one row, where the first of it stands."""
     kinds = {
