@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -17,13 +18,15 @@ from ctxtui.dataclasses import dataclass
 SHORTEST_CACHED: Final = 1_024
 """Below this many tokens in the cache there is nothing to miss: most models' least cacheable prefix (facts §2)."""
 _MINUTE: Final = 60.0
+_LONGEST: Final = 720 * _MINUTE
+"""Seconds that an entry is promised to live at most."""
 
 
 def lifetime(call: Call) -> float:
     """Seconds that the entries `call` wrote or read are promised to live, judged by what it wrote (facts §2, §4)."""
     usage = call.usage
     if usage and usage.write_12h:
-        return 720 * _MINUTE
+        return _LONGEST
     if usage and usage.write_1h:
         return 60 * _MINUTE
     if usage and usage.write_30m:
@@ -37,6 +40,12 @@ def lived(rules: CacheRules, longest: float) -> float:
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
     return longest
+
+
+def warm_until(rules: CacheRules, at: float | None) -> float:
+    """The moment (Unix seconds) at which nothing that a call used `at` that time can be cached any more, whatever its
+    thread wrote; without a time there is no such moment."""
+    return math.inf if at is None else at + lived(rules, _LONGEST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.cache.losses import warm_until
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
@@ -17,12 +18,25 @@ from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.next_request import Next, next_of
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.book import Book
     from ctxtui.core.call import Call
     from ctxtui.services.study.study import Study
     from ctxtui.views.model.scene import Scene
 
 Later = Callable[[Callable[[], None]], None]
 """Has something done in a worker, before anything else."""
+
+LONG: Final = 20_000
+"""Blocks of a context from which on its next request takes a second or more, and a hundred megabytes."""
+
+
+def foretold_unasked(book: Book, scene: Scene, now: float) -> bool:
+    """Whether the request after the call shown is worked out before anybody asks for it: that of a long context only
+    where something of it may still be cached `now` (Unix seconds)."""
+    call, head = scene.call, scene.tip or scene.head
+    if scene.session.tree[head].depth < LONG:
+        return True
+    return now < warm_until(cached_by(book)(call), call.ended or call.started)
 
 
 @dataclass(eq=False)

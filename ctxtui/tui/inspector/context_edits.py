@@ -229,11 +229,17 @@ class ContextEdits:
         state, desk = self._state, self.desk
         if desk is None or desk.study is not state.study or not (scene.last or self.ahead):
             return None
+        # Imported here: a screen without a desk never asks.
+        from ctxtui.services.editing.next_request_cache import foretold_unasked
+
+        wanted = self.ahead or state.live or state.waits is not None
+        if not wanted and not foretold_unasked(desk.study.book, scene, time.time()):
+            return None
         found = desk.next_call(scene, state.feed.want, live=state.live or state.waits is not None)
         if found is None:
             return None
         warm = found.coming.expires is not None and found.coming.expires > time.time()
-        return found.coming if self.ahead or state.live or state.waits is not None or warm else None
+        return found.coming if wanted or warm else None
 
     def next_moment(self) -> None:
         """Let what is staged leave at the next moment of those that there are: now, or it waits."""

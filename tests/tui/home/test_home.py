@@ -176,6 +176,12 @@ async def until(pilot: Pilot[None], app: App[None], words: str, present: bool = 
     raise AssertionError(f"{words!r} {'never came' if present else 'stayed'}:\n{text(app)}")
 
 
+async def all_read(pilot: Pilot[None], app: App[None]) -> None:
+    """Wait until every session's figures are on the screen: the first of them may come a while before the others."""
+    await until(pilot, app, "95 %")
+    await until(pilot, app, "reading", present=False)
+
+
 def a_few() -> Shelf:
     """Sessions of all groups."""
     now = time.time()
@@ -207,7 +213,7 @@ async def test_names_stand_in_the_first_frame_and_figures_replace_dots() -> None
 async def test_cursor_passes_group_heads_and_enter_opens() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         for expected in ("alpha", "be", "far", "sample"):
             assert app.home.browser.rows.current is not None
             assert app.home.browser.rows.current.key == expected
@@ -229,7 +235,7 @@ async def test_an_unreadable_session_is_named_and_not_opened() -> None:
 async def test_typing_filters_and_escape_shows_all() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         await pilot.press("slash", *"FAR q")
         await until(pilot, app, "No session matches “FAR q”")
         await pilot.press("backspace", "backspace")
@@ -245,7 +251,7 @@ async def test_typing_filters_and_escape_shows_all() -> None:
 async def test_the_list_moves_while_the_filter_is_typed() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         await pilot.press("slash", "down")
         assert app.home.browser.rows.current is not None and app.home.browser.rows.current.key == "be"
 
@@ -253,7 +259,7 @@ async def test_the_list_moves_while_the_filter_is_typed() -> None:
 async def test_sort_goes_round_and_turns() -> None:
     app = HomeApp(Shelf([glimpse("short"), glimpse("rather long")]))
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         await pilot.press("s")
         await until(pilot, app, "sort: cost ↓")
         assert app.home.browser.rows.current is not None and app.home.browser.rows.current.key == "rather long"
@@ -272,7 +278,7 @@ async def test_new_files_do_not_move_the_cursor_from_its_session_or_line() -> No
     shelf = Shelf([glimpse(f"s{i:03}", mtime=time.time() - 1000 - i) for i in range(100)])
     app = HomeApp(shelf)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         await pilot.press("pagedown", "pagedown", "down")
         rows = app.home.browser.rows
         assert rows.current is not None
@@ -301,7 +307,7 @@ async def test_a_session_that_goes_is_gone() -> None:
     shelf = a_few()
     app = HomeApp(shelf)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         del shelf.sessions[0]
         app.home.lookout.look()
         shown = await until(pilot, app, "alpha", present=False)
@@ -327,7 +333,7 @@ async def _shown(app: HomeApp) -> str:
 async def test_rename_is_asked_on_the_prompt_line() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         await pilot.press("r")
         await until(pilot, app, "title › alpha")
         await pilot.press("ctrl+u", *"new q", "left", "x", "enter")
@@ -343,7 +349,7 @@ async def test_rename_is_asked_on_the_prompt_line() -> None:
 async def test_tags_archive_and_import() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         for keys in (["number_sign", *"x y", "enter"], ["percent_sign"], ["Z"], ["I"]):
             await pilot.press(*keys)
             await until(pilot, app, "✓ done that")
@@ -355,7 +361,7 @@ async def test_tags_archive_and_import() -> None:
 async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
     app = HomeApp(Shelf([glimpse("kept", stored="id1"), glimpse("file", mtime=1.0)]))
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         assert "delete" in [key.label for key in app.home.query_one(KeyLine).keys]
         await pilot.press("d")
         await until(pilot, app, "its recording stays where it is?")
@@ -373,7 +379,7 @@ async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
 async def test_export_asks_for_format_and_file() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         await pilot.press("e")
         await until(pilot, app, "export as  c ctxtui  a anthropic  o openai-chat  r openai-responses")
         await pilot.press("x", "a")
@@ -387,7 +393,7 @@ async def test_a_refusal_names_reason_and_way_out() -> None:
     app = HomeApp(a_few())
     app.keeper.refuses = True
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         await pilot.press("I")
         await until(pilot, app, "✗ refused: the database is full; delete something")
 
@@ -406,7 +412,7 @@ async def test_every_size_shows_the_list_whole(size: tuple[int, int]) -> None:
 async def test_ascii_terminals_get_ascii() -> None:
     app = HomeApp(a_few(), glyphs="ascii")
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         assert text(app).isascii()
 
 
@@ -442,7 +448,7 @@ async def test_a_file_that_grows_is_marked_live_and_read_again_in_time(monkeypat
     shelf = a_few()
     app = HomeApp(shelf)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         far = next(one for one in shelf.sessions if one.key == "far")
         for _ in range(100):  # the one percentage on the screen is another session's
             if "far" in shelf.order:
@@ -462,7 +468,7 @@ async def test_a_file_that_grows_is_marked_live_and_read_again_in_time(monkeypat
 async def test_nothing_is_looked_at_while_a_session_covers_the_list() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, app, "95 %")
+        await all_read(pilot, app)
         await app.push_screen(Screen())
         await pilot.pause()
         assert not app.home.lookout.awake

@@ -93,6 +93,22 @@ async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.Monk
         assert [edit.kind for edit in screen.edits.overlay.staged] == ["drop"]
 
 
+async def test_the_next_request_of_a_long_context_is_worked_out_when_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
+    monkeypatch.setattr("ctxtui.services.editing.next_request_cache.LONG", 2)
+    async with opened(long_session(40)) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        desk = screen.edits.desk
+        assert desk is not None
+        await until(pilot, lambda: screen.edits.editable())
+        screen.state.show()
+        assert desk._context is None and desk._reading is None and screen.panels.coming is None
+        screen.edits.look_ahead()
+        await until(pilot, lambda: screen.panels.coming is not None)
+
+
 async def test_undo_redo_discard_apply_and_the_log() -> None:
     async with opened(session()) as (screen, pilot):
         await until(pilot, lambda: screen.edits.desk is not None)
