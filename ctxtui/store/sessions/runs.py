@@ -19,7 +19,6 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass, field
 
-
 _GROUPS: Final = msgspec.json.Decoder(list[list[int]])
 
 
