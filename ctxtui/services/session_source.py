@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
     from ctxtui.services.study.deputy import Deputy
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
 
@@ -48,14 +49,17 @@ class SessionSource:
 
         return Helpers(self.settings)
 
-    def glimpse(self) -> Session | None:
+    def glimpse(self) -> RecordingEnd | None:
         """The end of the recording, where the whole of it takes long to read; None where it does not."""
         try:
             found = self._end()
         except CtxtuiError:
             return None  # opening it in earnest tells what is wrong
-        self._helpers.ready()
-        return found
+        if found is None:
+            return None
+        from ctxtui.services.study.recording_end import RecordingEnd
+
+        return RecordingEnd(found, self.settings)
 
     def _end(self) -> Session | None:
         from ctxtui.services.recordings.tail_preview import ending, stored_ending
@@ -84,6 +88,7 @@ class SessionSource:
         from ctxtui.services.library.session_actions import subscribed
         from ctxtui.services.recordings.open_by_name import opening_named
 
+        self._helpers.ready()
         found = self._named()
         self._subscribed = subscribed(found, self.settings)
         self._loaded, news = opening_named(found, self.settings)
