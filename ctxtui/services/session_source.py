@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
+    from ctxtui.services.workers.study_worker import StudyWorker
 
 T = TypeVar("T")
 
@@ -42,6 +43,9 @@ class SessionSource:
         self._found: Named | None = None
         self._loaded: Loaded | None = None
         self._deputy: Deputy | None = None
+        self._glimpsed = False
+        self._reads: StudyWorker | None = None
+        """Who reads the recording in another process, until a study has it."""
 
     @cached_property
     def _helpers(self) -> Helpers:
@@ -55,6 +59,7 @@ class SessionSource:
             found = self._end()
         except CtxtuiError:
             return None  # opening it in earnest tells what is wrong
+        self._glimpsed = found is not None
         if found is None:
             return None
         from ctxtui.services.study.recording_end import RecordingEnd
@@ -92,7 +97,16 @@ class SessionSource:
         found = self._named()
         self._subscribed = subscribed(found, self.settings)
         self._loaded, news = opening_named(found, self.settings)
-        return self._loaded, iter(news)
+        if not self._glimpsed or self._loaded.plain_reading is None or not self._is_long(self._loaded):
+            return self._loaded, iter(news)
+        # Imported here: few recordings are long. Its end is on the screen until all of it is read.
+        from ctxtui.services.recordings.read_elsewhere import ReadElsewhere
+        from ctxtui.services.workers.study_worker import StudyWorker
+
+        assert self._loaded.path is not None
+        self._reads = StudyWorker(self._loaded.path, self.settings)
+        read = self._loaded = ReadElsewhere(self._loaded, iter(news), self._reads)
+        return read, read.pieces()
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
@@ -109,17 +123,22 @@ class SessionSource:
             # The recording was rewritten.
             self._deputy.close()
             self._deputy = None
-        try:
-            size = os.stat(loaded.path).st_size
-        except OSError:
-            return None
-        if size >= LONG:
+        if self._is_long(loaded):
             # Imported here: few recordings are long.
             from ctxtui.services.study.deputy import Deputy
             from ctxtui.services.workers.study_worker import StudyWorker
 
-            self._deputy = Deputy(StudyWorker(loaded.path, self.settings))
+            worker, self._reads = self._reads or StudyWorker(loaded.path, self.settings), None
+            self._deputy = Deputy(worker, lambda: loaded.taken_over)
         return self._deputy
+
+    @staticmethod
+    def _is_long(loaded: Loaded) -> bool:
+        """Whether a recording is worth a process of its own."""
+        try:
+            return loaded.path is not None and os.stat(loaded.path).st_size >= LONG
+        except OSError:
+            return False
 
     def report(self, kind: Report[T], loaded: Loaded) -> T:
         """A report on the session; worked out in a process of its own, but for what cannot be read a second time."""
@@ -173,6 +192,8 @@ class SessionSource:
 
     def close(self) -> None:
         """End the helpers."""
+        if self._reads is not None:
+            self._reads.close()
         if self._deputy is not None:
             self._deputy.close()
         if "_helpers" in self.__dict__:
