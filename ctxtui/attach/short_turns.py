@@ -13,8 +13,8 @@ from typing import Final
 SWITCHING: Final = 0.00005
 """Seconds that a thread may keep the others waiting: a chunk never waits for the recorder."""
 SLICE: Final = 100_000
-"""Nanoseconds for which the relay wants the processor at a time: a chunk takes less. By default Linux gives one to three
-milliseconds, and whoever asks for less comes sooner."""
+"""Nanoseconds for which the relay wants the processor at a time: a chunk takes less. By default Linux gives one to
+three milliseconds, and whoever asks for less comes sooner."""
 _SCHED_SETATTR: Final = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
 """The number of the system call: neither Python nor most C libraries have a function for it."""
 _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")
