@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from textual import events
+from textual._compositor import CompositorUpdate
 from textual.app import App
 from textual.driver import Driver
 from textual.screen import Screen
@@ -22,10 +23,13 @@ from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
 from ctxtui.tui.dialogs.hover import Hover
 from ctxtui.tui.messages import Aim, GoHome, Open, Opened, Refused, TalkFrom
+from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.theme.theme import dress, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from ctxtui.core.edit import Edit
 
 MakeScreen = Callable[[], Screen[Any]]
@@ -151,6 +155,7 @@ class CtxtuiApp(App[None]):
         self._background: Background | None = None
         self._left = False
         self._hover = Hover(self)
+        self._cells = ShownCells()
         self.crash: BaseException | None = None
         """What ended the app, if it broke."""
         self.refused: CtxtuiError | None = None
@@ -206,9 +211,17 @@ class CtxtuiApp(App[None]):
         if isinstance(screen, GivesWay) and back:
             screen.answered()
 
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Write a frame, less what stands there already."""
+        super()._display(
+            screen, self._cells.rest(renderable) if isinstance(renderable, CompositorUpdate) else renderable
+        )
+
     def on_resize(self, event: events.Resize) -> None:
         """The terminal has another size: the first change is shown at once, those that follow it together.
         Textual waits for others before it shows the first."""
+        # Terminals break lines anew, or clear them.
+        self._cells.forget()
         if self._resize_timer is None and self._size is not None and event.size != self._size:
             event.prevent_default()
             self._size = event.size

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from ctxtui.views.inspector import composition, this_call, threads
     from ctxtui.views.inspector.map import context_map, staged_map
     from ctxtui.views.inspector.strip_columns import Window
-    from ctxtui.views.model.call_charge import Charge
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane
 
@@ -270,7 +269,7 @@ class Panels:
         if self.staging is not None and self.shows("map"):
             self.map.show(partial(_staged_map, self.staging, self.transcript.node))
         elif scene is not None and rows is not None and self.shows("map"):
-            self.map.show(partial(_context_map, scene, rows.path, rows.charge, self.transcript.node))
+            self.map.show(partial(self.sides.mapped, scene, rows, self.transcript.node))
 
     def point(self) -> None:
         """The transcript's cursor moved: the map's mark follows."""
@@ -320,12 +319,6 @@ class Panels:
 def _marked(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
     here = [node for node in marks if rows.holds(node)]
     return transcript_notes.marked(scene, here, len(marks) - len(here))
-
-
-def _context_map(
-    scene: Scene, path: Sequence[int], charge: Charge | None, node: int | None, pixels: int
-) -> context_map.ContextMap:
-    return context_map.context_map(scene, path, charge, pixels, node)
 
 
 def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.ContextMap:

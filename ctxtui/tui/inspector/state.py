@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual.message import Message
 
-from ctxtui.core.session import MAIN, AnswerGrew, Session
+from ctxtui.core.session import MAIN, AnswerGrew, Event, Session
 from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
 from ctxtui.tui.inspector.signals import Signals
@@ -337,12 +337,12 @@ class InspectorState:
             self.open(self.loaded)
             self.on.reopened.emit()
         self.live = self.live or self.complete
-        self.grow(at_end=at_end)
+        self.grow(at_end=at_end, events=news.events)
         if answers := tuple(event for event in news.events if isinstance(event, AnswerGrew)):
             self.on.grew.emit(answers)
 
-    def grow(self, *, at_end: bool) -> None:
-        """The session has more than before; with `at_end` the view goes along while it follows."""
+    def grow(self, *, at_end: bool, events: Iterable[Event] | None = None) -> None:
+        """The session has more, by `events` if they are known; with `at_end` the view goes along while it follows."""
         if self.study is None:
             return
         if self.glimpse is not None:
@@ -351,7 +351,7 @@ class InspectorState:
                 self.panels.reading(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
             self.feed.work()
             return
-        self.study.grew()
+        self.study.grew(events)
         first, self._placed = not self._placed, True
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = self.study.session.first_thread
