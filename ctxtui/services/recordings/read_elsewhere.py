@@ -31,6 +31,11 @@ _TREE: Final = "tree"
 """What stands in the session for its tree, which is sent in columns."""
 
 
+def _unpacked(piece: bytes) -> bytes:
+    """A piece of a tree. Several threads look at a tree, and what unpacks serves one of them at a time."""
+    return zstandard.ZstdDecompressor().decompress(piece)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentReading:
     """A recording as it was read: its tree, its session without that, how far its files were read, and what is
@@ -164,7 +169,7 @@ class ReadElsewhere(Loaded):
     def _take_over(self, found: SentReading, session: Session) -> None:
         reading, own = self._reading, self._session
         assert reading is not None
-        unpack_into(own.tree, found.tree, zstandard.ZstdDecompressor().decompress)
+        unpack_into(own.tree, found.tree, _unpacked)
         # Threads last of all: whoever looks meanwhile finds one only when its calls are there.
         own.about, own.skipped, own.happenings = session.about, session.skipped, session.happenings
         own.outcomes, own.quotas = session.outcomes, session.quotas
