@@ -6,19 +6,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
+    from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
     from ctxtui.services.study.deputy import Deputy
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
     from ctxtui.services.workers.study_worker import StudyWorker
@@ -37,6 +40,7 @@ class SessionSource:
         self.name = name
         self.settings = settings
         self._subscribed = False
+        self._found: Named | None = None
         self._loaded: Loaded | None = None
         self._deputy: Deputy | None = None
         self._glimpsed = False
@@ -49,22 +53,48 @@ class SessionSource:
 
         return Helpers(self.settings)
 
-    def glimpse(self) -> Session | None:
+    def glimpse(self) -> RecordingEnd | None:
         """The end of the recording, where the whole of it takes long to read; None where it does not."""
-        from ctxtui.services.recordings.tail_preview import ending
-
-        path = Path(self.name)
-        found = ending(path) if self.name != "-" and path.is_file() else None
-        self._helpers.ready()
+        try:
+            found = self._end()
+        except CtxtuiError:
+            return None  # opening it in earnest tells what is wrong
         self._glimpsed = found is not None
-        return found
+        if found is None:
+            return None
+        from ctxtui.services.study.recording_end import RecordingEnd
+
+        return RecordingEnd(found, self.settings)
+
+    def _end(self) -> Session | None:
+        from ctxtui.services.recordings.tail_preview import ending, stored_ending
+
+        path: Path | None = Path(self.name)
+        if self.name == "-" or (path is not None and path.is_dir()):
+            return None
+        if path is not None and not path.is_file():
+            named = self._named()
+            if named.stored:
+                return stored_ending(named.stored, self.settings)
+            path = named.path
+        return ending(path) if path is not None else None
+
+    def _named(self) -> Named:
+        """What the name stands for; looked for once. Raises what `locate` raises."""
+        if self._found is None:
+            from ctxtui.services.recordings.open_by_name import locate, stored_ids
+
+            known = partial(stored_ids, settings=self.settings)
+            self._found = locate(self.name, Path.cwd(), known, self.settings.clients)
+        return self._found
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The recording with nothing read yet, and its first reading. Raises what `locate` and `opening` raise."""
         from ctxtui.services.library.session_actions import subscribed
-        from ctxtui.services.recordings.open_by_name import locate, opening_named, stored_ids
+        from ctxtui.services.recordings.open_by_name import opening_named
 
-        found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings), self.settings.clients)
+        self._helpers.ready()
+        found = self._named()
         self._subscribed = subscribed(found, self.settings)
         self._loaded, news = opening_named(found, self.settings)
         if not self._glimpsed or self._loaded.plain_reading is None or not self._is_long(self._loaded):

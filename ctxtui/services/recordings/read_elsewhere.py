@@ -33,6 +33,11 @@ _SHORT: Final = 24
 """Characters up to which a word that calls hold beyond their figures is looked for among those of others."""
 
 
+def _unpacked(piece: bytes) -> bytes:
+    """A piece of a tree. Several threads look at a tree, and what unpacks serves one of them at a time."""
+    return zstandard.ZstdDecompressor().decompress(piece)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentReading:
     """A recording as it was read: its tree, its session without that and without calls, these some at a time, how far
@@ -173,7 +178,7 @@ class ReadElsewhere(Loaded):
     def _take_over(self, found: SentReading, session: Session) -> None:
         reading, own = self._reading, self._session
         assert reading is not None
-        unpack_into(own.tree, found.tree, zstandard.ZstdDecompressor().decompress)
+        unpack_into(own.tree, found.tree, _unpacked)
         # Threads last of all: whoever looks meanwhile finds one only when its calls are there.
         own.about, own.skipped, own.happenings = session.about, session.skipped, session.happenings
         own.outcomes, own.quotas = session.outcomes, session.quotas
