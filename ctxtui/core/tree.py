@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Mapping, MutableSequence, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, overload
 
@@ -47,6 +48,8 @@ _EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0
 _OPEN, _RESULTS = 1, 2
 _ASSISTANT: Final = frozenset({"assistant", "model"})
 _ASKING: Final = frozenset({"user", "image", "document"})
+_FAR: Final = 64
+"""From how many nodes on looking for the first of them costs less than going through them."""
 _FEW: Final = 1024
 """Kinds at places of which it is remembered what they do: a session has a dozen."""
 _NOTHING, _ANSWERS, _RESULT, _ASKS, _HEADER, _ANSWER_HEADER = range(6)
@@ -188,6 +191,22 @@ class Tree:
         while head != after and head != ROOT:
             found.append(head)
             head = self._nodes[head].parent
+        found.reverse()
+        return found
+
+    def unknown(self, head: int, known: Container[int]) -> Sequence[Node]:
+        """The nodes on the path to `head` that `known` lacks, in prompt order. It holds the root, and with a node all
+        before it."""
+        nodes = self._nodes
+        if nodes[head].depth == head > _FAR and head - _FAR not in known:
+            # Where contexts went on in one way all nodes up to here are on the path: many are found as one piece.
+            first = bisect_left(range(head - _FAR), True, key=lambda node: node not in known)
+            return nodes[first : head + 1]
+        found: list[Node] = []
+        while head not in known:
+            here = nodes[head]
+            found.append(here)
+            head = here.parent
         found.reverse()
         return found
 
