@@ -39,7 +39,10 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.short_names import Names
     from ctxtui.core.note import Note
+    from ctxtui.core.session import Session
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import ThreadStudy
     from ctxtui.tui.inspector import side_panels
@@ -130,11 +133,11 @@ class Panels:
         yield from (self.heaviest, self.threads)
         yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
 
-    def open(self, study: Study, want: Want) -> None:
+    def open(self, session: Session, names: Names, want: Want) -> None:
         """Show another session from now on; `want` reads large blocks in another thread."""
         self._sides = None
         self.window = None
-        self.transcript.data = self._make_rows(Readings(study.session, study.book.names, want), highlight)
+        self.transcript.data = self._make_rows(Readings(session, names, want), highlight)
         if self.reads:
             self.transcript.read(True)
 
@@ -243,15 +246,13 @@ class Panels:
             staged = staging.freed if staging is not None and staging.counted else 0
             self.why.show(self.reasons.of(self.scene, rows.path, self._composed, staged))
 
-    def glimpse(self, study: Study, thread: str) -> None:
+    def glimpse(self, end: RecordingEnd) -> None:
         """Show the end of a recording whose beginning is not read yet: its last blocks, and no figure."""
-        known, rows = study.thread(thread), self.transcript.data
+        rows, scene = self.transcript.data, end.scene
         assert rows is not None
-        scene = self.scene = replace(study.scene(thread, len(known.calls) - 1), partial=True)
-        rows.show(scene, known.boundaries, None, ALL_LINES)
-        shown = header.header(scene, "reading", None, False)
-        # The title is what was said first, which is not read yet.
-        self.header.show(replace(shown, title=study.session.about.id, used=None))
+        self.scene = scene
+        rows.show(scene, end.boundaries, None, ALL_LINES)
+        self.header.show(replace(header.header(scene, "reading", None, False), used=None))
 
     def reading(self, done: int, total: int) -> None:
         """How much of a long recording is read, in bytes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -10,6 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.layout import Layout
+from textual.message import Message
 from textual.timer import Timer
 
 from ctxtui.core.edit import Edit
@@ -36,29 +38,22 @@ from ctxtui.tui.inspector.controller import Controller, Delivery, ScreenAccess
 from ctxtui.tui.inspector.controllers.attached_program import PROGRAM_KEYS, AttachedProgramController
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
 from ctxtui.tui.inspector.controllers.compactions import CompactionsController
-from ctxtui.tui.inspector.controllers.diff import DiffController
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
-from ctxtui.tui.inspector.controllers.export import ExportController
 from ctxtui.tui.inspector.controllers.fork import ForkController, ForksController
 from ctxtui.tui.inspector.controllers.live_answer import LiveAnswerController
 from ctxtui.tui.inspector.controllers.marking import MarkController
-from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
-from ctxtui.tui.inspector.controllers.policies import PoliciesController
-from ctxtui.tui.inspector.controllers.reading import ReadingController
-from ctxtui.tui.inspector.controllers.resending import ResendController
-from ctxtui.tui.inspector.controllers.rewriting import RewritingController
 from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
-from ctxtui.tui.inspector.controllers.staging import StagingController
-from ctxtui.tui.inspector.controllers.summaries import Asker, RecordedAsker, SummariesController
+from ctxtui.tui.inspector.controllers.summaries import RecordedAsker
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
-from ctxtui.tui.inspector.loader import Source
+from ctxtui.tui.inspector.loader import Complete, Failed, Source
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.session_controllers import session_controllers
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.messages import Aim, Opened
@@ -74,6 +69,10 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *INSPECTOR)
 """The commands of a recorded or attached session, but those of every screen."""
+UNREAD: Final = "only the end of the session is read yet: this key needs all of it"
+"""Why a key does nothing meanwhile."""
+_FIRST: Final = 0.25
+"""Seconds for which the empty panes wait for what stands in them: painting them takes a tenth of the time to that."""
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
@@ -107,7 +106,7 @@ class SessionScreen(Commanded, StillScreen):
         self.keys = KeyLine(id="keys")
         self._stage = Stage(self._boxes)
         self._pointing: Timer | None = None
-        self._offered: tuple[Situation, bool] | None = None
+        self._offered: tuple[Situation, bool, bool] | None = None
         self._fitted = Size(0, 0)
 
     @property
@@ -136,6 +135,7 @@ class SessionScreen(Commanded, StillScreen):
         self.state.on.shown.subscribe(self.offer_keys)
         self.state.on.fitted.subscribe(self.offer_keys)
         self.state.on.told.subscribe(self.line.say)
+        self.state.on.complete.subscribe(self._all_read)
         self.line.spoken.subscribe(self.state.on.said.emit)
         self.owner(OpeningController).start()
         self.set_interval(1.0, self._tick)
@@ -191,7 +191,9 @@ class SessionScreen(Commanded, StillScreen):
         """Open a block, go to a heavy one, show a thread."""
         if message.pane is self.panels.transcript:
             rule = self.panels.transcript.rule
-            if rule is None:
+            if rule is not None and self.state.glimpse is not None:
+                self.line.refuse(UNREAD)
+            elif rule is None:
                 self.call_later(self.owner(BlocksController).open_block)
             elif rule.kind == "compaction":
                 self.call_later(self.owner(CompactionsController).compactions)
@@ -271,9 +273,21 @@ class SessionScreen(Commanded, StillScreen):
     async def action_command(self, name: str) -> None:
         """Do the command of the class `name`; one that would change marked blocks only out of view asks first."""
         command, do = self.command(name), partial(super().action_command, name)
+        if command is not None and not self._is_read_for(command):
+            self.line.refuse(UNREAD)
+            return
         marked = command is not None and issubclass(command, OnBlocks) and command.on_marked
         if not marked or not self.owner(MarkController).asks(lambda: self.call_later(do)):
             await do()
+
+    def _is_read_for(self, command: type[Command]) -> bool:
+        """Whether enough of the recording is read for a command."""
+        return self.state.glimpse is None or command.on_end or command in EVERYWHERE
+
+    def _all_read(self) -> None:
+        """What was refused can be done now."""
+        if self.line.said and any(span.text == UNREAD for span in self.prompt.hint):
+            self.line.say(())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key is this command's now."""
@@ -292,7 +306,7 @@ class SessionScreen(Commanded, StillScreen):
 
     def commands_now(self) -> list[type[Command]]:
         """The commands that are available, in the order of their use."""
-        return list(offered(self.commands, self._situated()))
+        return list(filter(self._is_read_for, offered(self.commands, self._situated())))
 
     def _situated(self) -> Situation:
         state, facts = self.state, self.edits.facts()
@@ -316,37 +330,12 @@ class SessionScreen(Commanded, StillScreen):
         """Show the keys that can be used now."""
         question, situation = self.line.question, self._situated()
         choice = question is not None and bool(question.keys)
-        if (situation, choice) != self._offered:
-            self._offered = situation, choice
+        partly = self.state.glimpse is not None
+        if (situation, choice, partly) != self._offered:
+            self._offered = situation, choice, partly
             top = len(self.app.screen_stack) == 1
-            can = list(offered(self.commands, situation))
+            can = self.commands_now()
             self.keys.keys = tuple(key_order.keys(can, situation, first=self.first_keys, choice=choice, top=top))
-
-
-def session_controllers(
-    state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, pager: str, asker: Asker
-) -> tuple[Controller, ...]:
-    """The controllers that any session has, in the order in which they hear what happened."""
-    every = state, prompt, access
-    return (
-        OpeningController(*every),
-        BlocksController(*every, pager),
-        DiffController(*every),
-        NotesController(*every),
-        ReadingController(*every),
-        SearchController(*every),
-        MarkController(*every, edits),
-        EditLogController(*every, edits),
-        StagingController(*every, edits),
-        RewritingController(*every, edits),
-        PoliciesController(*every, edits),
-        CompactionsController(*every, edits),
-        RulesController(*every),
-        WhyController(*every, edits),
-        ExportController(*every, edits),
-        SummariesController(*every, edits, asker),
-        ResendController(*every, edits, asker),
-    )
 
 
 class InspectorScreen(SessionScreen):
@@ -360,6 +349,9 @@ class InspectorScreen(SessionScreen):
     def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
+        self._unpainted = ExitStack()
+        """While it is open, nothing is painted."""
+        self._waits_to_paint = True
         self.note = ""
         """What is said of the session when it is there."""
         every = self.state, self.line, self.access
@@ -377,8 +369,25 @@ class InspectorScreen(SessionScreen):
         )
 
     def on_mount(self) -> None:
-        """Tell when there is something to look at."""
+        """Tell when there is something to look at, which is painted first where it is there at once."""
         self.state.on.complete.subscribe(self._complete)
+        self._unpainted.enter_context(self.app.batch_update())
+        self.state.on.loader.subscribe(self._paint_first)
+        self.set_timer(_FIRST, self._paint)
+
+    def on_unmount(self) -> None:
+        """The app paints the screens that are left."""
+        self._unpainted.close()
+
+    def _paint_first(self, message: Message) -> None:
+        if self.panels.transcript.row_count or isinstance(message, Complete | Failed):
+            self._paint()
+
+    def _paint(self) -> None:
+        if self._waits_to_paint:
+            self._waits_to_paint = False
+            self._unpainted.close()
+            self.refresh()
 
     def _complete(self) -> None:
         self.post_message(Opened(self))
