@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from ctxtui.dataclasses import KW_ONLY, dataclass, replace
@@ -122,7 +121,29 @@ class ModelRule:
 
     def holds_for(self, plain: str) -> bool:
         """Whether the rule is about the model of that plain id."""
-        return any(fnmatchcase(plain, pattern) for pattern in self.models)
+        return any(fits(plain, pattern) for pattern in self.models)
+
+
+def fits(name: str, pattern: str) -> bool:
+    """As `fnmatch.fnmatchcase`, which makes a regular expression of every pattern: those of a card take it 5 ms.
+    Nearly all have no other sign than ``*``."""
+    if "[" in pattern or "?" in pattern:
+        # Imported here: a user's setting may have one.
+        from fnmatch import fnmatchcase
+
+        return fnmatchcase(name, pattern)
+    first, *between = pattern.split("*")
+    if not between:
+        return name == pattern
+    last = between.pop()
+    at, end = len(first), len(name) - len(last)
+    if at > end or not name.startswith(first) or not name.endswith(last):
+        return False
+    for part in between:
+        at = name.find(part, at, end) + len(part)
+        if at < len(part):
+            return False
+    return True
 
 
 class ModelTable:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import pytest
+from fnmatch import fnmatchcase
 
-from ctxtui.tokens.models import ModelDataError, ModelTable, parse_models, plain_id
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.tokens.models import ModelDataError, ModelTable, fits, parse_models, plain_id
 
 
 @pytest.mark.parametrize(
@@ -192,3 +196,14 @@ def test_a_later_rule_overrides_figure_by_figure() -> None:
     card = table.card("abc")
     assert (card.window, card.max_output, card.factors.text, card.factors.json) == (3, 2, 4, 2)
     assert table.card("b").window == 1
+
+
+@given(st.text("ab-.", max_size=8), st.text("ab-.*?[]", max_size=6))
+def test_patterns_fit_as_those_of_file_names_do(name: str, pattern: str) -> None:
+    assert fits(name, pattern) == fnmatchcase(name, pattern)
+
+
+@given(st.lists(st.text("ab", max_size=3), min_size=1, max_size=4), st.data())
+def test_names_made_of_a_pattern_fit_it(parts: list[str], data: st.DataObject) -> None:
+    name = parts[0] + "".join(data.draw(st.text("abc", max_size=2)) + part for part in parts[1:])
+    assert fits(name, "*".join(parts)) and fnmatchcase(name, "*".join(parts))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER
 from ctxtui.transcripts.formats.claude_code.call_so_far import Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
 from ctxtui.transcripts.formats.claude_code.session_info import named_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import NeedsContexts
-from ctxtui.wire.request import Request
+
+if TYPE_CHECKING:
+    from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
 
 
 def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
@@ -34,6 +37,9 @@ def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent:
 def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest, agent: str) -> list[Event]:
     """What is told of the request `before`, which the request `after` follows: it has a thread of its own, so that no
     figure of the conversation takes it for a call that was answered."""
+    # Imported here: most sessions are of clients that do not write down their requests.
+    from ctxtui.wire.request import Request
+
     owner = state.threads.known(agent)
     thread = owner.id if owner else agent or MAIN
     words = "no answer to a request is on record"
@@ -78,8 +84,10 @@ def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
 
 def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:
     """The request that the answer in `record` names, as far as the file tells of it, and what it does not tell."""
+    if not record.request_ref:
+        return Sent(thread.front, front_whole=thread.front_whole), []
     requests = state.requests(agent)
-    named = requests.named(record.request_ref) if record.request_ref else None
+    named = requests.named(record.request_ref)
     if named is None:
         return Sent(thread.front, front_whole=thread.front_whole), []
     named.answered = True
