@@ -387,6 +387,7 @@ class InspectorScreen(SessionScreen):
         if self._waits_to_paint:
             self._waits_to_paint = False
             self._unpainted.close()
+            self.offer_keys()
             self.refresh()
 
     def _complete(self) -> None:

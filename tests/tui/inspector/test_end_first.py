@@ -61,6 +61,7 @@ async def test_what_is_shown_first_stays_where_it_is(name: str, settings: Settin
         assert "reading" in first[0] and "call 600" not in first[0]
         title = next(line for line in first if "━ transcript" in line)
         assert "↑ ·" in title, "how many rows are above is not known"
+        await until(pilot, lambda: "$" not in text(screen).splitlines()[-1])
         await pilot.press("dollar_sign")
         await until(pilot, lambda: UNREAD[:60] in text(screen))
         source.may.set()
