@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,18 @@ def test_of_the_corpus_all_is_the_same() -> None:
         assert there.taken_over and whole(there) == whole(here), path
         looked_at += 1
     assert looked_at > 5
+
+
+def test_threads_look_at_the_same_tree_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(generate(n_messages=900, bytes_per_message=4_000, seed=9))
+    tree, plain = elsewhere(path).session.tree, load(path).session.tree
+    nodes = range(1, len(tree))
+
+    def look(seed: int) -> bool:
+        # From one end of the tree to the other: each step unpacks another piece.
+        order = [node for pair in zip(nodes, reversed(nodes), strict=True) for node in pair][seed::7]
+        return all(tree[node].block.body == plain[node].block.body for node in order)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(look, range(8)))
