@@ -48,7 +48,7 @@ from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.summaries import RecordedAsker
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
-from ctxtui.tui.inspector.loader import Complete, Failed, Source
+from ctxtui.tui.inspector.loader import Complete, Failed, Glimpsed, Source
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
@@ -380,6 +380,8 @@ class InspectorScreen(SessionScreen):
         self._unpainted.close()
 
     def _paint_first(self, message: Message) -> None:
+        if isinstance(message, Glimpsed):
+            self.offer_keys()
         if self.panels.transcript.row_count or isinstance(message, Complete | Failed):
             self._paint()
 
@@ -387,7 +389,6 @@ class InspectorScreen(SessionScreen):
         if self._waits_to_paint:
             self._waits_to_paint = False
             self._unpainted.close()
-            self.offer_keys()
             self.refresh()
 
     def _complete(self) -> None:
