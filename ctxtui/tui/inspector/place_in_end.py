@@ -33,7 +33,10 @@ def place_in_end(transcript: Transcript) -> Callable[[], None]:
         whole.opened.update({whole.entry(last - row): how for row, how in opened.items() if row <= last})
         whole.folded.update(whole.entry(last - row) for row in folded if row <= last)
         if behind or opened:
-            transcript.place(last - behind, line)
+            transcript.measure_anew()
+            transcript.move_to(last - behind)
+            transcript.scroll_to_line(transcript.heights.line_of(transcript.cursor) - line)
+            transcript.refresh()
 
     return stand
 

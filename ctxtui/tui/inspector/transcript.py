@@ -122,14 +122,6 @@ class Transcript(Pane):
         self.reveal()
         self.refresh()
 
-    def place(self, index: int, line: int) -> None:
-        """Put the cursor on row `index`, and that on `line` of the view; other rows may be open than before."""
-        self.measure_anew()
-        self.cursor = self._near(index)
-        self.top = min(max(0, self.heights.line_of(self.cursor) - line), self.last_top)
-        self.reveal()
-        self.refresh()
-
     def opened_rows(self) -> frozenset[int]:
         """The rows that are open: those that were opened one by one, of full categories those near the cursor, and
         those that come in."""
