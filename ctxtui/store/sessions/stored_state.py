@@ -44,7 +44,7 @@ def stored_now(path: Path, session_id: str, tree: Tree | None = None, known: Sta
 
 
 def ids_in(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`, as `listing.session_rows` orders them, archived ones last.
+    """The ids in the database `path` that begin with `prefix`, in the order of `session_rows`, archived ones last.
     Raises `CtxtuiError`, also for a file of an older version."""
     query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
     with explained(path), closing(connect(path, readonly=True)) as conn:
