@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ctxtui.analysis.content.file_accesses import touches
@@ -19,6 +19,8 @@ FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "c
 calls."""
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
+_NEWEST: Final = 64
+"""Blocks at the end of a context that are looked at first."""
 _COMMANDS: Final = ("command", "cmd", "script")
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
 _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
@@ -45,10 +47,23 @@ class HeavyGroups:
         self._tree = tree
         self._cwd = cwd
         self._names = Names(tree)
+        self._reached = 1
         self._group = array("i")
         """By node: the number of its group, from 1; 0 where it is not learnt."""
         self._groups: list[tuple[str, str]] = []
         self._numbers: dict[tuple[str, str], int] = {}
+        self._learnt = 0
+
+    def learn_new(self) -> None:
+        """Learn all blocks of the session that came since this was done last."""
+        last = len(self._tree)
+        self.learn(range(self._reached, last))
+        self._reached = last
+
+    @property
+    def learnt(self) -> int:
+        """How many blocks are learnt."""
+        return self._learnt
 
     def learn(self, path: Iterable[int]) -> None:
         """Find out to which group each block of a `path` belongs."""
@@ -65,15 +80,19 @@ class HeavyGroups:
             if node >= len(self._group):
                 self._group.frombytes(bytes(self._group.itemsize * (len(self._tree) - len(self._group))))
             self._group[node] = number
+            self._learnt += 1
 
     def _of(self, node: int) -> int:
         """The number of the group of a node; 0 where it is not learnt."""
         return self._group[node] if node < len(self._group) else 0
 
-    def of(self, path: Iterable[int], tokens: Callable[[int], int]) -> list[HeavyGroup] | None:
+    def of(self, path: Sequence[int], tokens: Callable[[int], int]) -> list[HeavyGroup] | None:
         """The groups on a `path`, the heaviest first; None while a block of it is not learnt. `tokens` gives what the
         model reads of a block."""
         found: dict[tuple[int, str, str], list[tuple[int, int]]] = {}
+        # The newest are learnt last: where they are not, the others need not be gone through.
+        if any(node not in self._known and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
+            return None
         for node in path:
             here = self._tree[node]
             if here.category in (_CALL, _RESULT) and (size := tokens(node)) > 0:
