@@ -91,7 +91,7 @@ class HeavyGroups:
         model reads of a block."""
         found: dict[tuple[int, str, str], list[tuple[int, int]]] = {}
         # The newest are learnt last: where they are not, the others need not be gone through.
-        if any(node not in self._known and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
+        if any(not self._of(node) and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
             return None
         for node in path:
             here = self._tree[node]
