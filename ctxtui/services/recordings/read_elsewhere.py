@@ -7,6 +7,7 @@ tree, and from there on it reads as any other.
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,8 +35,15 @@ _SHORT: Final = 24
 
 
 def _unpacked(piece: bytes) -> bytes:
-    """A piece of a tree. Several threads look at a tree, and what unpacks serves one of them at a time."""
-    return zstandard.ZstdDecompressor().decompress(piece)
+    """A piece of a tree. Several threads look at a tree, and what unpacks serves one of them: each has its own."""
+    own = getattr(_unpackers, "own", None)
+    if own is None:
+        own = _unpackers.own = zstandard.ZstdDecompressor()
+    found: bytes = own.decompress(piece)
+    return found
+
+
+_unpackers: Final = threading.local()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
