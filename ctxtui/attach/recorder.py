@@ -2,8 +2,8 @@
 
 Whoever passes bytes on calls `put` with what happened; it only queues. The thread looks for what came, unpacks, keeps
 keys out, finds the session and writes lines. A piece of an answer that comes by itself is made a line of by `put`,
-which is called behind its being passed on: left to the thread, all pieces of some time are done together, and keep the next
-one waiting that comes just then. A fault of it is told when the run ends and never reaches a request.
+which is called behind its being passed on: left to the thread, all pieces of some time are done together, and keep
+the next one waiting that comes just then. A fault of it is told when the run ends and never reaches a request.
 """
 
 from __future__ import annotations
