@@ -55,6 +55,8 @@ _ASSISTANT: Final = frozenset({"assistant", "model"})
 _ASKING: Final = frozenset({"user", "image", "document"})
 _FAR: Final = 64
 """From how many nodes on looking for the first of them costs less than going through them."""
+_HELD: Final = 64
+"""Answers of `Tree.holds` that are remembered."""
 _FEW: Final = 1024
 """Kinds at places of which it is remembered what they do: a session has a dozen."""
 _NOTHING, _ANSWERS, _RESULT, _ASKS, _HEADER, _ANSWER_HEADER = range(6)
@@ -118,6 +120,8 @@ class Tree:
         self._others: dict[tuple[int, str, Place], int] = {}
         self._blocks: dict[str, Block] | PackedBlocks = {}
         self._packed: PackedNodes | None = None
+        self._held: dict[int, int] = {}
+        """Of some nodes that were asked for, a context that holds each."""
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -249,10 +253,17 @@ class Tree:
 
     def holds(self, head: int, node: int) -> bool:
         """Whether `node` is on the path to `head`."""
-        depth = self._nodes[node].depth
-        while self._nodes[head].depth > depth:
-            head = self._nodes[head].parent
-        return head == node
+        # A context that grows is asked again and again what it goes on from: what was found is gone through once.
+        nodes, reached, at = self._nodes, self._held.get(node, node), head
+        depth = nodes[node].depth
+        while at != reached and nodes[at].depth > depth:
+            at = nodes[at].parent
+        holds = at in (node, reached)
+        if holds and head != node:
+            if len(self._held) >= _HELD:
+                self._held.clear()
+            self._held[node] = head
+        return holds
 
     def running(self) -> RunningPath:
         """Paths to one context after another; for one thread that only reads."""

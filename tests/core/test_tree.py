@@ -1,5 +1,7 @@
 """The tree: one path per context, whatever the order of arrival."""
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,3 +95,12 @@ def test_what_is_unknown_of_a_path_is_what_follows_the_last_known(
     other = tree.extend(path[len(path) // 2], fork)
     for to in (head, other):
         assert [node.id for node in tree.unknown(to, known)] == [n for n in tree.path(to) if n not in known]
+
+
+def test_what_holds_a_node_is_the_same_in_whichever_order_one_asks() -> None:
+    chance, tree, heads = random.Random(3), Tree(), [ROOT]
+    for number in range(300):
+        heads.append(tree.extend(chance.choice(heads[-6:]), [Item(block.text(str(number)), USER)]))
+    for _ in range(4000):
+        head, node = chance.choice(heads), chance.choice(heads[:40])
+        assert tree.holds(head, node) == (node in (ROOT, *tree.path(head)))
