@@ -78,7 +78,7 @@ class Cumulated:
         """What the block of `node` adds, with category indexes; None for a header, which counts with what follows."""
         owed = self._owed.get(node.parent, NOTHING)
         if node.block.kind == HEADER:
-            features = plus(self.measure(node.block), owed)
+            features = plus(owed, self.measure(node.block))
             self._owed[node.id] = self._headers.setdefault(features, features)
             return None
         parts = self._parts(node) if self._parts else ()
