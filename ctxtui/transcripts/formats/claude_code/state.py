@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING
 
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
@@ -22,12 +23,14 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     follow,
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequests
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.side_calls import SideCalls
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
-from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
+from ctxtui.transcripts.formats.claude_code.written.waiting import AwaitedBodies
 from ctxtui.transcripts.kit.timestamps import seconds
+
+if TYPE_CHECKING:
+    from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequests
 
 
 @dataclass(slots=True)
@@ -58,11 +61,11 @@ class ClaudeState:
     side: SideCalls = field(default_factory=SideCalls)
     answering: tuple[ApiResponse, ClaudeThread] | None = None
     """The answer of which records come in, and its thread: its call is told when they have come (`told`)."""
-    bodies: BodyJoin = field(init=False)
+    bodies: AwaitedBodies = field(init=False)
     """Bodies of requests that the client wrote to files."""
 
     def __post_init__(self) -> None:
-        self.bodies = BodyJoin(self.tree, self.call_at, lambda: self.about.sessions, self._beside)
+        self.bodies = AwaitedBodies(self.tree, self.call_at, lambda: self.about.sessions, self._beside)
 
     def _beside(self, call: Call) -> None:
         """A call that bodies tell of and no record: what the client counts is less by it."""
@@ -85,6 +88,9 @@ class ClaudeState:
         """The requests of the file of the subagent `agent` ("" for the session's own)."""
         found = self._requests.get(agent)
         if found is None:
+            # Imported here: most clients write no records of their requests.
+            from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequests
+
             shared = self.requests("").store if agent else None
             found = self._requests[agent] = ClaudeRequests(self.tree, shared)
         return found

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER
 from ctxtui.transcripts.formats.claude_code.call_so_far import Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
 from ctxtui.transcripts.formats.claude_code.session_info import named_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import NeedsContexts
-from ctxtui.wire.request import Request
+
+if TYPE_CHECKING:
+    from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
 
 
 def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
@@ -40,6 +43,8 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
     if after.last is before.last and after.last is not None:
         words += "; it was sent again"
     events: list[Event] = [Happened(UNANSWERED, words, thread, before.at, owner.call if owner else "")]
+    from ctxtui.wire.request import Request
+
     rebuilt, notes = state.requests(agent).rebuild(before)
     events += notes
     if rebuilt is None:
@@ -78,11 +83,10 @@ def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
 
 def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:
     """The request that the answer in `record` names, as far as the file tells of it, and what it does not tell."""
-    requests = state.requests(agent)
-    named = requests.named(record.request_ref) if record.request_ref else None
+    named = state.requests(agent).named(record.request_ref) if record.request_ref else None
     if named is None:
         return Sent(thread.front, front_whole=thread.front_whole), []
-    named.answered = True
+    requests, named.answered = state.requests(agent), True
     shape = requests.shape_of(named)
     if shape is not None:
         thread.front, thread.front_whole = shape.head, True

@@ -35,7 +35,7 @@ class BodyJoin:
 
     `call_at` gives the id of the call whose answer the record with this uuid holds ("" for any other), `sessions` the
     ids of the session that the transcript tells (empty where there is no transcript); `beside` hears of each call that
-    only bodies tell of.
+    only bodies tell of. `told` are the calls that the transcript told before, `tips` where its threads ended then.
     """
 
     def __init__(
@@ -44,6 +44,8 @@ class BodyJoin:
         call_at: Callable[[str], str],
         sessions: Callable[[], Iterable[str]],
         beside: Callable[[Call], None],
+        told: dict[str, Call] | None = None,
+        tips: dict[str, int] | None = None,
     ) -> None:
         self._tree = tree
         self._call_at = call_at
@@ -52,9 +54,9 @@ class BodyJoin:
         self.bodies = WrittenBodies()
         self._lines: list[IndexLine] = []
         self._active = False
-        self._told: dict[str, Call] = {}
+        self._told: dict[str, Call] = told if told is not None else {}
         """The transcript's calls as it tells them."""
-        self._tips: dict[str, int] = {}
+        self._tips: dict[str, int] = tips if tips is not None else {}
         self._given: dict[str, Call] = {}
         """What was told of a call last, where that is not what the transcript says."""
         self._joined: dict[str, str] = {}
