@@ -63,13 +63,18 @@ class Cumulated:
 
     def advance(self, limit: int | None = None) -> int:
         """Count up to `limit` further nodes (all that are there by default); returns `done`."""
-        rows = self._rows
+        rows, owed = self._rows, self._owed
         first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
         for node in self._tree.nodes(first, last):
+            if self._parts is None and node.block.kind != HEADER:
+                rows.grow(node.parent, node.category, plus(self._features(node), owed.get(node.parent, NOTHING)))
+                continue
             more = self._more(node)
             if more is None:
                 rows.same(node.parent)
+            elif len(more) == 1:
+                rows.grow(node.parent, *more[0])
             else:
                 rows.add(node.parent, more)
         return len(rows)

@@ -18,6 +18,7 @@ Composition = tuple[Features, ...]
 _KINDS: Final = len(CATEGORIES)
 _WIDTH: Final = len(NOTHING)
 _ROW: Final = Struct(f"{_WIDTH}d")
+_pack: Final = _ROW.pack
 _RECENT: Final = 4096
 """Rows that are kept unpacked: a screen asks for those of one context many times."""
 
@@ -45,6 +46,22 @@ class FeatureRows:
         """One context more: that of `before` and `more`, one after another, each with its category index."""
         self._of.append(self._made(before, more))
 
+    def grow(self, before: int, category: int, own: Features) -> None:
+        """As `add`, for a block that counts in one category, as nearly all do."""
+        of, all_rows, values = self._of, self._rows, self._values
+        start = of[before] * _KINDS
+        rows, recent = all_rows[start : start + _KINDS], self._recent
+        row = rows[category]
+        # What comes next mostly goes on from here.
+        grown = plus(recent.get(row) or self._row(row), own)
+        rows[category] = row = len(values) // _WIDTH
+        values.frombytes(_pack(*grown))
+        recent[row] = grown
+        if len(recent) >= _RECENT:
+            self._recent = {}
+        of.append(len(all_rows) // _KINDS)
+        all_rows.extend(rows)
+
     def put(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
         """As `add`, in place of the context `number`."""
         self._of[number] = self._made(before, more)
@@ -60,8 +77,7 @@ class FeatureRows:
             row = rows[category]
             grown = plus(recent.get(row) or self._row(row), own)
             rows[category] = row = len(values) // _WIDTH
-            values.frombytes(_ROW.pack(*grown))
-            # What comes next mostly goes on from here.
+            values.frombytes(_pack(*grown))
             recent[row] = grown
         if len(recent) >= _RECENT:
             self._recent = {}
