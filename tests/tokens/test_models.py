@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pytest
 
-from ctxtui.tokens.models import ModelDataError, ModelTable, parse_models, plain_id
+from ctxtui.tokens.models import ModelDataError, ModelRule, ModelTable, parse_models, plain_id
 
 
 @pytest.mark.parametrize(
@@ -192,3 +194,9 @@ def test_a_later_rule_overrides_figure_by_figure() -> None:
     card = table.card("abc")
     assert (card.window, card.max_output, card.factors.text, card.factors.json) == (3, 2, 4, 2)
     assert table.card("b").window == 1
+
+
+@pytest.mark.parametrize("pattern", ["*", "claude*", "claude-opus-4-[78]*", "gpt-?", "gpt-4", "[gc]pt*", "", "*-mini"])
+def test_a_rule_holds_where_its_pattern_matches(pattern: str) -> None:
+    for plain in ("", "claude", "claude-opus-4-7", "claude-opus-4-6", "gpt-4", "gpt-4o-mini", "o4-mini", "cpt"):
+        assert ModelRule((pattern,), {}, "").holds_for(plain) == fnmatchcase(plain, pattern), plain

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STEP: Final = 512
 """Nodes counted between two looks at whether to go on."""
 _SHORT, _MOST = 48, 4096
-"""Characters of a text that is counted once however often it comes, and how many such are remembered: names of tools."""
+"""Characters of a text that is counted once however often it comes, and how many are remembered: names of tools."""
 
 
 class Bench(Protocol):
