@@ -69,6 +69,11 @@ class Screen:
         """The whole screen."""
         return "\n".join(self.rows)
 
+    def feed(self, written: bytes) -> None:
+        """What another program writes to the same terminal."""
+        assert self.rows
+        self._stream.feed(written)
+
     def wait(self, *words: str) -> str:
         """The screen once all `words` are on it and nothing more is written."""
         return self.until(lambda text: all(word in text for word in words), f"not on the screen: {words}")

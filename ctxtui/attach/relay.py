@@ -9,8 +9,6 @@ connections).
 from __future__ import annotations
 
 import asyncio
-import gc
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -25,16 +23,6 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 HOST: Final = "127.0.0.1"
-_SWITCHING: Final = 0.00005
-"""Seconds that a thread may keep the others waiting: a chunk never waits for the recorder."""
-
-
-def give_way() -> None:
-    """Have nothing else in this process keep what goes by waiting: no other thread for long, and no search for garbage
-    among everything that is loaded by now."""
-    sys.setswitchinterval(_SWITCHING)
-    gc.collect()
-    gc.freeze()
 
 
 @dataclass(slots=True)

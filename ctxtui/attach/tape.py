@@ -53,9 +53,12 @@ class Tape:
 
     def flush(self) -> None:
         """Write what waits."""
-        if not self._lines:
+        self.write(self.taken())
+
+    def write(self, lines: list[bytes]) -> None:
+        """Write lines that were `taken`."""
+        if not lines:
             return
-        lines = self._taken()
         left = len(lines)
         try:
             self._begin()
@@ -70,7 +73,7 @@ class Tape:
 
     def drop(self) -> None:
         """Nobody knows what became of what waited: it is not written any more."""
-        self._taken()
+        self.taken()
         self.forget_bodies()
 
     def close(self) -> None:
@@ -82,7 +85,8 @@ class Tape:
             self._file = -1
             self._begun = False
 
-    def _taken(self) -> list[bytes]:
+    def taken(self) -> list[bytes]:
+        """The lines that wait; from now on whoever asked has them."""
         lines, self._lines, self.size = self._lines, [], 0
         return lines
 

@@ -1,8 +1,9 @@
-"""The files of a run: what is heard of an exchange becomes lines, in the file of its session. Used by one thread."""
+"""The files of a run: what is heard of an exchange becomes lines, in the file of its session."""
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,6 +40,8 @@ _MOST_KEPT: Final = 128 << 20
 """Bytes of bodies that are kept of all sessions, so that later ones are told by them."""
 _MOST_WAITING: Final = 4 << 20
 """Bytes of lines that wait for a file before they are written whatever else comes."""
+_ROOM: Final = 1 << 20
+"""Bytes of lines that wait for a file below which others are added by whoever has them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,11 +62,14 @@ class _Recorded:
 
 
 class Tapes:
-    """The files of a run. What `take` makes of an event is in them after the next `flush`."""
+    """The files of a run. What `take` makes of an event is in them after the next `flush`. Whoever calls `take`, `drop`
+    or `has_room` holds the `hand`; one thread alone calls `flush` and `close`, which write without it."""
 
     def __init__(self, run: RecordedRun) -> None:
         self.exchanges = 0
         """Exchanges that were written down so far."""
+        self.hand = threading.Lock()
+        """Held while lines are made and taken out, never while they are written."""
         self._run = run
         self._ended_now = 0
         self._open: dict[str, _Recorded] = {}
@@ -86,8 +92,13 @@ class Tapes:
 
     def flush(self) -> None:
         """Write what waits."""
-        while self._waiting:
-            self._waiting.popitem()[1].flush()
+        while True:
+            with self.hand:
+                tape = self._waiting.popitem()[1] if self._waiting else None
+                lines = tape.taken() if tape is not None else []
+            if tape is None:
+                break
+            tape.write(lines)
         self.exchanges += self._ended_now
         self._ended_now = 0
 
@@ -99,6 +110,11 @@ class Tapes:
     def knows(self, x: str) -> bool:
         """Whether an exchange has begun, and goes on."""
         return x in self._open
+
+    def has_room(self, x: str) -> bool:
+        """Whether a line of an exchange that goes on is added to a file in use, and causes nothing else."""
+        one = self._open.get(x)
+        return one is not None and one.tape is not None and one.session in self._in_use and one.tape.size < _ROOM
 
     def forget(self, x: str) -> None:
         """Nothing more of an exchange is written."""
@@ -113,6 +129,7 @@ class Tapes:
 
     def begin_anew(self) -> None:
         """In a child process after a fork: what waited is the parent's to write, who goes on from its bodies."""
+        self.hand = threading.Lock()
         self._open.clear()
         self.drop()
 

@@ -7,14 +7,14 @@ kept per node: a call costs as much as it has new blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
 from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, billing, outside
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block import HEADER, Block, Place
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.dataclasses import dataclass
@@ -72,7 +72,7 @@ class PrefixKeys:
         self._facts = facts
         self._strips = strips
         self._bounded = seed.dialect != ANTHROPIC
-        self._places: dict[tuple[str, str], bytes] = {}
+        self._places: dict[Place, bytes] = {}
         front = PrefixEnd(seed.tools, None, ROOT, 0)
         self._current: dict[int, PrefixEnd] = {ROOT: front}
         self._earlier: dict[int, PrefixEnd] = {ROOT: front} if strips else self._current
@@ -85,21 +85,42 @@ class PrefixKeys:
         return known.get(node) or self._extend(known, node)
 
     def _extend(self, known: dict[int, PrefixEnd], node: int) -> PrefixEnd:
-        tree, bare = self._tree, known is not self._current
-        missing: list[Node] = []
-        spot = known.get(node)
+        if not self._strips or known is self._earlier:
+            missing = self._tree.unknown(node, known)
+            return self._chained(known, known[missing[0].parent], missing)
+        own, spot = list[Node](), None
         while spot is None:
-            here = tree[node]
-            missing.append(here)
-            if self._strips and not bare and self._facts.asked(node) == node:
+            here = self._tree[node]
+            own.append(here)
+            if self._facts.asked(node) == node:
                 # Whatever comes before this message is read without its thinking.
                 spot = self._earlier.get(here.parent) or self._extend(self._earlier, here.parent)
             else:
                 spot = known.get(here.parent)
             node = here.parent
-        for here in reversed(missing):
-            # Anthropic's prompts have no message bounds.
-            if self._bounded or here.block.kind != HEADER:
+        own.reverse()
+        return self._chained(known, spot, own)
+
+    def _chained(self, known: dict[int, PrefixEnd], spot: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
+        """The place at the end of `missing`, which follow `spot`; each is `known` then."""
+        bare, bounded = known is not self._current, self._bounded
+        at: Place | None = None
+        told, section, role = b"", "", ""
+        for here in missing:
+            block = here.block
+            kind = block.kind
+            if kind == HEADER and not bounded:
+                # Anthropic's prompts have no message bounds.
+                known[here.id] = spot
+                continue
+            if here.place is not at:
+                at = here.place
+                told, section, role = self._told(at), at.section, at.role
+            if kind in _USUAL and section == spot.section:
+                # Nearly every block: the general way gives the same.
+                digest = blake2b(spot.key + told + block.digest.encode(), digest_size=KEY_BYTES).digest()
+                spot = PrefixEnd(digest, spot, here.id, spot.number + 1, section, role)
+            else:
                 spot = self._after(spot, here, bare)
             known[here.id] = spot
         return spot
@@ -107,11 +128,6 @@ class PrefixKeys:
     def _after(self, before: PrefixEnd, node: Node, bare: bool) -> PrefixEnd:
         block = node.block
         section, role, _ = node.place
-        if block.kind in _USUAL and section == before.section:
-            # Nearly every block: the general way below gives the same.
-            told = self._places.get((section, role)) or self._told(section, role)
-            digest = blake2b(before.key + told + block.digest.encode(), digest_size=KEY_BYTES).digest()
-            return PrefixEnd(digest, before, node.id, before.number + 1, section, role)
         heads = block.kind == HEADER
         thought = node.category == _THINKING and not heads
         if (bare and thought) or (not self._bounded and _apart(section, block)):
@@ -120,15 +136,17 @@ class PrefixKeys:
             before = _front(before)
         said = header_key(block.value()) if heads else block.digest.encode()
         key = before.key if section == before.section else self._entered(before, section)
-        told = self._places.get((section, role)) or self._told(section, role)
-        digest = blake2b(key + told + said, digest_size=KEY_BYTES).digest()
+        digest = blake2b(key + self._told(node.place) + said, digest_size=KEY_BYTES).digest()
         counts = THINKING_IS_POSITION or not thought
         opens = self._bounded and (heads or self._alone(node))
         served = block.kind.endswith("_tool_result") and block.kind != "tool_result"
         return PrefixEnd(digest, before, node.id, before.number + counts, section, role, opens, served)
 
-    def _told(self, section: str, role: str) -> bytes:
-        found = self._places[section, role] = f"{section}\0{role}\0".encode("utf-8", "surrogatepass")
+    def _told(self, place: Place) -> bytes:
+        """What of a block's place is in its key."""
+        found = self._places.get(place)
+        if found is None:
+            found = self._places[place] = f"{place.section}\0{place.role}\0".encode("utf-8", "surrogatepass")
         return found
 
     def _alone(self, node: Node) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_seed import Seed, mixed
@@ -82,20 +81,9 @@ class PromptFacts:
         """The node at which a person last spoke in the context `head` (`ROOT`: nobody has)."""
         known = self._asked
         if head not in known:
-            for node in _unknown(self._tree, known, head):
+            for node in self._tree.unknown(head, known):
                 known[node.id] = node.id if speaks(node) else known[node.parent]
         return known[head]
-
-
-def _unknown(tree: Tree, known: Container[int], node: int) -> list[Node]:
-    """The nodes on the path to `node` that `known` lacks, in prompt order."""
-    missing: list[Node] = []
-    while node not in known:
-        here = tree[node]
-        missing.append(here)
-        node = here.parent
-    missing.reverse()
-    return missing
 
 
 def speaks(node: Node) -> bool:

@@ -15,6 +15,8 @@ from ctxtui.core.quick_content import BlockContent as BlockContent
 from ctxtui.core.quick_content import Media as Media
 
 _BLANK: Final = re.compile(r"\s")
+_LONG: Final = 1 << 18
+"""Bytes of a block from which on it says something, without being read."""
 _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
@@ -23,6 +25,11 @@ def read(block: Block) -> BlockContent:
     quick = QUICK.get(block.kind)
     found = quick(block.body) if quick is not None else None
     return read_value(block.kind, block.value()) if found is None else found
+
+
+def is_sealed(block: Block) -> bool:
+    """Whether a block of reasoning is one that only its provider can read."""
+    return len(block.body) < _LONG and not read(block).text.strip()
 
 
 def read_value(kind: str, value: Json) -> BlockContent:

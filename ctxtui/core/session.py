@@ -101,6 +101,15 @@ class Outcome:
 Event = Described | ThreadSeen | CallSeen | TipMoved | Skipped | Happened | Outcome | AnswerGrew | QuotaReport
 
 
+def threads_of(events: Iterable[Event]) -> set[str]:
+    """The threads that have other calls after `events`, or to which something happened."""
+    return {
+        event.call.thread if isinstance(event, CallSeen) else event.thread
+        for event in events
+        if isinstance(event, CallSeen | Happened)
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Thread:
     """One line of context inside a session. `tip` is the node where its record ends."""

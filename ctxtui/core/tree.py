@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Mapping, MutableSequence, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, overload
 
@@ -21,7 +23,7 @@ class Node:
     `id` is its index in the tree (a parent's is always smaller), `depth` the number of blocks up to and including it,
     `message` the number of messages so far, `turn` the number of user turns so far (0 before the first),
     `turn_start` the node whose block opened the current turn (`ROOT` before the first), `category` an index into
-    `CATEGORIES`. `_state` says whether a user turn has begun and the assistant has not spoken yet (`_OPEN`), and
+    `CATEGORIES`. `turn_state` says whether a user turn has begun and the assistant has not spoken yet (`_OPEN`), and
     whether the current message holds a tool result (`_RESULTS`): one member, as there is a node for each block.
     """
 
@@ -34,7 +36,7 @@ class Node:
     message: int
     turn: int
     turn_start: int
-    _state: int
+    turn_state: int
 
     @property
     def opens_turn(self) -> bool:
@@ -46,6 +48,8 @@ _EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0
 _OPEN, _RESULTS = 1, 2
 _ASSISTANT: Final = frozenset({"assistant", "model"})
 _ASKING: Final = frozenset({"user", "image", "document"})
+_FAR: Final = 64
+"""From how many nodes on looking for the first of them costs less than going through them."""
 _FEW: Final = 1024
 """Kinds at places of which it is remembered what they do: a session has a dozen."""
 _NOTHING, _ANSWERS, _RESULT, _ASKS, _HEADER, _ANSWER_HEADER = range(6)
@@ -71,6 +75,30 @@ def _effect(block: Block, place: Place) -> tuple[int, int]:
     return found
 
 
+class PackedNodes(Sequence[Node]):
+    """Nodes that are made where they are asked for (`packed_tree.NodeColumns`)."""
+
+    @abstractmethod
+    def append(self, node: Node) -> None:
+        """One more."""
+
+    @abstractmethod
+    def digest(self, node: int) -> str:
+        """The digest of a node's block."""
+
+    @abstractmethod
+    def climb(self, head: int, after: int) -> list[int]:
+        """The nodes from `head` up to the one below `after` (or the root)."""
+
+
+class PackedBlocks(Mapping[str, Block]):
+    """Blocks by digest that are made where they are asked for (`packed_tree.BlocksByDigest`)."""
+
+    @abstractmethod
+    def setdefault(self, digest: str, block: Block) -> Block:
+        """The block of this digest, `block` where there is none yet."""
+
+
 class Tree:
     """An append-only tree of content-addressed blocks. Nodes are small integers; adding the same block twice to the
     same parent gives the same node. `guard` is held while a node is made: a lock where several threads make some."""
@@ -78,12 +106,13 @@ class Tree:
     guard: AbstractContextManager[object] | None = None
 
     def __init__(self) -> None:
-        self._nodes: list[Node] = [_EMPTY]
+        self._nodes: list[Node] | PackedNodes = [_EMPTY]
         # Most contexts go on in one way only: what is to be looked up by key are the other ways.
-        self._first: list[int] = [ROOT]
+        self._first: MutableSequence[int] = [ROOT]
         """The first child of each node, `ROOT` for none."""
         self._others: dict[tuple[int, str, Place], int] = {}
-        self._blocks: dict[str, Block] = {}
+        self._blocks: dict[str, Block] | PackedBlocks = {}
+        self._packed: PackedNodes | None = None
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -91,8 +120,12 @@ class Tree:
     def __getitem__(self, node: int) -> Node:
         return self._nodes[node]
 
+    def digest(self, node: int) -> str:
+        """The digest of a node's block."""
+        return self._nodes[node].block.digest if self._packed is None else self._packed.digest(node)
+
     @property
-    def blocks(self) -> dict[str, Block]:
+    def blocks(self) -> Mapping[str, Block]:
         """Every block in the tree, by digest, in order of first appearance."""
         return self._blocks
 
@@ -128,7 +161,7 @@ class Tree:
         up, new = self._nodes[parent], len(self._nodes)
         block = self._blocks.setdefault(block.digest, block)
         category, does = _EFFECTS.get((block.kind, place)) or _effect(block, place)
-        message, turn, start, state = up.message, up.turn, up.turn_start, up._state
+        message, turn, start, state = up.message, up.turn, up.turn_start, up.turn_state
         if does == _ANSWERS:
             state &= _RESULTS
         elif does == _RESULT:
@@ -153,11 +186,47 @@ class Tree:
     def path(self, head: int, after: int = ROOT) -> list[int]:
         """The nodes from just below `after` (which must be on the path) down to `head`, in prompt order."""
         found: list[int] = []
+        if self._packed is not None:
+            found, head = self._packed.climb(head, after), after
         while head != after and head != ROOT:
             found.append(head)
             head = self._nodes[head].parent
         found.reverse()
         return found
+
+    def unknown(self, head: int, known: Container[int]) -> Sequence[Node]:
+        """The nodes on the path to `head` that `known` lacks, in prompt order. It holds the root, and with a node all
+        before it."""
+        nodes = self._nodes
+        if nodes[head].depth == head > _FAR and head - _FAR not in known:
+            # Where contexts went on in one way all nodes up to here are on the path: many are found as one piece.
+            first = bisect_left(range(head - _FAR), True, key=lambda node: node not in known)
+            return nodes[first : head + 1]
+        found: list[Node] = []
+        while head not in known:
+            here = nodes[head]
+            found.append(here)
+            head = here.parent
+        found.reverse()
+        return found
+
+    def ways(self) -> tuple[Sequence[int], Mapping[tuple[int, str, Place], int]]:
+        """How the tree goes on: the first child of each node (`ROOT` for none), and each other one by its parent, its
+        block's digest and its place."""
+        return self._first, self._others
+
+    def adopt(
+        self,
+        nodes: PackedNodes,
+        first: MutableSequence[int],
+        others: dict[tuple[int, str, Place], int],
+        blocks: PackedBlocks,
+    ) -> None:
+        """Be, from now on, the tree that these make: nothing may stand in this one, or `ValueError` is raised."""
+        if len(self._nodes) > 1:
+            raise ValueError("something stands in the tree already")
+        self._first, self._others, self._blocks = first, others, blocks
+        self._packed = self._nodes = nodes
 
     def items(self, head: int, after: int = ROOT) -> list[Item]:
         """The blocks at their places on the path to `head`, in prompt order."""

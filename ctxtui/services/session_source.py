@@ -6,21 +6,25 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
+    from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
     from ctxtui.services.study.deputy import Deputy
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
+    from ctxtui.services.workers.study_worker import StudyWorker
 
 T = TypeVar("T")
 
@@ -36,8 +40,12 @@ class SessionSource:
         self.name = name
         self.settings = settings
         self._subscribed = False
+        self._found: Named | None = None
         self._loaded: Loaded | None = None
         self._deputy: Deputy | None = None
+        self._glimpsed = False
+        self._reads: StudyWorker | None = None
+        """Who reads the recording in another process, until a study has it."""
 
     @cached_property
     def _helpers(self) -> Helpers:
@@ -45,24 +53,60 @@ class SessionSource:
 
         return Helpers(self.settings)
 
-    def glimpse(self) -> Session | None:
+    def glimpse(self) -> RecordingEnd | None:
         """The end of the recording, where the whole of it takes long to read; None where it does not."""
-        from ctxtui.services.recordings.tail_preview import ending
+        try:
+            found = self._end()
+        except CtxtuiError:
+            return None  # opening it in earnest tells what is wrong
+        self._glimpsed = found is not None
+        if found is None:
+            return None
+        from ctxtui.services.study.recording_end import RecordingEnd
 
-        path = Path(self.name)
-        found = ending(path) if self.name != "-" and path.is_file() else None
-        self._helpers.ready()
-        return found
+        return RecordingEnd(found, self.settings)
+
+    def _end(self) -> Session | None:
+        from ctxtui.services.recordings.tail_preview import ending, stored_ending
+
+        path: Path | None = Path(self.name)
+        if self.name == "-" or (path is not None and path.is_dir()):
+            return None
+        if path is not None and not path.is_file():
+            named = self._named()
+            if named.stored:
+                return stored_ending(named.stored, self.settings)
+            path = named.path
+        return ending(path) if path is not None else None
+
+    def _named(self) -> Named:
+        """What the name stands for; looked for once. Raises what `locate` raises."""
+        if self._found is None:
+            from ctxtui.services.recordings.open_by_name import locate, stored_ids
+
+            known = partial(stored_ids, settings=self.settings)
+            self._found = locate(self.name, Path.cwd(), known, self.settings.clients)
+        return self._found
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The recording with nothing read yet, and its first reading. Raises what `locate` and `opening` raise."""
         from ctxtui.services.library.session_actions import subscribed
-        from ctxtui.services.recordings.open_by_name import locate, opening_named, stored_ids
+        from ctxtui.services.recordings.open_by_name import opening_named
 
-        found = locate(self.name, Path.cwd(), lambda prefix: stored_ids(prefix, self.settings), self.settings.clients)
+        self._helpers.ready()
+        found = self._named()
         self._subscribed = subscribed(found, self.settings)
         self._loaded, news = opening_named(found, self.settings)
-        return self._loaded, iter(news)
+        if not self._glimpsed or self._loaded.plain_reading is None or not self._is_long(self._loaded):
+            return self._loaded, iter(news)
+        # Imported here: few recordings are long. Its end is on the screen until all of it is read.
+        from ctxtui.services.recordings.read_elsewhere import ReadElsewhere
+        from ctxtui.services.workers.study_worker import StudyWorker
+
+        assert self._loaded.path is not None
+        self._reads = StudyWorker(self._loaded.path, self.settings)
+        read = self._loaded = ReadElsewhere(self._loaded, iter(news), self._reads)
+        return read, read.pieces()
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
@@ -79,17 +123,22 @@ class SessionSource:
             # The recording was rewritten.
             self._deputy.close()
             self._deputy = None
-        try:
-            size = os.stat(loaded.path).st_size
-        except OSError:
-            return None
-        if size >= LONG:
+        if self._is_long(loaded):
             # Imported here: few recordings are long.
             from ctxtui.services.study.deputy import Deputy
             from ctxtui.services.workers.study_worker import StudyWorker
 
-            self._deputy = Deputy(StudyWorker(loaded.path, self.settings))
+            worker, self._reads = self._reads or StudyWorker(loaded.path, self.settings), None
+            self._deputy = Deputy(worker, lambda: loaded.taken_over)
         return self._deputy
+
+    @staticmethod
+    def _is_long(loaded: Loaded) -> bool:
+        """Whether a recording is worth a process of its own."""
+        try:
+            return loaded.path is not None and os.stat(loaded.path).st_size >= LONG
+        except OSError:
+            return False
 
     def report(self, kind: Report[T], loaded: Loaded) -> T:
         """A report on the session; worked out in a process of its own, but for what cannot be read a second time."""
@@ -143,6 +192,8 @@ class SessionSource:
 
     def close(self) -> None:
         """End the helpers."""
+        if self._reads is not None:
+            self._reads.close()
         if self._deputy is not None:
             self._deputy.close()
         if "_helpers" in self.__dict__:

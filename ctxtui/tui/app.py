@@ -9,9 +9,10 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual import events
+from textual._compositor import CompositorUpdate
 from textual.app import App
 from textual.driver import Driver
 from textual.screen import Screen
@@ -21,12 +22,14 @@ from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
 from ctxtui.tui.dialogs.hover import Hover
-from ctxtui.tui.messages import Aim, GoHome, Open, Opened, Refused, TalkFrom
+from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom
+from ctxtui.tui.screen_roles import Aims, GivesWay, MayHold, MayStay, TakesEdits, TakesNote
+from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.theme.theme import dress, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
+    from rich.console import RenderableType
 
 MakeScreen = Callable[[], Screen[Any]]
 _THREADS = 128
@@ -41,55 +44,6 @@ class Background(Protocol):
 
     def close(self) -> None:
         """End it at once."""
-
-
-@runtime_checkable
-class MayStay(Protocol):
-    """A screen that may not be left at once."""
-
-    def may_quit(self, leave: Callable[[], None]) -> bool:
-        """Whether the program may end now; asks the user otherwise, and calls `leave` where that is the answer."""
-
-
-@runtime_checkable
-class MayHold(Protocol):
-    """A screen on which something would be lost if it was closed."""
-
-    def may_close(self, close: Callable[[], None]) -> bool:
-        """Whether it may be closed now; asks the user otherwise, and calls `close` where that is the answer."""
-
-
-@runtime_checkable
-class Aims(Protocol):
-    """A screen that can be told where to stand."""
-
-    aim: Aim | None
-
-
-@runtime_checkable
-class GivesWay(Protocol):
-    """A screen whose work in the background halts while a key is answered."""
-
-    def give_way(self) -> None:
-        """A key came: halt, for a moment at most."""
-
-    def answered(self) -> None:
-        """What the key does is done: the halt ends with its frame."""
-
-
-@runtime_checkable
-class TakesNote(Protocol):
-    """A screen that says something when its session is there."""
-
-    note: str
-
-
-@runtime_checkable
-class TakesEdits(Protocol):
-    """A screen that can be given edits of its context."""
-
-    def bring(self, edits: Sequence[Edit]) -> None:
-        """Apply these, as soon as the context is there."""
 
 
 _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -151,6 +105,7 @@ class CtxtuiApp(App[None]):
         self._background: Background | None = None
         self._left = False
         self._hover = Hover(self)
+        self._cells = ShownCells()
         self.crash: BaseException | None = None
         """What ended the app, if it broke."""
         self.refused: CtxtuiError | None = None
@@ -206,9 +161,22 @@ class CtxtuiApp(App[None]):
         if isinstance(screen, GivesWay) and back:
             screen.answered()
 
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Write a frame, less what stands there already."""
+        super()._display(
+            screen, self._cells.rest(renderable) if isinstance(renderable, CompositorUpdate) else renderable
+        )
+
+    def action_redraw(self) -> None:
+        """All of the screen is written once more: another program may have written over it."""
+        self._cells.forget()
+        self.screen.refresh(layout=True)
+
     def on_resize(self, event: events.Resize) -> None:
         """The terminal has another size: the first change is shown at once, those that follow it together.
         Textual waits for others before it shows the first."""
+        # Terminals break lines anew, or clear them.
+        self._cells.forget()
         if self._resize_timer is None and self._size is not None and event.size != self._size:
             event.prevent_default()
             self._size = event.size
@@ -219,6 +187,8 @@ class CtxtuiApp(App[None]):
 
     def on_ready(self) -> None:
         """Behind the first frame: what there is now stays, so collections need not look at it again."""
+        # A shell has written over it; Textual draws nothing then that has not changed.
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         self.set_timer(_SETTLED, _collect)
         self.set_timer(_IDLE, self._begin_background)
 
@@ -234,9 +204,6 @@ class CtxtuiApp(App[None]):
         if self._background is not None:
             self._background.close()
         loop = asyncio.get_running_loop()
-        # Each screen on the stack has threads that stay as long as it does. Python's own number (six on two processors)
-        # is reached by a chat over a session over Home, which would then wait for them for ever.
-        loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="ctxtui"))
         for sign in _ENDS:
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 loop.remove_signal_handler(sign)

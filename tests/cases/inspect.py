@@ -17,6 +17,7 @@ from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
+from ctxtui.services.study.recording_end import RecordingEnd
 from ctxtui.services.study.study import Study
 from ctxtui.services.workers.session_report import Report
 from ctxtui.tui.app import CtxtuiApp
@@ -69,7 +70,7 @@ class HandMade:
         table = price_table() if self.priced else PriceTable()
         return Study(session, book_of(session, counted=False), None, price_here(table))
 
-    def glimpse(self) -> Session | None:
+    def glimpse(self) -> RecordingEnd | None:
         return None
 
     def notebook(self, loaded: Loaded) -> Notebook:

@@ -79,3 +79,17 @@ def test_a_running_path_is_the_path_to_each_context_in_turn(contexts: list[list[
         assert path == tree.path(head)
         items = PathItems(tree, path)
         assert list(items) == one and items[-2:] == one[-2:] and len(items) == len(one)
+
+
+@given(items, st.integers(0, 150), st.integers(0, 200), items)
+def test_what_is_unknown_of_a_path_is_what_follows_the_last_known(
+    end: list[Item], repeats: int, known_to: int, fork: list[Item]
+) -> None:
+    tree = Tree()
+    text = Item(block.text("again"), USER)
+    head = tree.extend(ROOT, [*([text] * repeats), *end])
+    path = [ROOT, *tree.path(head)]
+    known = set(path[: 1 + min(known_to, len(path) - 1)])
+    other = tree.extend(path[len(path) // 2], fork)
+    for to in (head, other):
+        assert [node.id for node in tree.unknown(to, known)] == [n for n in tree.path(to) if n not in known]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -41,8 +42,10 @@ class Stays:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._numbers: dict[_Key, int] = {}
-        """The number of each block that was met, from 0."""
+        self._numbers: dict[_Key, int] | None = {}
+        """The number of each block that was met, from 0; None where nobody has asked since it was handed over."""
+        self._number_at = array("i")
+        """By node: the number of its block, from 1; 0 where it was not met."""
         self._since = array("i")
         """By number: the call since which it stands in the last context as the node that it is there, or `_NOT`."""
         self._node = array("i")
@@ -52,16 +55,23 @@ class Stays:
         """By number: the first call that answered with it, or `_NOT`."""
         self._made_as = array("i")
         """By number: the node that it was in that answer."""
-        self._answers: list[tuple[int, ...]] = []
+        self._answers = array("i")
+        """The numbers of blocks that calls answered with first, call by call ..."""
+        self._answer_ends = array("i", [0])
+        """... and where those of each call end, behind the 0 before the first."""
         self._nth = array("i")
         """By node: which of the same blocks in its context it is, from 1; 0 where it was not met."""
-        self._now: dict[str, int] = {}
-        """How often each block stands in the context that `_walk` has come to."""
+        self._now: dict[str, int] | None = {}
+        """How often each block stands in the context that `_walk` has come to; None as `_numbers`."""
         self._prefix: dict[int, int] = {ROOT: ROOT}
         """For nodes that were asked for the first one whose prefix says the same, however its messages are spelt."""
         self._prefixes: dict[tuple[int, str, str], int] = {}
         self._heads = array("i")
         self._epochs = array("i")
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what can be told from the tree: it is most of it, and only needed to go on."""
+        return {**self.__dict__, "_numbers": None, "_now": None}
 
     @property
     def done(self) -> int:
@@ -90,7 +100,8 @@ class Stays:
         for number, node in new:
             self._made_as[number] = node
             self._made[number] = index
-        self._answers.append(tuple([number for number, _ in new]))
+        self._answers.extend([number for number, _ in new])
+        self._answer_ends.append(len(self._answers))
         self._epochs.append(call.epoch.number)
         # Last, since `done` counts these: another thread may read while this one enters.
         self._heads.append(call.sent_head)
@@ -98,37 +109,44 @@ class Stays:
     def _walk(self, before: int, head: int) -> tuple[list[int], list[tuple[int, int]]]:
         """The numbers of the blocks that leave and of those that enter from one context to the next, these with their
         nodes."""
-        tree, now = self._tree, self._now
-        shared = tree.common(before, head)
+        tree = self._tree
+        if self._now is None:
+            self._now = Counter(map(tree.digest, tree.path(before)))
+        now, shared = self._now, tree.common(before, head)
         gone = []
         for node in tree.path(before, shared):
-            digest = tree[node].block.digest
-            gone.append(self._number(digest, self._nth[node]))
-            now[digest] -= 1
+            gone.append(self._number_at[node] - 1)
+            now[tree.digest(node)] -= 1
         come = []
         for node in tree.path(head, shared):
-            digest = tree[node].block.digest
+            digest = tree.digest(node)
             nth = now[digest] = now.get(digest, 0) + 1
             if node >= len(self._nth):
-                self._nth.frombytes(bytes(self._nth.itemsize * (len(tree) - len(self._nth))))
+                for column in (self._nth, self._number_at):
+                    column.frombytes(bytes(column.itemsize * (len(tree) - len(column))))
+            number = self._number(digest, nth)
             self._nth[node] = nth
-            come.append((self._number(digest, nth), node))
+            self._number_at[node] = number + 1
+            come.append((number, node))
         return gone, come
 
     def _number(self, digest: str, nth: int) -> int:
+        if self._numbers is None:
+            met = ((node, number) for node, number in enumerate(self._number_at) if number)
+            self._numbers = {_key(self._tree.digest(node), self._nth[node]): number - 1 for node, number in met}
         key = _key(digest, nth)
         found = self._numbers.get(key)
         if found is None:
             found = len(self._made)
             for column in (self._since, self._node, self._made_as, self._made):
                 column.append(_NOT)
-            # Last: who finds a number finds what is known of it.
             self._numbers[key] = found
         return found
 
     def _numbered(self, node: int) -> int | None:
         """The number of the block of `node`; None for one that was not met."""
-        return self._numbers.get(_key(self._tree[node].block.digest, self.nth(node)))
+        number = self._number_at[node] if node < len(self._number_at) else 0
+        return number - 1 if number else None
 
     def _beginning(self, node: int) -> int:
         """The first node that was asked for whose prefix says the same as that of `node`."""
@@ -160,8 +178,10 @@ class Stays:
                 start, _, node = self._stood[number].pop()
                 self._node[number] = node
                 self._since[number] = start
-            for number in self._answers.pop():
+            self._answer_ends.pop()
+            for number in self._answers[self._answer_ends[-1] :]:
                 self._made[number] = _NOT
+            del self._answers[self._answer_ends[-1] :]
             self._epochs.pop()
 
     def _first(self, number: int) -> tuple[int, int] | None:
@@ -184,7 +204,7 @@ class Stays:
 
     def answers(self) -> list[int]:
         """The node of each block that a call answered with, where it first did."""
-        return [self._made_as[number] for new in self._answers for number in new]
+        return [self._made_as[number] for number in self._answers]
 
     def count(self, node: int, calls: int) -> int:
         """In how many of the first `calls` calls the block of `node` stood."""

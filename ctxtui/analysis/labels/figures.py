@@ -38,11 +38,12 @@ class LabelFigure:
 
 def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
     """The segments of the block of `node` as `model` counts them, in order; none where no rule splits it. Raises
-    `IndexError` while it is not counted."""
+    `IndexError` while one that is split is not counted."""
     here, ways, weights = book.session.tree[node], book.cumulated(model), book.weights(model)
-    split, before = book.segments(model, node), ways.at(here.parent)
+    split = book.segments(model, node)
     if not split:
         return []
+    before = ways.at(here.parent)
     sums = {category: before[category] for category in ways.categories(node)}
     out: list[SegmentFigure] = []
     owed = ways.owed(node)

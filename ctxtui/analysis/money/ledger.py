@@ -54,7 +54,9 @@ class CostLedger:
         self.version = running.version
         """That of the weights behind the tokens that costs were shared out by."""
         self.stays = stays
-        self._charged: list[Charged] = []
+        self._reads, self._writes = array("i"), array("i")
+        """The members of `Charged`, a column for each (of the rates one for all three)."""
+        self._rates, self._answers = array("d"), array("d")
         self._sums = array("d", [0.0])
         self._least: list[int] = []
         self._by_category = array("d", [0.0] * _WIDTH)
@@ -63,6 +65,10 @@ class CostLedger:
         self._turns = array("i")
         self._path: list[int] = []
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without what can be told from the tree, and is only needed to go on."""
+        return {**self.__dict__, "_path": []}
+
     def is_current(self) -> None:
         """What was entered elsewhere was shared out by the weights that the running totals have."""
         self.version = self._running.version
@@ -70,7 +76,7 @@ class CostLedger:
     @property
     def done(self) -> int:
         """How many calls are entered."""
-        return len(self._charged)
+        return len(self._answers)
 
     def advance(self, calls: Sequence[Call], costs: Mapping[str, Cost | None], limit: int) -> int:
         """Enter up to `limit` further `calls` of the thread, as far as they are counted and priced; returns `done`."""
@@ -95,7 +101,10 @@ class CostLedger:
         self._least[-1] = min(self._least[-1], charged.read)
         self._by_category.extend(map(add, self._by_category[-_WIDTH:], parts))
         # Last, since `done` counts these: another thread may read while this one enters.
-        self._charged.append(charged)
+        self._reads.append(charged.read)
+        self._writes.append(charged.write)
+        self._rates.extend(charged.rates)
+        self._answers.append(charged.answer)
 
     def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
         usage, running = call.usage, self._running
@@ -153,11 +162,12 @@ class CostLedger:
         if calls >= self.done:
             return
         # First, for the same reason as they are entered last.
-        del self._charged[calls:]
+        del self._answers[calls:]
+        del self._reads[calls:], self._writes[calls:], self._rates[3 * calls :]
         del self._turns[calls:], self._sums[calls + 1 :], self._by_category[_WIDTH * (calls + 1) :]
         del self._least[-(-calls // _CHUNK) :]
         if calls % _CHUNK:
-            self._least[-1] = min(charged.read for charged in self._charged[calls - calls % _CHUNK :])
+            self._least[-1] = min(self._reads[calls - calls % _CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
         """USD by category index over the first `calls` calls (at most `done`); then what is not recorded, last what was
@@ -172,7 +182,7 @@ class CostLedger:
         first = self.stays.first(node)
         if not any(at is not None and at < self.done for at in (made, first)):
             return None
-        usd = self._charged[made].answer if made is not None and made < last else 0.0
+        usd = self._answers[made] if made is not None and made < last else 0.0
         return tokens * (usd + self.rate(node, 0, last))
 
     def read_in(self, node: int, calls: int) -> list[Lifetime]:
@@ -200,7 +210,8 @@ class CostLedger:
 
     def charged(self, index: int) -> Charged:
         """What call `index` (from 0, below `done`) took for one token of ours."""
-        return self._charged[index]
+        first, second, third = self._rates[3 * index : 3 * index + 3]
+        return Charged(self._reads[index], self._writes[index], (first, second, third), self._answers[index])
 
     def carried(self, depth: int, first: int, last: int) -> float:
         """The sum of what calls `first` to `last` - 1 took for one token at `depth`."""
@@ -211,7 +222,7 @@ class CostLedger:
             if self._least[chunk] >= depth:
                 total += self._sums[end] - self._sums[at]
             else:
-                for one in self._charged[at:end]:
-                    total += one.rates[(depth > one.read) + (depth > one.write)]
+                for index in range(at, end):
+                    total += self._rates[3 * index + (depth > self._reads[index]) + (depth > self._writes[index])]
             at = end
         return total

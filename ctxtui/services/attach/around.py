@@ -15,8 +15,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.relay import give_way
 from ctxtui.attach.run import RecordedRun, new_run
+from ctxtui.attach.short_turns import give_way
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control

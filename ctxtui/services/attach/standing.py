@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.relay import Relay, give_way
+from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun, new_run
+from ctxtui.attach.short_turns import give_way
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
 from ctxtui.services.attach.control import Control

@@ -11,11 +11,11 @@ from ctxtui.services.session_source import SessionSource
 
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
-    from ctxtui.core.session import Session
     from ctxtui.pricing.price import Cost
     from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.request_forecast import Foreteller
     from ctxtui.services.counting.live_count import LiveCount
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
 
 
@@ -37,7 +37,7 @@ class ChatSource(SessionSource):
         """The chat's."""
         return self.host.clock()
 
-    def glimpse(self) -> Session | None:
+    def glimpse(self) -> RecordingEnd | None:
         """Nothing to glimpse."""
         return None
 

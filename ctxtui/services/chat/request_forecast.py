@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from typing import TYPE_CHECKING
 
 from ctxtui.agent.conversation import Draft
@@ -43,7 +44,8 @@ class RequestForecast:
 
 class Foreteller:
     """Foretells the requests to `partner`, whose cache is simulated as `rules` say. `foretell` is for a worker thread;
-    `began` tells that a request's answer began, so that the cache now holds it."""
+    `began` tells that a request's answer began, so that the cache now holds it. It is called where frames are drawn,
+    and waits for no worker: the next request is foretold with what it said."""
 
     def __init__(self, book: Book, counter: Counter, rules: CacheRules, partner: ChatModel, price: Pricer) -> None:
         self._book = book
@@ -59,6 +61,8 @@ class Foreteller:
         """The request of each thread that was foretold last and has no answer yet."""
         self._before: dict[str, int] = {}
         """Tokens of the request of each thread before it."""
+        self._begun: deque[tuple[Draft, float, str]] = deque()
+        """Answers that began since a request was foretold last."""
 
     def _count(self, block: Block) -> int:
         card, weights = self._book.card(self.partner.model), self._book.weights(self.partner.model)
@@ -71,6 +75,8 @@ class Foreteller:
         request = Request(tuple(self._book.session.tree.items(draft.sent_head)), draft.skeleton)
         self._counter.prefetch(self._book.card(partner.model), [item.block for item in request.items])
         with self._lock:
+            while self._begun:
+                self._take(*self._begun.popleft())
             made, refused = prompt_of(
                 self._prefixes, request, self._rules, self._summed, provider=partner.endpoint.name, scope="chat"
             )
@@ -78,15 +84,10 @@ class Foreteller:
                 return None
             outcome = self._simulator.ask(made, at)
             self._last[thread] = draft, outcome
-            usage = outcome.usage()
-            return RequestForecast(
-                outcome.total,
-                outcome.read,
-                outcome.written,
-                outcome.fresh,
-                self._usd(usage, at),
-                self._miss(outcome, self._before.get(thread, 0)),
-            )
+            miss = self._miss(outcome, self._before.get(thread, 0))
+        # Without the others waiting: the first price is asked of a process that has yet to start.
+        usd = self._usd(outcome.usage(), at)
+        return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss)
 
     def _usd(self, usage: Usage, at: float) -> float | None:
         asked = Call("", "", provider=self.partner.endpoint.name, model=self.partner.model, usage=usage, started=at)
@@ -101,12 +102,14 @@ class Foreteller:
 
     def began(self, draft: Draft, at: float, thread: str = MAIN) -> None:
         """The answer to `draft` of `thread` began at Unix time `at`."""
-        with self._lock:
-            last = self._last.get(thread)
-            if last is not None and last[0] is draft:
-                self._simulator.take(last[1], began=at)
-                self._before[thread] = last[1].total
-                del self._last[thread]
+        self._begun.append((draft, at, thread))
+
+    def _take(self, draft: Draft, at: float, thread: str) -> None:
+        last = self._last.get(thread)
+        if last is not None and last[0] is draft:
+            self._simulator.take(last[1], began=at)
+            self._before[thread] = last[1].total
+            del self._last[thread]
 
 
 def held_because(found: RequestForecast | None, settings: Settings) -> str:

@@ -16,21 +16,10 @@ from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.services.config.package_data import DATA, model_table
+from ctxtui.services.config.package_data import DATA
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.tokens.estimators import estimator_rule
-from ctxtui.tokens.models import SETTING, ModelRule, ModelTable, plain_id
-
-
-def table_for(settings: Settings, estimator: str = "") -> ModelTable:
-    """The model table with the user's context windows over it; with an `estimator`, that counts for every model."""
-    base = model_table().with_rules((estimator_rule(estimator),)) if estimator else model_table()
-    figures: dict[str, dict[str, int]] = {}
-    for name, own in (("window", settings.context_sizes), ("usable", settings.usable_contexts)):
-        for model, tokens in own.items():
-            figures.setdefault(plain_id(model), {})[name] = tokens
-    return base.with_rules(tuple(ModelRule((model,), own, SETTING) for model, own in figures.items()))
+from ctxtui.services.counting.model_cards import table_for
 
 
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:

@@ -49,8 +49,8 @@ class BookStore(Protocol):
     def row(self, book: Book) -> KeptRow | None:
         """What would be kept of `book`, to be handed over; None where it cannot be."""
 
-    def take_over(self, book: Book, row: KeptRow) -> bool:
-        """As `restore`, of what stands in `row`."""
+    def take_over(self, book: Book, row: KeptRow, *, same: bool = False) -> bool:
+        """As `restore`, of what stands in `row`. `same`: the session is known to be the one that it was made of."""
 
 
 class LocalCounts:

@@ -73,8 +73,8 @@ class KeptFigures:
         row = self._load(_name(session, labels))
         return row is not None and self.take_over(book, row)
 
-    def take_over(self, book: Book, row: KeptRow) -> bool:
-        """As `restore`, of what stands in `row`."""
+    def take_over(self, book: Book, row: KeptRow, *, same: bool = False) -> bool:
+        """As `restore`, of what stands in `row`. `same`: the session is known to be the one that it was made of."""
         session, labels = book.session, self._labels()
         if labels is None or row.nodes > len(session.tree) or row.calls > len(session.calls):
             return False
@@ -86,7 +86,7 @@ class KeptFigures:
         if grown and any(call.fidelity == Fidelity.WIRE for call in session.calls.values()):
             # Whole requests teach as soon as they are read: in which order depends on how much is read at once.
             return False
-        if row.fingerprint != fingerprint(session, row.nodes, row.calls):
+        if not same and row.fingerprint != fingerprint(session, row.nodes, row.calls):
             return False
         try:
             part = _Parts(row.body)

@@ -92,13 +92,17 @@ class FirstReading:
         if self.folders is None or not self.folders.changed():
             return
         news = False
-        for path in self.folders.files(self._sessions()):
-            if path not in self.parts and (self.main is None or path != self.main.path):
-                part = self.parts[path] = CompanionPart(Tail(path), self.reader.part(path.name))
-                yield from self._part(part)
-                news = True
+        for path in self.new_companions():
+            part = self.parts[path] = CompanionPart(Tail(path), self.reader.part(path.name))
+            yield from self._part(part)
+            news = True
         if news:
             yield self._noted(self.reader.settle())
+
+    def new_companions(self) -> list[Path]:
+        """The companion files that are there and of which nothing is read."""
+        found = self.folders.files(self._sessions()) if self.folders is not None else []
+        return [path for path in found if path not in self.parts and (self.main is None or path != self.main.path)]
 
     def _sessions(self) -> set[str]:
         """The ids by which the session may go: what its file is called, and what it says."""

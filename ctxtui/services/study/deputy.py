@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -58,11 +58,13 @@ class Deputy:
     counted and learnt, later all else.
 
     Where the other process ends before its time, `trouble` says so; where what it read is not what is read here,
-    nothing is taken. In both cases `over` tells that the study has to work everything out itself.
+    nothing is taken. In both cases `over` tells that the study has to work everything out itself. `same` tells whether
+    the session here is the very one that was read there, which else is to be proved.
     """
 
-    def __init__(self, elsewhere: Elsewhere) -> None:
+    def __init__(self, elsewhere: Elsewhere, same: Callable[[], bool] = bool) -> None:
         self._elsewhere = elsewhere
+        self._same = same
         self._at = Progress(0, whole=False, done=False)
         self._row: KeptRow | None = None
         self._waits_until: float | None = None
@@ -103,7 +105,7 @@ class Deputy:
         elif row.nodes > len(study.session.tree) and not self._late():
             # The recording grew between the two readings: here the rest is still to come.
             time.sleep(_LOOK)
-        elif not kept.take_over(study.book, row):
+        elif not kept.take_over(study.book, row, same=self._same() and row.nodes == len(study.session.tree)):
             self._give_up()
         else:
             self._row = None

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import zstandard
+
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.tree import Node
@@ -33,6 +35,9 @@ REPEATS: Final = "repeats"
 
 Part = tuple[str, bytes]
 """A part of what was worked out: what it is, and how it is sent."""
+
+_LEVEL: Final = 1
+"""What is sent is packed: some of it waits in memory until it is asked for."""
 
 
 class SessionFigures(Protocol):
@@ -103,11 +108,18 @@ class _Receiver(pickle.Unpickler):
         self._tree = study.session.tree
         self._calls = calls
         self._own = _own(study)
+        self._digests: dict[int, str] = {}
+
+    def _digest(self, node: int) -> str:
+        found = self._digests.get(node)
+        if found is None:
+            found = self._digests[node] = self._tree.digest(node)
+        return found
 
     def persistent_load(self, name: Any) -> object:
         """What `name` stands for."""
         if type(name) is int:
-            return self._calls[name] if name >= 0 else self._tree[-name].block.digest
+            return self._calls[name] if name >= 0 else self._digest(-name)
         return self._own[name] if type(name) is str else self._study.running(name[1])
 
 
@@ -139,7 +151,7 @@ def parts(study: SessionFigures) -> Iterator[Part]:
         except (pickle.PicklingError, AttributeError, TypeError):
             # A function inside another one: requests on record, whose lengths are asked of it.
             continue
-        yield name, file.getvalue()
+        yield name, zstandard.compress(file.getvalue(), _LEVEL)
 
 
 def _worked_out(study: SessionFigures, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
@@ -176,4 +188,4 @@ def take_over(study: SessionFigures, calls: Sequence[Call], sent: Iterator[Part]
 
 
 def _made(data: bytes, study: SessionFigures, calls: Sequence[Call]) -> Any:
-    return _Receiver(data, study, calls).load()
+    return _Receiver(zstandard.decompress(data), study, calls).load()

@@ -7,12 +7,12 @@ grow and dictionaries only gain keys, so that both may happen at once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.core.session import Session
+from ctxtui.core.session import Event, Session, threads_of
 from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study.session_misses import SessionMisses
@@ -183,12 +183,16 @@ class Study:
         self.misses.catch_up()
         return self.misses.forecasts()
 
-    def grew(self) -> None:
-        """The session has more than before: read the threads that were looked at anew."""
+    def grew(self, events: Iterable[Event] | None = None) -> None:
+        """The session has more than before, by these `events` (None: that is not known): read the threads anew that
+        have other calls, or to which something happened."""
+        seen = threads_of(events) if events is not None else None
         for known in list(self._threads.values()):
-            known.refresh()
-        self.misses.grew()
-        self._unsummed = True
+            if seen is None or known.thread in seen or known.is_short:
+                known.refresh()
+        if seen is None or seen:
+            self.misses.grew()
+            self._unsummed = True
 
     @property
     def progress(self) -> tuple[int, int]:

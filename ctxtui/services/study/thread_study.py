@@ -77,6 +77,12 @@ class ThreadStudy:
         self._misses: Sequence[Missed] = ()
         self.refresh()
 
+    @property
+    def is_short(self) -> bool:
+        """Whether the thread has another number of calls than is known, or none: then it is shown by where it ends."""
+        order = self._session.order.get(self.thread)
+        return not order or len(order) != len(self.calls)
+
     def refresh(self) -> None:
         """Read the calls anew, because there are more, or fuller ones."""
         calls = calls_of(self._session, self.thread)

@@ -21,6 +21,8 @@ from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import price_here, prices_for
 from ctxtui.services.recordings.open_by_name import Named, opening_named
+from ctxtui.services.recordings.read_elsewhere import SentReading, sent
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.deputy import Progress
 from ctxtui.services.study.handed_over import Part, parts, totals
 from ctxtui.services.study.study import Study
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _MOMENT: Final = 0.05
 """Seconds that the child works between two answers: what else the asking thread has to do waits for as long."""
 
+_BYTES, _READING = "bytes_read", "reading"
 _ADVANCE, _COUNTS, _TOTALS, _PART, _KEEP = "advance", "counts", "totals", "part", "keep"
 
 
@@ -45,7 +48,7 @@ class StudyWorker:
     """Works out the recording `path` in a child process, which starts when it is first asked."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
-        self._asked = StudyAsked(path.absolute(), settings)
+        self._asked = StudyAsked(path, settings)
         self._child = ChildProcess("ctxtui.services.workers.study_worker:make")
 
     @property
@@ -53,8 +56,19 @@ class StudyWorker:
         """The child's process id; 0 where there is none."""
         return self._child.pid
 
+    def bytes_read(self) -> int | None:
+        """Let it read for a moment: how many bytes it has read; None once that is all there is. Raises `ChildGone`, as
+        all below."""
+        found: int | None = self._ask(_BYTES)
+        return found
+
+    def reading(self) -> SentReading | None:
+        """What it read; None where that cannot be sent."""
+        found: SentReading | None = self._ask(_READING)
+        return found
+
     def advance(self) -> Progress:
-        """Let it work for a moment. Raises `ChildGone`, as all below."""
+        """Let it work for a moment."""
         found: Progress = self._ask(_ADVANCE)
         return found
 
@@ -96,6 +110,7 @@ class _Worked:
     def __init__(self, asked: StudyAsked) -> None:
         self._asked = asked
         self._study: Study | None = None
+        self._loaded: Loaded | None = None
         self._memory = Memory(database(asked.settings.data_dir), create=False)
         here = LocalCounts()
         labels = Labels(asked.settings.labels, here, self._memory.numbers)
@@ -104,6 +119,18 @@ class _Worked:
         self._whole = False
         self._steps = self._work()
         self._parts: Iterator[Part] | None = None
+
+    def bytes_read(self) -> int | None:
+        """Read for a moment: how many bytes are read; None once that is all there is."""
+        until = time.monotonic() + _MOMENT
+        while self._study is None and time.monotonic() < until and not next(self._steps, True):
+            pass
+        loaded = self._loaded
+        return None if self._study is not None else loaded.bytes_read if loaded is not None else 0
+
+    def reading(self) -> SentReading | None:
+        """What was read."""
+        return sent(self._loaded) if self._loaded is not None else None
 
     def advance(self) -> Progress:
         """Work for a moment."""
@@ -116,6 +143,7 @@ class _Worked:
         """Everything, step by step; each tells whether all is done."""
         path, settings = self._asked
         loaded, pieces = opening_named(Named(path), settings)
+        self._loaded = loaded
         for news in pieces:
             loaded.take(news)
             yield False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from typing import Any
 
 from ctxtui.core import canonical
@@ -28,14 +29,15 @@ def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -
     with reading(conn):
         tree = Tree() if tree is None else tree
         heads = nodes_by_run(conn, key, tree)
-        session = Session(tree, _about(conn, key))
+        session = Session(tree, about_of(conn, key))
         threads = _read_threads(conn, key, session, heads)
         _read_calls(conn, key, session, heads, threads)
         _read_lists(conn, key, session)
     return session
 
 
-def _about(conn: sqlite3.Connection, key: int) -> Described:
+def about_of(conn: sqlite3.Connection, key: int) -> Described:
+    """What the session with row `key` says of itself, with the user's title if there is one."""
     columns = "recorded_id, coalesce(name, title), source, cwd, client, version, window"
     *texts, window = conn.execute(f"SELECT {columns} FROM sessions WHERE key = ?", (key,)).fetchone()
     id_, title, source, cwd, client, version = map(py_text, texts)
@@ -91,13 +93,14 @@ def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Hea
     numbers: dict[str, list[tuple[int, str]]] = {}
     for row in cursor.execute("SELECT * FROM calls WHERE session = ? ORDER BY nth", (key,)):
         listed = threads[row["thread"]]
-        call = _call(row, listed, heads, skeletons)
+        call = call_of(row, listed, heads, skeletons)
         session.calls[call.id] = call
         numbers.setdefault(listed, []).append((row["number"], call.id))
     session.order = {thread: [id_ for _, id_ in sorted(pairs)] for thread, pairs in numbers.items()}
 
 
-def _call(row: Any, listed: str, heads: Heads, skeletons: dict[int, Skeleton]) -> Call:
+def call_of(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Skeleton]) -> Call:
+    """The call of a row of `calls`, listed in the thread `listed`; `heads` hold the nodes of its contexts."""
     start = EpochStart(row["epoch_start"])
     return Call(
         id=py_text(row["id"]),

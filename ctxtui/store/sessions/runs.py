@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+import msgspec
 
 from ctxtui.core.block import Place
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass, field
+
+_GROUPS: Final = msgspec.json.Decoder(list[list[int]])
 
 
 class ContextAt(NamedTuple):
@@ -100,8 +104,9 @@ def items_text(pairs: Iterable[tuple[int, int]]) -> str:
 
 def items_pairs(text: str) -> Iterator[tuple[int, int]]:
     """The (place key, block key) pairs of a run's `items`."""
-    for place, *blocks in json.loads(text):
-        for block in blocks:
+    for group in _GROUPS.decode(text):
+        place = group[0]
+        for block in group[1:]:
             yield place, block
 
 

@@ -14,6 +14,7 @@ from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions.in_flight import COLUMNS, InFlightEvent, events_of
 from ctxtui.store.sessions.listing import find
 from ctxtui.store.sessions.read import read_session
+from ctxtui.store.sessions.read_end import is_long, read_end
 
 GROWS: Final = ("opened", "said", "context", "results", "back")
 """Kinds of events in flight by which a context begins and grows."""
@@ -39,6 +40,14 @@ def stored_now(path: Path, session_id: str, tree: Tree | None = None, known: Sta
             return None
         flying = _flying(conn, key)
         return StoredNow(read_session(conn, key, tree), state, flying)
+
+
+def stored_end(path: Path, session_id: str, most: int) -> Session | None:
+    """The end of a long session in the database `path` (`read_end`), of about `most` bytes; None where it is short, or
+    its contexts have grown since their last calls, which takes those to be told. Raises `CtxtuiError`."""
+    with explained(path), closing(connect(path, readonly=True)) as conn:
+        key = find(conn, session_id)[0]
+        return read_end(conn, key, most) if is_long(conn, key) and not _flying(conn, key) else None
 
 
 def _state(conn: sqlite3.Connection, key: int) -> State:

@@ -34,7 +34,8 @@ from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.fork import ForksController
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import Panels
-from ctxtui.tui.inspector.screen import SessionScreen, session_controllers
+from ctxtui.tui.inspector.screen import SessionScreen
+from ctxtui.tui.inspector.session_controllers import session_controllers
 from ctxtui.tui.widgets.alarm_line import AlarmLine
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text

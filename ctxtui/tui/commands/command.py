@@ -110,6 +110,8 @@ class Command:
     """Other words, in small letters, by which help and palette find it."""
     first: ClassVar[bool] = False
     """Whether its key acts before the focused pane sees it: what is typed right after it must not go to that pane."""
+    on_end: ClassVar[bool] = False
+    """Whether it can be done while only the end of a recording is read."""
     always: ClassVar[bool] = False
     """Whether it stands at the right end of the key line, whatever the width."""
 

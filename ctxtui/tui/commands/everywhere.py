@@ -29,6 +29,12 @@ class Theme(Command):
     name, action = "switch between dark and light", "switch_theme"
 
 
+class Redraw(Command):
+    """The whole screen is written anew, where another program wrote over it."""
+
+    name, action, keys = "draw the screen anew", "redraw", ("ctrl+l",)
+
+
 class Back(Command):
     """One level back: from a list to the session, from a session to Home. On the first screen it leaves ctxtui. It asks
     where something would be lost."""
@@ -42,4 +48,4 @@ class Quit(Command):
     name, action, keys = "quit", "quit", ("ctrl+q",)
 
 
-EVERYWHERE: tuple[type[Command], ...] = (OpenPalette, Help, Explain, Theme, Back, Quit)
+EVERYWHERE: tuple[type[Command], ...] = (OpenPalette, Help, Explain, Theme, Redraw, Back, Quit)

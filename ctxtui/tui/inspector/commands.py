@@ -167,6 +167,7 @@ class OpenBlock(_OnBlock):
     """Open the block in place, or fold it: Markdown, code, arguments, JSON, an image's facts."""
 
     name, keys, label = "open or fold block", ("enter",), "open"
+    on_end = True
     run = Act(BlocksController, BlocksController.open_block)
 
 
@@ -174,6 +175,7 @@ class MoreLines(_OnBlock):
     """Show more lines of the open block, each time eight times as many."""
 
     name, keys, label = "more lines of the open block", ("e", "plus"), "more"
+    on_end = True
     run = Act(BlocksController, BlocksController.more_lines)
 
 
@@ -181,6 +183,7 @@ class RawJson(_OnBlock):
     """The provider's own JSON of the block, letter for letter, or the readable form again."""
 
     name, keys, label, short = "raw JSON of block", ("r",), "raw JSON", "raw"
+    on_end = True
     run = Act(BlocksController, BlocksController.raw)
 
 
@@ -192,6 +195,7 @@ class CopyBlock(_OnText):
     """Copy the block's text to the clipboard (OSC 52: works over ssh, where the terminal allows it)."""
 
     name, keys, label = "copy block", ("y",), "copy"
+    on_end = True
     run = Act(BlocksController, BlocksController.copy)
 
 
@@ -199,6 +203,7 @@ class PageBlock(_OnText):
     """Read the block in $PAGER. Terminal escapes in it are shown, not obeyed."""
 
     name, keys, label = "open block in pager", ("o",), "pager"
+    on_end = True
     run = Act(BlocksController, BlocksController.pager)
 
 
@@ -278,6 +283,7 @@ class LeaveOpen(Command):
     """Close what is open: the prompt's message, then back to the transcript."""
 
     name, keys, group = "leave", ("escape",), "general"
+    on_end = True
     run = Act(NavigationController, NavigationController.leave)
 
 
@@ -285,6 +291,7 @@ class Home(Command):
     """Back to the list of sessions."""
 
     name, keys, label, group = "home: list of sessions", ("h", "backspace"), "home", "general"
+    on_end = True
     run = Act(NavigationController, NavigationController.home)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
 
@@ -49,7 +50,7 @@ class Source(Protocol):
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The recording with nothing read yet, and its first reading."""
 
-    def glimpse(self) -> Session | None:
+    def glimpse(self) -> RecordingEnd | None:
         """The end of a recording that is long to read; None where reading it whole is as quick."""
 
     def study(self, session: Session) -> Study:
@@ -93,9 +94,9 @@ class Planner(Protocol):
 class Glimpsed(Message):
     """The end of a long recording, before the recording itself is read."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, end: RecordingEnd) -> None:
         super().__init__()
-        self.session = session
+        self.end = end
 
 
 class Began(Message):

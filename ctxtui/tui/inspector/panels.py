@@ -39,7 +39,10 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.short_names import Names
     from ctxtui.core.note import Note
+    from ctxtui.core.session import Session
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import ThreadStudy
     from ctxtui.tui.inspector import side_panels
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     from ctxtui.views.inspector import composition, this_call, threads
     from ctxtui.views.inspector.map import context_map, staged_map
     from ctxtui.views.inspector.strip_columns import Window
-    from ctxtui.views.model.call_charge import Charge
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane
 
@@ -131,11 +133,11 @@ class Panels:
         yield from (self.heaviest, self.threads)
         yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
 
-    def open(self, study: Study, want: Want) -> None:
+    def open(self, session: Session, names: Names, want: Want) -> None:
         """Show another session from now on; `want` reads large blocks in another thread."""
         self._sides = None
         self.window = None
-        self.transcript.data = self._make_rows(Readings(study.session, study.book.names, want), highlight)
+        self.transcript.data = self._make_rows(Readings(session, names, want), highlight)
         if self.reads:
             self.transcript.read(True)
 
@@ -244,15 +246,13 @@ class Panels:
             staged = staging.freed if staging is not None and staging.counted else 0
             self.why.show(self.reasons.of(self.scene, rows.path, self._composed, staged))
 
-    def glimpse(self, study: Study, thread: str) -> None:
+    def glimpse(self, end: RecordingEnd) -> None:
         """Show the end of a recording whose beginning is not read yet: its last blocks, and no figure."""
-        known, rows = study.thread(thread), self.transcript.data
+        rows, scene = self.transcript.data, end.scene
         assert rows is not None
-        scene = self.scene = replace(study.scene(thread, len(known.calls) - 1), partial=True)
-        rows.show(scene, known.boundaries, None, ALL_LINES)
-        shown = header.header(scene, "reading", None, False)
-        # The title is what was said first, which is not read yet.
-        self.header.show(replace(shown, title=study.session.about.id, used=None))
+        self.scene = scene
+        rows.show(scene, end.boundaries, None, ALL_LINES)
+        self.header.show(replace(header.header(scene, "reading", None, False), used=None))
 
     def reading(self, done: int, total: int) -> None:
         """How much of a long recording is read, in bytes."""
@@ -270,7 +270,7 @@ class Panels:
         if self.staging is not None and self.shows("map"):
             self.map.show(partial(_staged_map, self.staging, self.transcript.node))
         elif scene is not None and rows is not None and self.shows("map"):
-            self.map.show(partial(_context_map, scene, rows.path, rows.charge, self.transcript.node))
+            self.map.show(partial(self.sides.mapped, scene, rows, self.transcript.node))
 
     def point(self) -> None:
         """The transcript's cursor moved: the map's mark follows."""
@@ -320,12 +320,6 @@ class Panels:
 def _marked(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
     here = [node for node in marks if rows.holds(node)]
     return transcript_notes.marked(scene, here, len(marks) - len(here))
-
-
-def _context_map(
-    scene: Scene, path: Sequence[int], charge: Charge | None, node: int | None, pixels: int
-) -> context_map.ContextMap:
-    return context_map.context_map(scene, path, charge, pixels, node)
 
 
 def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.ContextMap:

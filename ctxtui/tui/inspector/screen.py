@@ -36,22 +36,14 @@ from ctxtui.tui.inspector.controller import Controller, Delivery, ScreenAccess
 from ctxtui.tui.inspector.controllers.attached_program import PROGRAM_KEYS, AttachedProgramController
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
 from ctxtui.tui.inspector.controllers.compactions import CompactionsController
-from ctxtui.tui.inspector.controllers.diff import DiffController
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
-from ctxtui.tui.inspector.controllers.export import ExportController
 from ctxtui.tui.inspector.controllers.fork import ForkController, ForksController
 from ctxtui.tui.inspector.controllers.live_answer import LiveAnswerController
 from ctxtui.tui.inspector.controllers.marking import MarkController
-from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
-from ctxtui.tui.inspector.controllers.policies import PoliciesController
-from ctxtui.tui.inspector.controllers.reading import ReadingController
-from ctxtui.tui.inspector.controllers.resending import ResendController
-from ctxtui.tui.inspector.controllers.rewriting import RewritingController
 from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
-from ctxtui.tui.inspector.controllers.staging import StagingController
-from ctxtui.tui.inspector.controllers.summaries import Asker, RecordedAsker, SummariesController
+from ctxtui.tui.inspector.controllers.summaries import RecordedAsker
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
 from ctxtui.tui.inspector.loader import Source
@@ -59,6 +51,7 @@ from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.session_controllers import session_controllers
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.messages import Aim, Opened
@@ -74,6 +67,8 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *INSPECTOR)
 """The commands of a recorded or attached session, but those of every screen."""
+UNREAD: Final = "only the end of the session is read yet: this key needs all of it"
+"""Why a key does nothing meanwhile."""
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
@@ -107,7 +102,7 @@ class SessionScreen(Commanded, StillScreen):
         self.keys = KeyLine(id="keys")
         self._stage = Stage(self._boxes)
         self._pointing: Timer | None = None
-        self._offered: tuple[Situation, bool] | None = None
+        self._offered: tuple[Situation, bool, bool] | None = None
         self._fitted = Size(0, 0)
 
     @property
@@ -136,6 +131,7 @@ class SessionScreen(Commanded, StillScreen):
         self.state.on.shown.subscribe(self.offer_keys)
         self.state.on.fitted.subscribe(self.offer_keys)
         self.state.on.told.subscribe(self.line.say)
+        self.state.on.complete.subscribe(self._all_read)
         self.line.spoken.subscribe(self.state.on.said.emit)
         self.owner(OpeningController).start()
         self.set_interval(1.0, self._tick)
@@ -191,7 +187,9 @@ class SessionScreen(Commanded, StillScreen):
         """Open a block, go to a heavy one, show a thread."""
         if message.pane is self.panels.transcript:
             rule = self.panels.transcript.rule
-            if rule is None:
+            if rule is not None and self.state.glimpse is not None:
+                self.line.refuse(UNREAD)
+            elif rule is None:
                 self.call_later(self.owner(BlocksController).open_block)
             elif rule.kind == "compaction":
                 self.call_later(self.owner(CompactionsController).compactions)
@@ -271,9 +269,21 @@ class SessionScreen(Commanded, StillScreen):
     async def action_command(self, name: str) -> None:
         """Do the command of the class `name`; one that would change marked blocks only out of view asks first."""
         command, do = self.command(name), partial(super().action_command, name)
+        if command is not None and not self._is_read_for(command):
+            self.line.refuse(UNREAD)
+            return
         marked = command is not None and issubclass(command, OnBlocks) and command.on_marked
         if not marked or not self.owner(MarkController).asks(lambda: self.call_later(do)):
             await do()
+
+    def _is_read_for(self, command: type[Command]) -> bool:
+        """Whether enough of the recording is read for a command."""
+        return self.state.glimpse is None or command.on_end or command in EVERYWHERE
+
+    def _all_read(self) -> None:
+        """What was refused can be done now."""
+        if self.line.said and any(span.text == UNREAD for span in self.prompt.hint):
+            self.line.say(())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key is this command's now."""
@@ -292,7 +302,7 @@ class SessionScreen(Commanded, StillScreen):
 
     def commands_now(self) -> list[type[Command]]:
         """The commands that are available, in the order of their use."""
-        return list(offered(self.commands, self._situated()))
+        return list(filter(self._is_read_for, offered(self.commands, self._situated())))
 
     def _situated(self) -> Situation:
         state, facts = self.state, self.edits.facts()
@@ -316,37 +326,12 @@ class SessionScreen(Commanded, StillScreen):
         """Show the keys that can be used now."""
         question, situation = self.line.question, self._situated()
         choice = question is not None and bool(question.keys)
-        if (situation, choice) != self._offered:
-            self._offered = situation, choice
+        partly = self.state.glimpse is not None
+        if (situation, choice, partly) != self._offered:
+            self._offered = situation, choice, partly
             top = len(self.app.screen_stack) == 1
-            can = list(offered(self.commands, situation))
+            can = self.commands_now()
             self.keys.keys = tuple(key_order.keys(can, situation, first=self.first_keys, choice=choice, top=top))
-
-
-def session_controllers(
-    state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, pager: str, asker: Asker
-) -> tuple[Controller, ...]:
-    """The controllers that any session has, in the order in which they hear what happened."""
-    every = state, prompt, access
-    return (
-        OpeningController(*every),
-        BlocksController(*every, pager),
-        DiffController(*every),
-        NotesController(*every),
-        ReadingController(*every),
-        SearchController(*every),
-        MarkController(*every, edits),
-        EditLogController(*every, edits),
-        StagingController(*every, edits),
-        RewritingController(*every, edits),
-        PoliciesController(*every, edits),
-        CompactionsController(*every, edits),
-        RulesController(*every),
-        WhyController(*every, edits),
-        ExportController(*every, edits),
-        SummariesController(*every, edits, asker),
-        ResendController(*every, edits, asker),
-    )
 
 
 class InspectorScreen(SessionScreen):

@@ -16,6 +16,8 @@ from ctxtui.views.inspector.call_strip import CallStrip, Columns
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.growth_chart import GrowthChart
 from ctxtui.views.inspector.heaviest import Heaviest, HeaviestRow
+from ctxtui.views.inspector.map import context_map
+from ctxtui.views.inspector.map.context_map import ContextMap
 from ctxtui.views.inspector.strip_columns import COMPACTION, GHOST, Window
 from ctxtui.views.inspector.threads import ThreadRow, ThreadSums
 from ctxtui.views.inspector.toolset import Toolset
@@ -40,6 +42,7 @@ class Sides:
         self._tools = ToolUse(tree)
         self._threads = ThreadSums()
         self._composed: tuple[tuple[object, ...], Composition] | None = None
+        self._mapped: tuple[tuple[object, ...], ContextMap] | None = None
 
     def composed(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
         """What the context is made of, with the change since the call before and the money."""
@@ -54,6 +57,16 @@ class Sides:
         if self._composed is None or self._composed[0] != key:
             self._composed = key, composition.composition(scene, before, money, shown)
         return self._composed[1]
+
+    def mapped(self, scene: Scene, rows: ContextRows, node: int | None, pixels: int) -> ContextMap:
+        """The map of the context, whose rows are `rows`, in `pixels`, with the cursor on `node`."""
+        book, call, running = scene.book, scene.call, scene.running
+        # What comes behind the call shown changes nothing of its context.
+        of = (book.contexts.of(call), call, scene.figures, scene.limits, scene.counted)
+        key = (*of, running, running.version, rows.charge, pixels)
+        if self._mapped is None or self._mapped[0] != key:
+            self._mapped = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
+        return replace(self._mapped[1], here=context_map.here_of(scene, node))
 
     def columns(self, known: ThreadStudy, scene: Scene) -> Columns:
         """The strip's columns of a thread, with what it has now."""

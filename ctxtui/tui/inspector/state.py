@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual.message import Message
 
-from ctxtui.core.session import MAIN, AnswerGrew, Session
+from ctxtui.core.session import MAIN, AnswerGrew, Event
 from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
 from ctxtui.tui.inspector.signals import Signals
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
     from ctxtui.views.model.preview import Preview
@@ -50,7 +51,7 @@ class InspectorState:
         self.feed = SessionLoader(source, self._posted)
         self.study: Study | None = None
         self.loaded: Loaded | None = None
-        self.glimpse: Study | None = None
+        self.glimpse: RecordingEnd | None = None
         self.thread = MAIN
         self.index = 0
         self.shown: tuple[str, ...] = ALL_LINES
@@ -125,7 +126,7 @@ class InspectorState:
         node, new = (None, None) if to_end else (transcript.node, transcript.new)
         rule = None if to_end else transcript.rule
         if self.glimpse is not None:
-            self.panels.glimpse(self.glimpse, self.thread)
+            self.panels.glimpse(self.glimpse)
             transcript.changed(node, to_end=to_end)
             return
         if study is None or not study.session.threads:
@@ -310,11 +311,10 @@ class InspectorState:
 
     # Opening, and growing
 
-    def open_glimpse(self, session: Session) -> None:
+    def open_glimpse(self, end: RecordingEnd) -> None:
         """The end of a long recording: something to read until the whole of it is."""
-        self.glimpse = self.source.study(session)
-        self.thread = session.first_thread
-        self.panels.open(self.glimpse, self.feed.want)
+        self.glimpse, self.thread = end, end.thread
+        self.panels.open(end.session, end.names, self.feed.want)
         self.show(to_end=True)
 
     def open(self, loaded: Loaded) -> None:
@@ -324,7 +324,7 @@ class InspectorState:
         self.study = self.source.study(loaded.session)
         self.study.read_so_far(whole=self.complete)
         if self.glimpse is None:
-            self.panels.open(self.study, self.feed.want)
+            self.panels.open(self.study.session, self.study.book.names, self.feed.want)
         self.feed.work_on(self.study)
 
     def take(self, news: RecordingNews) -> None:
@@ -337,12 +337,12 @@ class InspectorState:
             self.open(self.loaded)
             self.on.reopened.emit()
         self.live = self.live or self.complete
-        self.grow(at_end=at_end)
+        self.grow(at_end=at_end, events=news.events)
         if answers := tuple(event for event in news.events if isinstance(event, AnswerGrew)):
             self.on.grew.emit(answers)
 
-    def grow(self, *, at_end: bool) -> None:
-        """The session has more than before; with `at_end` the view goes along while it follows."""
+    def grow(self, *, at_end: bool, events: Iterable[Event] | None = None) -> None:
+        """The session has more, by `events` if they are known; with `at_end` the view goes along while it follows."""
         if self.study is None:
             return
         if self.glimpse is not None:
@@ -351,7 +351,7 @@ class InspectorState:
                 self.panels.reading(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
             self.feed.work()
             return
-        self.study.grew()
+        self.study.grew(events)
         first, self._placed = not self._placed, True
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = self.study.session.first_thread
@@ -367,7 +367,7 @@ class InspectorState:
         self.on.reopened.emit()
         if self.glimpse is not None and self.study is not None:
             self.glimpse = None
-            self.panels.open(self.study, self.feed.want)
+            self.panels.open(self.study.session, self.study.book.names, self.feed.want)
             self.index = self.count - 1
             self.grow(at_end=True)
         self.look_alive()

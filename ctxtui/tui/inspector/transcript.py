@@ -254,4 +254,5 @@ class Transcript(Pane):
         if self.data is None or self.data.reading is not None:
             return ()
         above = self.heights.row_at(self.top)[0]
-        return self.grid.heads(above, self.data.blocks)
+        partial = self.data.scene is not None and self.data.scene.partial
+        return self.grid.heads(above, self.data.blocks, partial=partial)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.views.text import cells
@@ -28,7 +29,8 @@ class Body:
 
     `source` gives the lines of the content, styled and safe, of any length; `total` is how many there are (None where
     that is not known without reading all). Wrapped lines go on at column `hang`. `find` gives the hits in a line.
-    The first `lead` lines do not count where so many are asked for.
+    The first `lead` lines do not count where so many are asked for. `texts` gives the lines of the content once more,
+    without styles: how high they are is known then before any of them is styled.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Body:
         hang: int = 0,
         find: Find | None = None,
         lead: int = 0,
+        texts: Callable[[], Iterator[str]] | None = None,
     ) -> None:
         self._source = source
         self._room = max(1, room)
@@ -51,6 +54,9 @@ class Body:
         self._on: dict[int, list[tuple[int, int]]] = {}
         self._total = total
         self._ended = False
+        self._texts = texts
+        self._counted = -1, 0
+        """Of how many lines at most the height was asked for last, and the answer."""
 
     def line(self, number: int) -> Spans | None:
         """Line `number`, from 0; None behind the end."""
@@ -70,8 +76,23 @@ class Body:
     def height(self, most: int) -> int:
         """How many lines there are, at most `most` beside those that lead."""
         most += self._lead
-        self._reach(most)
-        return min(len(self._lines), most)
+        if self._counted[0] != most:
+            self._counted = most, self._height(most)
+        return self._counted[1]
+
+    def _height(self, most: int) -> int:
+        # Each line of the content is a line at least.
+        if len(self._lines) >= most or (self._total is not None and self._total >= most):
+            return most
+        if self._texts is None or self._ended:
+            self._reach(most)
+            return min(len(self._lines), most)
+        found = 0
+        for text in self._texts():
+            found += sum(1 for _ in islice(_breaks(text, self._room, self._hang), most - found))
+            if found >= most:
+                break
+        return found
 
     def more(self, shown: int) -> int | None:
         """How many lines of the content come after the first `shown` wrapped ones; None where that is not known."""
@@ -130,17 +151,24 @@ def _pieces(spans: Spans, room: int, hang: int) -> Iterator[_Piece]:
     if width(spans) <= room:
         yield _Piece(spans, 0, len(text))
         return
+    for start, end, lead in _breaks(text, room, hang):
+        yield _Piece([*([Span(" " * lead)] if lead else []), *_slice(spans, start, end)], start, end, lead)
+
+
+def _breaks(text: str, room: int, hang: int) -> Iterator[tuple[int, int, int]]:
+    """Where the lines of `room` cells begin and end into which a line of the content is broken, and how many blanks
+    stand before each."""
+    if cells.width(text) <= room:
+        yield 0, len(text), 0
+        return
     start, lead, hang = 0, 0, min(hang, room // 2, max(0, room - 2))
-    while start < len(text) or start == 0:
-        end = cells.reach(text, start, room - lead)
-        end = max(end, start + 1) if start < len(text) else end
+    while start < len(text):
+        end = max(cells.reach(text, start, room - lead), start + 1)
         if end < len(text):
             blank = text.rfind(" ", start + (end - start) // 2, end + 1)
             end = blank + 1 if blank > start else end
-        yield _Piece([*([Span(" " * lead)] if lead else []), *_slice(spans, start, end)], start, end, lead)
+        yield start, end, lead
         start, lead = end, hang
-        if not text:
-            return
 
 
 def _slice(spans: Spans, start: int, end: int) -> list[Span]:

@@ -20,6 +20,13 @@ def is_numbered(text: str) -> bool:
     return _CAT_N.match(text[: 1 << 12].split("\n", 1)[0]) is not None
 
 
+def texts(text: str) -> Iterator[str]:
+    """The lines of a source text, safe to draw; a line is broken where what is highlighted ends."""
+    yield from safe_text.lines(text[:STYLED])
+    if len(text) > STYLED:
+        yield from safe_text.lines(text, STYLED)
+
+
 def plain(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
     """Source text, highlighted as far as `STYLED`; each line of it gives one list of spans."""
     head = text[:STYLED]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.block import NOT_RECORDED, Block
@@ -16,11 +17,15 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.image import image_size
 from ctxtui.views.blocks import code_text, json_text, markdown
+from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.preview import media_line
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, plain
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.content.search import Find
 
 _LAID_OUT: Final = 2_000_000
 """Characters of JSON that are laid out over lines."""
@@ -32,18 +37,25 @@ _ADDED: Final = frozenset({"new_string", "new_str", "new"})
 @dataclass(frozen=True, slots=True)
 class Content:
     """The lines of a block, made as they are asked for. `total` is their number, None where it is not known; wrapped
-    lines go on at column `hang`. The first `lead` lines are about the block: however few are shown, those are."""
+    lines go on at column `hang`. The first `lead` lines are about the block: however few are shown, those are. `texts`
+    gives the lines anew, without styles, where that is less work."""
 
     lines: Iterator[Spans]
     total: int | None = None
     hang: int = 0
     lead: int = 0
+    texts: Callable[[], Iterator[str]] | None = None
+
+    def body(self, room: int, find: Find | None = None) -> Body:
+        """The lines in `room` cells."""
+        return Body(self.lines, room, self.total, self.hang, find, self.lead, self.texts)
 
 
 def raw(block: Block) -> Content:
     """The block's own JSON, letter for letter."""
     text = block.body.decode("utf-8", "replace")
-    return Content((safe_text.spans(line, "dim") for line in safe_text.lines(text)), 1)
+    texts = partial(safe_text.lines, text)
+    return Content((safe_text.spans(line, "dim") for line in texts()), 1, texts=texts)
 
 
 def content(
@@ -84,7 +96,7 @@ def _text(name: str, got: BlockContent, call: BlockContent | None, highlight: Hi
     if name == "tool_result":
         return _result(text, total, call, highlight)
     voice = "dim italic" if name == "thinking" else "ink"
-    return Content(markdown.lines(safe_text.lines(text), voice, highlight), total)
+    return Content(markdown.lines(safe_text.lines(text), voice, highlight), total, texts=partial(safe_text.lines, text))
 
 
 def _result(text: str, total: int, call: BlockContent | None, highlight: Highlight | None) -> Content:
@@ -97,9 +109,10 @@ def _result(text: str, total: int, call: BlockContent | None, highlight: Highlig
             return laid_out
     if text.startswith(("diff --git ", "--- a/", "Index: ")):
         hint = "diff"
+    texts = partial(safe_text.lines, text)
     if not hint or highlight is None:
-        return Content((safe_text.spans(line, "ink") for line in safe_text.lines(text)), total)
-    return Content(code_text.plain(text, hint, highlight), total)
+        return Content((safe_text.spans(line, "ink") for line in texts()), total, texts=texts)
+    return Content(code_text.plain(text, hint, highlight), total, texts=partial(code_text.texts, text))
 
 
 def _json(text: str) -> Content | None:
@@ -170,7 +183,7 @@ def excerpt(text: str, at: int) -> Content:
     """The lines of `text` from character `at` on, as they are, below how many stand above."""
     above = text.count("\n", 0, at)
     told: list[Spans] = [[Span(f"⋯ {above:,} line{'s' if above != 1 else ''} above", "dim")]] if above else []
-    below = text.count("\n", at) + (not text.endswith("\n"))
+    below = text.count("\n", at) + (at < len(text) and not text.endswith("\n"))
     return Content(chain(told, (safe_text.spans(line, "ink") for line in safe_text.lines(text, at))), len(told) + below)
 
 
@@ -179,7 +192,11 @@ def under(head: list[Spans], rest: Content) -> Content:
     if not head:
         return rest
     total = None if rest.total is None else rest.total + len(head)
-    return Content(chain(head, rest.lines), total, rest.hang, len(head))
+    return Content(chain(head, rest.lines), total, rest.hang, len(head), _under(head, rest.texts))
+
+
+def _under(head: list[Spans], rest: Callable[[], Iterator[str]] | None) -> Callable[[], Iterator[str]] | None:
+    return None if rest is None else lambda: chain(map(plain, head), rest())
 
 
 def coming() -> Content:

@@ -36,6 +36,7 @@ class Columns:
         self._events: Sequence[CallEvent] = ()
         self.columns: list[StripColumn] = []
         self.top = 0.0
+        self._highest = 0.0
 
     def show(
         self, calls: Sequence[Call], events: Sequence[CallEvent], missed: Mapping[int, Missed]
@@ -45,9 +46,10 @@ class Columns:
             same = min(len(calls), len(self._calls), len(self.columns))
             while same and calls[same - 1] is not self._calls[same - 1]:
                 same -= 1
+            grown, new = same == len(self.columns), [_column(call, ()) for call in calls[same:]]
             del self.columns[same:]
-            self.columns += [_column(call, ()) for call in calls[same:]]
-            self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
+            self.columns += new
+            self._reach(new if grown else self.columns, self._highest if grown else 0.0)
             self._calls = calls
         if events is not self._events:
             self._mark(events, missed)
@@ -59,7 +61,12 @@ class Columns:
         for number, (call, size) in enumerate(zip(self._calls, sizes, strict=False)):
             if call.usage is None and size and self.columns[number].total != size:
                 self.columns[number] = _column(call, self.columns[number].marks, size)
-        self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
+        self._reach(self.columns)
+
+    def _reach(self, columns: Sequence[StripColumn], highest: float = 0.0) -> None:
+        """Let the strip be as high as the highest of `columns`, and of others, which is `highest`."""
+        self._highest = max([highest, *(column.total for column in columns)])
+        self.top = scale.ceiling(self._highest)
 
     def _mark(self, events: Sequence[CallEvent], missed: Mapping[int, Missed]) -> None:
         marks: dict[int, tuple[str, ...]] = {}

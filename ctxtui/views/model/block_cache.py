@@ -98,10 +98,11 @@ class Readings:
         return False
 
     def _load(self, node: int) -> None:
-        self._decoded(node)
+        self.decoded(node)
         self._wanted.discard(node)
 
-    def _decoded(self, node: int) -> tuple[Json, BlockContent]:
+    def decoded(self, node: int) -> tuple[Json, BlockContent]:
+        """The block's JSON, and what it says."""
         block = self._session.tree[node].block
         if len(block.body) < LARGE:
             value = block.value()
@@ -114,11 +115,11 @@ class Readings:
 
     def value(self, node: int) -> Json:
         """The block's JSON."""
-        return self._decoded(node)[0]
+        return self.decoded(node)[0]
 
     def reading(self, node: int) -> BlockContent:
         """What the block says."""
-        return self._decoded(node)[1]
+        return self.decoded(node)[1]
 
     def words(self, node: int) -> str:
         """The text of the block that a search looks into."""
@@ -141,7 +142,7 @@ class Readings:
         return found
 
     def _made(self, node: Node) -> Preview:
-        value, got = self._decoded(node.id)
+        value, got = self.decoded(node.id)
         call = None
         if node.category == _RESULT:
             call = self.call_of(node, got) or self._names.call(got.call_id or self._names.answered(node), node.id)

@@ -49,14 +49,15 @@ class Grid:
         """Cells of a line of an opened block."""
         return max(1, self.width - BODY - 2)
 
-    def heads(self, above: int, blocks: int) -> list[Span]:
-        """What stands at the right of the rule: the heads of the columns and how many rows are above the view."""
-        up = f"↑ {above:,}" if above else ""
+    def heads(self, above: int, blocks: int, *, partial: bool = False) -> list[Span]:
+        """What stands at the right of the rule: the heads of the columns and how many rows are above the view; no
+        number of those or of `blocks` where they are the end of more (`partial`)."""
+        up = "↑ ·" if partial else f"↑ {above:,}" if above else ""
         if self.staged:
             columns = f"{'before→':>7}  {'after':>5}" + " " * (self.bar + 1) if self.before else "after "
             return [Span(columns, "dim")]
         if not self.bar:
-            return [Span(f"{blocks:,} blocks" + (f"  {up}" if up else ""), "dim")]
+            return [Span(("·" if partial else f"{blocks:,} blocks") + (f"  {up}" if up else ""), "dim")]
         right = "tokens" + " " * self.bar
         if self.call:
             right = f"{'call':>{self.call}} {'so far':>{self.cost}}  {'tokens':>7}" + " " * self.bar

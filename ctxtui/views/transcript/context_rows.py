@@ -94,6 +94,7 @@ class ContextRows:
             hidden=frozenset(category for category, how in enumerate(shown) if how == HIDDEN),
             elsewhere=scene.running.elsewhere,
             missing=scene.missing > 0,
+            partial=scene.partial,
         )
         self._stage()
 

@@ -56,7 +56,7 @@ class Bodies:
         found = self._kept.get(key)
         if found is None:
             got = self._content(scene, ledger, entry, how, room)
-            found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find, got.lead))
+            found = self._kept.put(key, got.body(room, self._find))
         return found
 
     def put_in(self, new: New, how: OpenBlock, room: int) -> Body:
@@ -68,7 +68,7 @@ class Bodies:
 
             block = new.item.block
             got = content.raw(block) if how.raw else content.content(new.category, read(block), block.value())
-            found = self._kept.put(key, Body(got.lines, room, got.total, got.hang, self._find, got.lead))
+            found = self._kept.put(key, got.body(room, self._find))
         return found
 
     def forget(self) -> None:
@@ -94,11 +94,11 @@ class Bodies:
             return content.coming()
         if how.start is not None:
             return content.excerpt(self._readings.words(entry), how.start)
-        got = self._readings.reading(entry)
+        value, got = self._readings.decoded(entry)
         body = content.content(
             node.category,
             got,
-            self._readings.value(entry),
+            value,
             call=self._readings.call_of(node, got),
             highlight=self.highlight,
             facts=facts(got, scene, entry, ledger) if got.media else (),

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.block_content import read
+from ctxtui.core.block_content import is_sealed
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 
 _THINKING: Final = INDEX["thinking"]
-_LONG: Final = 1 << 18
-"""Bytes of a block from which on it says something, without being read."""
 MISSING: Final = ROOT
 """The entry of what is not recorded: the row before the first block."""
 
@@ -82,6 +80,7 @@ class RowIndex:
         self._shared = 0
         self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
         self._missing = False
+        self._partial = False
         self.withheld: list[int] = []
         """The nodes of reasoning that only its provider can read: the first has a row, which stands for all."""
         self._sealed: dict[int, bool] = {}
@@ -120,12 +119,14 @@ class RowIndex:
         hidden: frozenset[int] = frozenset(),
         elsewhere: Mapping[int, int] | None = None,
         missing: bool = False,
+        partial: bool = False,
     ) -> None:
         """Show the context `head`, then each tail: a rule and the blocks from the end before it up to a further node.
 
         `boundaries` are rules by the node they precede, `hidden` category indices that are left out (`elsewhere` names
         nodes that are shown in another category than their own), `missing` puts the row of what is not recorded in
-        front.
+        front. Where the context is the end of a longer one (`partial`), reasoning that only its provider can read has
+        its row further up.
         """
         moved = elsewhere or {}
         known = (hidden, len(moved) if hidden else 0)
@@ -140,6 +141,7 @@ class RowIndex:
             self._head = self._back_to(self._tree.common(self._head, head))
             while self.withheld and self._tree[self.withheld[-1]].depth > self._tree[self._head].depth:
                 self.withheld.pop()
+        self._partial = partial
         at = boundaries or {}
         self._add(self._tree.path(head, self._head), at, moved)
         self._head, self._shared = head, len(self._entries)
@@ -183,15 +185,14 @@ class RowIndex:
                 continue
             if here.category == _THINKING and self._is_sealed(node):
                 self.withheld.append(node)
-                if len(self.withheld) > 1:
+                if len(self.withheld) > 1 or self._partial:
                     continue
             add(node)
 
     def _is_sealed(self, node: int) -> bool:
         found = self._sealed.get(node)
         if found is None:
-            block = self._tree[node].block
-            found = self._sealed[node] = len(block.body) < _LONG and not read(block).text.strip()
+            found = self._sealed[node] = is_sealed(self._tree[node].block)
         return found
 
     def place(self, entry: int) -> int:

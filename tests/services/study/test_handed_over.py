@@ -30,6 +30,7 @@ from ctxtui.store.rows import KeptRow
 from tests.cases.claude_code import generate
 from tests.conftest import THOROUGH
 from tests.corpus import ABSENT, CORPUS
+from tests.services.recordings.test_read_elsewhere import elsewhere
 
 FEW = 16
 """Recordings of the corpus that the law is tried on where not all are."""
@@ -143,9 +144,11 @@ def talk(tmp_path: Path) -> Path:
 
 
 def handed(path: Path) -> tuple[Study, Deputy]:
-    """The study of a recording, as another one has worked it out."""
-    deputy = Deputy(Beside(study_of(load(path).session)))
-    study = study_of(load(path).session, deputy)
+    """The study of a recording, as another one has read it and worked it out."""
+    there = load(path)
+    loaded = there if there.plain_reading is None else elsewhere(path)
+    deputy = Deputy(Beside(study_of(load(path).session)), lambda: loaded.taken_over)
+    study = study_of(loaded.session, deputy)
     study.read_so_far(whole=True)
     return finish(study), deputy
 
@@ -274,6 +277,27 @@ def test_a_process_that_dies_is_told_and_everything_worked_out_here(talk: Path, 
     trouble = study.take_trouble()
     assert trouble is not None and "worked out here" in str(trouble) and study.take_trouble() is None
     assert told(study) == told(finish(study_of(load(talk).session)))
+
+
+def test_a_long_recording_is_read_and_worked_out_by_one_process(
+    talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_source, "LONG", 10_000)
+    monkeypatch.setattr("ctxtui.services.recordings.tail_preview.LONG", 10_000)
+    source = SessionSource(str(talk), Settings(data_dir=str(tmp_path / "data")))
+    assert source.glimpse() is not None, "something is shown until it is read"
+    loaded, pieces = source.open()
+    study = source.study(loaded.session)
+    for news in pieces:
+        assert not loaded.session.threads and loaded.bytes_read <= talk.stat().st_size
+        loaded.take(news)
+    assert loaded.taken_over and waits(study)
+    for id_ in list(loaded.session.threads):
+        study.thread(id_)
+    study.grew()
+    study.read_so_far(whole=True)
+    assert study.take_trouble() is None and told(finish(study)) == told(finish(study_of(load(talk).session)))
+    source.close()
 
 
 def test_only_a_long_recording_has_a_process_of_its_own(

@@ -48,7 +48,7 @@ class OpeningController(Controller):
         self._takes[type(message)](message)
 
     def _glimpsed(self, message: Glimpsed) -> None:
-        self.state.open_glimpse(message.session)
+        self.state.open_glimpse(message.end)
         self.access.after_frame(self.state.feed.taken)
 
     def _began(self, message: Began) -> None:

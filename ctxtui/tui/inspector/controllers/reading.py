@@ -42,3 +42,4 @@ class ReadingMode(Command):
 
     name, keys, label, short, group = "reading mode", ("semicolon",), "read", "read", "what is shown"
     run = Act(ReadingController, ReadingController.toggle)
+    on_end = True

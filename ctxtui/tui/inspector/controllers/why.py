@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.content.heavy_groups import HeavyGroups
     from ctxtui.curation.price.advice import Advice
     from ctxtui.services.editing.policy_proposals import Proposals
+    from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.advice_worker import AdviceSearcher
     from ctxtui.views.model.scene import Scene
@@ -80,15 +81,16 @@ class WhyController(EditController):
         if study is None or rows is None or scene is None:
             return
         if self.panels.reasons.grouped(scene, rows.path) is None:
-            from ctxtui.analysis.content.heavy_groups import HeavyGroups
-
-            groups = self.panels.reasons.groups or HeavyGroups(study.session.tree, study.session.about.cwd)
-            self.access.work(lambda: self._learn(groups, study), "why", exclusive=True)
+            known = self.panels.reasons.groups
+            self.access.work(lambda: self._learn(known, study), "why", exclusive=True)
         if len(rows.path) <= _UNASKED or self._wanted == self._subject:
             self._look(scene)
 
-    def _learn(self, groups: HeavyGroups, study: Study) -> None:
+    def _learn(self, known: HeavyGroups | None, study: Study) -> None:
         """In a worker: the groups of every context there is, so that they are there when one goes to another call."""
+        from ctxtui.analysis.content.heavy_groups import HeavyGroups
+
+        groups = known or HeavyGroups(study.session.tree, study.session.about.cwd)
         groups.learn(range(1, len(study.session.tree)))
         self.access.deliver(lambda: self._learnt(groups, study))
 
@@ -106,9 +108,26 @@ class WhyController(EditController):
         if not self.edits.editable() or not desk.ready(scene, self.state.feed.want):
             self._timer = self.access.timer(_REST, self._rested)
             return
-        from ctxtui.services.editing.policy_proposals import Proposals
-
         self._looking = subject
+
+        def load() -> None:
+            # In the worker: what searches is 50 modules, and an answer that streams in would stand still meanwhile.
+            import ctxtui.services.editing.policy_proposals
+            import ctxtui.services.workers.advice_worker  # noqa: F401
+
+            self.access.deliver(lambda: self._search_on(scene, desk, subject))
+
+        self.access.work(load, "cheapest cut", exclusive=True)
+
+    def _search_on(self, scene: Scene, desk: StagingArea, subject: Subject) -> None:
+        """What searches is loaded: search, unless the view has gone on."""
+        if self._closed or self._looking != subject:
+            return
+        if not desk.ready(scene, self.state.feed.want):
+            self._looking = None
+            self._timer = self.access.timer(_REST, self._rested)
+            return
+        from ctxtui.services.editing.policy_proposals import Proposals
         from ctxtui.services.workers.advice_worker import AdviceSearcher
 
         proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))

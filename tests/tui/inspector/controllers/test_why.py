@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -14,6 +17,8 @@ from ctxtui.tui.inspector.controllers import why
 from ctxtui.tui.inspector.controllers.why import WhyController
 from tests.tui.inspector.test_inspector import opened, text, until
 from tests.views.inspector.test_why_so_big import reads
+
+ROOT = Path(__file__).resolve().parents[4]
 
 
 async def test_the_line_says_why_goes_there_and_stages_the_cut() -> None:
@@ -89,3 +94,37 @@ async def test_among_very_many_blocks_it_is_looked_for_when_asked(monkeypatch: p
         await pilot.press("Q")
         await pilot.pause(0.1)
         assert screen.edits.overlay is not None and screen.edits.overlay.staged
+
+
+_SEARCHES = """
+import asyncio, sys, threading
+from tests.tui.inspector.test_inspector import opened, until
+from tests.views.inspector.test_why_so_big import reads
+from ctxtui.tui.inspector.controllers.why import WhyController
+
+HEAVY = ("ctxtui.services.editing.policy_proposals", "ctxtui.services.workers.advice_worker",
+         "ctxtui.analysis.content.heavy_groups")
+found = {}
+
+class Sees:
+    def find_spec(self, name, path, target=None):
+        if name in HEAVY:
+            found[name] = threading.current_thread() is threading.main_thread()
+
+async def main():
+    async with opened(reads().session) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.editable())
+        screen.owner(WhyController)._rested()
+        await until(pilot, lambda: screen.panels.reasons.subject is not None)
+        await until(pilot, lambda: screen.panels.reasons.groups is not None)
+
+sys.meta_path.insert(0, Sees())
+asyncio.run(main())
+assert found, "loaded before: nothing was seen"
+print(sorted(name for name, in_main in found.items() if in_main))
+"""
+
+
+def test_what_searches_is_loaded_where_no_frame_waits_for_it() -> None:
+    run = subprocess.run([sys.executable, "-c", _SEARCHES], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert run.stdout.strip() == "[]", run.stdout + run.stderr[-2000:]

@@ -1,0 +1,249 @@
+"""A recording that another process reads: what it found comes in columns, when it has read all there is.
+
+Here the file is only looked at. When it grows, a reader takes it up from its beginning: it finds every node in the
+tree, and from there on it reads as any other.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import zstandard
+
+from ctxtui.core.packed_tree import PackedTree, pack, unpack_into
+from ctxtui.core.session import Event, Session, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.dataclasses import dataclass, replace
+from ctxtui.services.child_process import ChildGone
+from ctxtui.services.recordings.companion_files import CompanionPart
+from ctxtui.services.recordings.file_tail import SLICE, FileChange, Tail
+from ctxtui.services.recordings.first_reading import FirstReading
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
+from ctxtui.transcripts.reader import Reader
+
+_LEVEL: Final = 1
+_TREE: Final = "tree"
+"""What stands in the session for its tree, which is sent in columns."""
+
+
+def _unpacked(piece: bytes) -> bytes:
+    """A piece of a tree. Several threads look at a tree, and what unpacks serves one of them at a time."""
+    return zstandard.ZstdDecompressor().decompress(piece)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentReading:
+    """A recording as it was read: its tree, its session without that, how far its files were read, and what is
+    incomplete at their ends."""
+
+    tree: PackedTree
+    session: bytes
+    head: bytes
+    id: str
+    lines: int
+    main: Tail
+    parts: tuple[tuple[Path, Tail, float], ...]
+    tails: tuple[Skipped, ...]
+
+
+class ReadingProcess(Protocol):
+    """A process that reads the same recording (`services.workers.study_worker`). Each raises `ChildGone`."""
+
+    def bytes_read(self) -> int | None:
+        """Let it read for a moment: how many bytes it has read; None once that is all there is."""
+
+    def reading(self) -> SentReading | None:
+        """What it read; None where that cannot be sent."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class _Sender(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, tree: Tree) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._tree = tree
+
+    def persistent_id(self, one: Any) -> str | None:
+        """The tree is not written."""
+        return _TREE if one is self._tree else None
+
+
+class _Receiver(pickle.Unpickler):
+    def __init__(self, data: bytes, tree: Tree) -> None:
+        super().__init__(io.BytesIO(data))
+        self._tree = tree
+
+    def persistent_load(self, name: Any) -> Tree:
+        """The tree in place of what stands for it."""
+        return self._tree
+
+
+def sent(loaded: Loaded) -> SentReading | None:
+    """What was read of a recording that is one file with its companions; None of any other one, and where it cannot be
+    written down."""
+    reading = loaded.plain_reading
+    if reading is None or reading.main is None:
+        return None
+    tree = pack(reading.session.tree, zstandard.ZstdCompressor(level=_LEVEL).compress)
+    if tree is None:
+        return None
+    file = io.BytesIO()
+    try:
+        _Sender(file, reading.session.tree).dump(reading.session)
+    except (pickle.PicklingError, AttributeError, TypeError, RecursionError):
+        return None
+    return SentReading(
+        tree=tree,
+        session=file.getvalue(),
+        head=reading.head,
+        id=reading.id,
+        lines=reading.lines,
+        main=reading.main,
+        parts=tuple((path, part.tail, part.heard) for path, part in reading.parts.items()),
+        tails=tuple(reading.tails()),
+    )
+
+
+class ReadElsewhere(Loaded):
+    """A recording that `process` reads. `begun` is the recording with nothing read yet, `pieces` its first reading,
+    which is done here where the process ends before its time."""
+
+    def __init__(self, begun: Loaded, pieces: Iterator[RecordingNews], process: ReadingProcess) -> None:
+        super().__init__(begun.session, begun.name, begun.path, begun.plain_reading)
+        self._here = pieces
+        self._process = process
+        self._elsewhere = 0
+        """Bytes that the other process has read."""
+        self._came: tuple[SentReading, Session] | None = None
+        """What it found, until it is taken."""
+        self._sent: SentReading | None = None
+        """What it found, until a reader here has taken it up."""
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether what was read is what the other process found, and nothing else."""
+        return self._sent is not None
+
+    @property
+    def bytes_read(self) -> int:
+        """As of every recording."""
+        return self._elsewhere or super().bytes_read
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """As of every recording."""
+        return super().skipped if self._sent is None else [*self.session.skipped, *self._sent.tails]
+
+    def pieces(self) -> Iterator[RecordingNews]:
+        """The first reading: how far it is, then all of it."""
+        try:
+            while (read := self._process.bytes_read()) is not None:
+                self._elsewhere = read
+                yield RecordingNews()
+            found = self._process.reading()
+        except ChildGone:
+            # Nobody asks it for anything else any more.
+            self._process.close()
+            found = None
+        self._elsewhere = 0
+        if found is None:
+            yield from self._here
+            return
+        tree = self.session.tree
+        self._came = found, _Receiver(found.session, tree).load()
+        yield RecordingNews()
+
+    def take(self, news: RecordingNews) -> list[Event]:
+        """As of every recording."""
+        came, self._came = self._came, None
+        if came is not None:
+            self._take_over(*came)
+        return super().take(news)
+
+    def _take_over(self, found: SentReading, session: Session) -> None:
+        reading, own = self._reading, self._session
+        assert reading is not None
+        unpack_into(own.tree, found.tree, _unpacked)
+        # Threads last of all: whoever looks meanwhile finds one only when its calls are there.
+        own.about, own.skipped, own.happenings = session.about, session.skipped, session.happenings
+        own.outcomes, own.quotas = session.outcomes, session.quotas
+        own.calls.update(session.calls)
+        own.order.update(session.order)
+        own.threads.update(session.threads)
+        reading.head, reading.id, reading.lines, reading.found = found.head, found.id, found.lines, True
+        reading.main = found.main
+        for path, tail, heard in found.parts:
+            reading.parts[path] = CompanionPart(tail, reading.reader.part(path.name), heard)
+        # Its columns are the tree's by now.
+        self._sent = replace(found, session=b"")
+
+    def fetch(self) -> RecordingNews:
+        """As of every recording."""
+        reading, sent = self._reading, self._sent
+        if sent is None or reading is None or reading.main is None:
+            return super().fetch()
+        change = reading.main.look()
+        self.gone = change == FileChange.GONE
+        if change == FileChange.NONE and not self._parts_moved(reading):
+            return RecordingNews()
+        if change == FileChange.GONE:
+            return RecordingNews()
+        if change == FileChange.REWRITTEN or not _taken_up(reading, sent):
+            self._sent = None
+            return self._restart(reading)
+        self._sent = None
+        return super().fetch()
+
+    def _parts_moved(self, reading: FirstReading) -> bool:
+        """Whether a companion file is another one than it was, or there is a new one."""
+        if reading.changes(time.monotonic(), True):
+            return True
+        if reading.folders is None or not reading.folders.changed():
+            return False
+        new = bool(reading.new_companions())
+        # Whoever reads on looks for them as well.
+        reading.folders.sure = reading.folders.sure and not new
+        return new
+
+
+def _taken_up(reading: FirstReading, sent: SentReading) -> bool:
+    """Let the reader read what the other process has read, and nothing else; whether it found the same. What it tells
+    is known."""
+    nodes = len(reading.session.tree)
+    try:
+        whole = _feed(reading.reader, sent.main)
+        if reading.form.bodies:
+            whole = _feed_parts(reading) and whole
+        reading.reader.settle()
+        if not reading.form.bodies:
+            whole = _feed_parts(reading) and whole
+    except OSError:
+        # A file went meanwhile.
+        return False
+    return whole and len(reading.session.tree) == nodes
+
+
+def _feed_parts(reading: FirstReading) -> bool:
+    whole = True
+    for part in reading.parts.values():
+        whole = _feed(part.reader, part.tail) and whole
+        part.reader.settle()
+    if reading.parts:
+        reading.reader.settle()
+    return whole
+
+
+def _feed(reader: Reader, tail: Tail) -> bool:
+    """Give `reader` what was read of a file; whether all of it is still there."""
+    left = tail.offset
+    with tail.path.open("rb", buffering=0) as file:
+        while left and (piece := file.read(min(left, SLICE))):
+            reader.feed(piece)
+            left -= len(piece)
+    return not left

@@ -1,0 +1,51 @@
+"""The controllers that the screen of any session has, recorded or hosted."""
+
+from __future__ import annotations
+
+from ctxtui.tui.inspector.context_edits import ContextEdits
+from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.controllers.blocks import BlocksController
+from ctxtui.tui.inspector.controllers.compactions import CompactionsController
+from ctxtui.tui.inspector.controllers.diff import DiffController
+from ctxtui.tui.inspector.controllers.edit_log import EditLogController
+from ctxtui.tui.inspector.controllers.export import ExportController
+from ctxtui.tui.inspector.controllers.marking import MarkController
+from ctxtui.tui.inspector.controllers.notes import NotesController
+from ctxtui.tui.inspector.controllers.opening import OpeningController
+from ctxtui.tui.inspector.controllers.policies import PoliciesController
+from ctxtui.tui.inspector.controllers.reading import ReadingController
+from ctxtui.tui.inspector.controllers.resending import ResendController
+from ctxtui.tui.inspector.controllers.rewriting import RewritingController
+from ctxtui.tui.inspector.controllers.rules import RulesController
+from ctxtui.tui.inspector.controllers.search import SearchController
+from ctxtui.tui.inspector.controllers.staging import StagingController
+from ctxtui.tui.inspector.controllers.summaries import Asker, SummariesController
+from ctxtui.tui.inspector.controllers.why import WhyController
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
+
+
+def session_controllers(
+    state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, pager: str, asker: Asker
+) -> tuple[Controller, ...]:
+    """The controllers that any session has, in the order in which they hear what happened."""
+    every = state, prompt, access
+    return (
+        OpeningController(*every),
+        BlocksController(*every, pager),
+        DiffController(*every),
+        NotesController(*every),
+        ReadingController(*every),
+        SearchController(*every),
+        MarkController(*every, edits),
+        EditLogController(*every, edits),
+        StagingController(*every, edits),
+        RewritingController(*every, edits),
+        PoliciesController(*every, edits),
+        CompactionsController(*every, edits),
+        RulesController(*every),
+        WhyController(*every, edits),
+        ExportController(*every, edits),
+        SummariesController(*every, edits, asker),
+        ResendController(*every, edits, asker),
+    )

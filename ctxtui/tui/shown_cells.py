@@ -1,0 +1,91 @@
+"""What stands on the terminal, so that a frame says no more than what is other than in the frames before it.
+
+A key that changes one block asks for a whole pane to be painted, and most of its lines are then what they were. Textual
+writes them all; a terminal takes 4,096 bytes at a time, and the program waits for each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rich.control import Control
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from textual.strip import Strip
+
+_NARROW: Final = re.compile("[ -~\u00a1-\u02ff\u2010-\u22ff\u2500-\u25fc\u23ce\u2713\u2717]*")
+"""What is one cell wide in every terminal: Latin letters, arrows, lines, blocks, and signs of ours."""
+
+
+class ShownCells:
+    """The pieces of each line as they were last written, by the column where each begins. Pieces of a line do not
+    overlap."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, dict[int, Strip]] = {}
+
+    def forget(self) -> None:
+        """Nothing is known of the terminal: all of the next frame is written."""
+        self._lines.clear()
+
+    def rest(self, update: CompositorUpdate) -> CompositorUpdate:
+        """What of a frame is to be written. It is worked out, and taken as written, when the frame is rendered: Textual
+        drops frames before that."""
+        return Rest(update, self) if isinstance(update, ChopsUpdate | LayoutUpdate) else update
+
+    def whole(self, update: LayoutUpdate) -> None:
+        """All of `update` was written: nothing else stands there any more."""
+        self._lines.clear()
+        for y, strips in enumerate(update.strips, update.region.y):
+            line, x = self._lines.setdefault(y, {}), update.region.x
+            for strip in strips:
+                line[x] = strip
+                x += strip.cell_length
+
+    def written(self, update: ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
+        """Line, column and piece of what of `update` does not stand there yet; each stands there then."""
+        for y, first, behind in update.spans:
+            line, pushed = self._lines.setdefault(y, {}), False
+            for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+                if strip is None or x >= behind or end <= first:
+                    continue
+                # As Textual: a piece that begins before the span is written from its beginning.
+                piece = strip.crop(0, behind - x) if end > behind else strip
+                if not pushed and line.get(x) == piece:
+                    continue
+                # A terminal that gives a wide character another width than we do pushes what stands right of it.
+                pushed = pushed or not all(_NARROW.fullmatch(segment.text) for segment in piece)
+                _clear(line, x, x + piece.cell_length)
+                line[x] = piece
+                yield y, x, piece
+
+
+def _clear(line: dict[int, Strip], first: int, behind: int) -> None:
+    """Forget the pieces of which a cell is among these columns."""
+    for x in [x for x, piece in line.items() if x < behind and x + piece.cell_length > first]:
+        del line[x]
+
+
+class Rest(CompositorUpdate):
+    """The part of a frame, `update`, that is to be written to a terminal that shows `cells`."""
+
+    def __init__(self, update: ChopsUpdate | LayoutUpdate, cells: ShownCells) -> None:
+        self.update = update
+        self._cells = cells
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from self.update.__rich_console__(console, options)
+
+    def render_segments(self, console: Console) -> str:
+        """What a terminal is sent."""
+        if isinstance(self.update, LayoutUpdate):
+            sent = self.update.render_segments(console)
+            self._cells.whole(self.update)
+            return sent
+        return "".join(
+            f"{Control.move_to(x, y)}{piece.render(console)}" for y, x, piece in self._cells.written(self.update)
+        )

@@ -1,0 +1,86 @@
+"""What a chat's next request will come to: foretold in a worker, while the screen hears that an answer began."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.providers.endpoint import Endpoint
+from ctxtui.services.chat.chat_model import ChatModel
+from ctxtui.services.chat.request_forecast import Foreteller
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for, cache_rules
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.pricing import Priced, Pricer, price_here, prices_for
+
+MODEL = "claude-opus-4-20250514"
+PARAMS = {"model": MODEL, "max_tokens": 1000, "cache_control": {"type": "ephemeral"}, "stream": True}
+LONG = "Of this there are more tokens than the least that a provider caches. " * 400
+PATIENCE = 60.0
+
+
+def chat() -> tuple[Session, Conversation]:
+    session = Session()
+    return session, begin(session.tree, ConversationStart("anthropic", PARAMS, (), LONG))
+
+
+def teller(session: Session, prices: Pricer) -> Foreteller:
+    counter = Counter()
+    book = book_for(session, counter, Settings())
+    rules = cache_rules().rules(book.card(MODEL), "anthropic")
+    return Foreteller(book, counter, rules, ChatModel(Endpoint("anthropic", "anthropic"), MODEL), prices)
+
+
+def asked(conversation: Conversation, words: str) -> Draft:
+    conversation.say(words)
+    return conversation.draft()
+
+
+def test_an_answer_that_begins_waits_for_no_price() -> None:
+    session, conversation = chat()
+    known = price_here(prices_for(Settings()))
+    asks, may = threading.Event(), threading.Event()
+
+    def slow(calls: Sequence[Call]) -> list[Priced]:
+        asks.set()
+        assert may.wait(PATIENCE)
+        return known(calls)
+
+    one = teller(session, slow)
+    first = asked(conversation, "What is it?")
+    worker = threading.Thread(target=one.foretell, args=(first, 1000.0))
+    worker.start()
+    assert asks.wait(PATIENCE)
+    # The screen's thread, in whose place another one can be waited for.
+    screen = threading.Thread(target=one.began, args=(first, 1001.0), daemon=True)
+    screen.start()
+    screen.join(PATIENCE / 4)
+    waited = screen.is_alive()
+    may.set()
+    worker.join(PATIENCE)
+    assert not waited, "the screen stands still until the process with the prices has started"
+    second = one.foretell(asked(conversation, "And then?"), 1002.0)
+    assert second is not None and second.read > 2000 and second.usd, "the cache holds what was asked first"
+
+
+def test_what_began_is_known_whenever_it_is_told() -> None:
+    known = price_here(prices_for(Settings()))
+    found = []
+    for early in (True, False):
+        session, conversation = chat()
+        one = teller(session, known)
+        first = asked(conversation, "What is it?")
+        if early:
+            # A rule that asks for no forecast: the answer began before anything was foretold of it.
+            one.began(first, 1001.0)
+        now = one.foretell(first, 1000.0)
+        assert now is not None and now.written > 2000 and not now.read
+        if not early:
+            one.began(first, 1001.0)
+        then = one.foretell(asked(conversation, "And then?"), 1002.0)
+        assert then is not None
+        found.append(then.read)
+    assert found[0] == 0 and found[1] > 2000

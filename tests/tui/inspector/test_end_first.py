@@ -1,0 +1,89 @@
+"""The end of a long session stands on the screen before the rest is read, and stays where it is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.sessions import MARK, session
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.open import load
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
+from ctxtui.services.session_source import SessionSource
+from ctxtui.store.store import Store
+from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.inspector.screen import UNREAD, InspectorScreen
+from tests.pty_app import Screen, run
+from tests.store.builders import FILE
+from tests.tui.inspector.test_inspector import text
+from tests.tui.waiting import until
+
+
+class Held(SessionSource):
+    """Reads more than the end only once it `may`."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        super().__init__(name, settings)
+        self.may = threading.Event()
+
+    def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
+        self.may.wait(60)
+        return super().open()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=str(tmp_path / "data"))
+
+
+@pytest.fixture(params=["file", "database"])
+def name(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> str:
+    """A session of 4 MB, as a file or stored."""
+    path = session(tmp_path, 1_200, 4_000_000)
+    if request.param == "file":
+        return str(path)
+    with Store.open(database(settings.data_dir)) as store:
+        return store.import_session(load(path).session, FILE)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_is_shown_first_stays_where_it_is(name: str, settings: Settings, size: tuple[int, int]) -> None:
+    source = Held(name, settings)
+    screen = InspectorScreen(source)
+    app = CtxtuiApp(lambda: screen, lambda _: screen, name)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: screen.state.glimpse is not None and MARK in text(screen))
+        first = text(screen).splitlines()
+        assert "reading" in first[0] and "call 600" not in first[0]
+        title = next(line for line in first if "━ transcript" in line)
+        assert "↑ ·" in title, "how many rows are above is not known"
+        await pilot.press("dollar_sign")
+        await until(pilot, lambda: UNREAD[:60] in text(screen))
+        source.may.set()
+        await until(pilot, lambda: screen.state.complete and "call 600" in text(screen))
+        then = text(screen).splitlines()
+    assert UNREAD[:60] not in "\n".join(then)
+    rows = range(first.index(title) + 1, next(n for n, line in enumerate(first) if line.startswith("─ calls")))
+    assert [_words(first[row]) for row in rows] == [_words(then[row]) for row in rows]
+    assert MARK in then[rows[-1]]
+
+
+def _words(line: str) -> str:
+    """What a row says, without the number of its turn, which is not known before."""
+    return line[:2] + line[2:].lstrip(" 0123456789")[:28]
+
+
+def test_the_end_of_a_stored_session_is_seen_in_a_terminal(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    path = session(tmp_path, 1_200, 4_000_000)
+    with Store.open(home / "ctxtui" / "ctxtui.db") as store:
+        id_ = store.import_session(load(path).session, FILE)
+    with run(home, id_, cwd=tmp_path) as terminal:
+        screen = Screen(terminal, (120, 40))
+        first = screen.until(lambda shown: MARK in shown, "no end")
+        assert "✗" not in first
+        assert "call 600" in screen.wait("call 600", MARK)
