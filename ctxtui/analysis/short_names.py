@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from sys import intern
 from typing import Final
 
 from ctxtui.core.block import UNREADABLE
@@ -23,7 +24,10 @@ class Names:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._seen = 0
-        self._calls: dict[str, list[int]] = {}
+        self._calls: dict[str, int] = {}
+        """The last node of each call id ..."""
+        self._before: dict[str, list[int]] = {}
+        """... and those before it, where there are several."""
         self._tools: dict[int, str] = {}
 
     def call(self, call_id: str, node: int | None = None) -> BlockContent | None:
@@ -42,14 +46,18 @@ class Names:
         for one in self._tree.nodes(self._seen):
             if CATEGORIES[one.category] == "tool_call":
                 got = read(one.block)
-                self._tools[one.id] = got.name
-                self._calls.setdefault(got.call_id, []).append(one.id)
+                self._tools[one.id] = intern(got.name)
+                before = self._calls.get(got.call_id)
+                if before is not None:
+                    self._before.setdefault(got.call_id, []).append(before)
+                self._calls[got.call_id] = one.id
         self._seen = len(self._tree)
-        known = self._calls.get(call_id, []) if call_id else []
-        if node is None or len(known) < 2:
-            return known[-1] if known else None
+        last = self._calls.get(call_id) if call_id else None
+        if node is None or last is None or call_id not in self._before:
+            return last
         # Some agents count their calls anew in every conversation.
-        return next((one for one in reversed(known) if one < node and self._tree.holds(node, one)), known[-1])
+        known = [*self._before[call_id], last]
+        return next((one for one in reversed(known) if one < node and self._tree.holds(node, one)), last)
 
     def result_of(self, node: Node) -> int | None:
         """The node of the call that the result of `node` answers; None where it is not in the tree."""

@@ -18,9 +18,9 @@ from ctxtui.dataclasses import dataclass
 Packer = Callable[[bytes], bytes]
 """Packs bytes, or gives back those that were packed."""
 
-_PIECE: Final = 1 << 16
+_PIECE: Final = 1 << 14
 """Bytes of bodies that are packed together, and unpacked for one of them."""
-_UNPACKED: Final = 8
+_UNPACKED: Final = 16
 """Pieces that are kept unpacked: blocks are mostly asked for one behind the other."""
 _MADE: Final = 2048
 """Blocks that are kept as they were made: those on a screen are asked for again and again."""
@@ -236,8 +236,7 @@ class NodeColumns(PackedNodes):
             if at < 0:
                 raise IndexError("no such node")
             return self.root
-        # It has every member of a node.
-        return cast("Node", PackedNode(self, at))
+        return _node(self, at)
 
     def append(self, node: Node) -> None:
         """One more."""
@@ -306,6 +305,10 @@ class PackedNode:
         return self._of.packed.parents[self.id]
 
     @property
+    def kind(self) -> str:
+        return self._of.by_digest.kind(self._of.packed.blocks[self.id])
+
+    @property
     def block(self) -> Block:
         return self._of.by_digest.block(self._of.packed.blocks[self.id])
 
@@ -340,3 +343,7 @@ class PackedNode:
     @property
     def opens_turn(self) -> bool:
         return self.turn_start == self.id
+
+
+_node: Final = cast("Callable[[NodeColumns, int], Node]", PackedNode)
+"""It has every member of a node."""

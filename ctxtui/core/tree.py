@@ -39,6 +39,11 @@ class Node:
     turn_state: int
 
     @property
+    def kind(self) -> str:
+        """The kind of this node's block: of a packed tree's that is known without its body."""
+        return self.block.kind
+
+    @property
     def opens_turn(self) -> bool:
         """Whether this node's block is the first of a user turn."""
         return self.turn_start == self.id

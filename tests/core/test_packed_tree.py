@@ -15,7 +15,7 @@ from ctxtui.core.packed_tree import pack, unpack_into
 from ctxtui.core.tree import ROOT, Node, Tree
 from tests.core.test_tree import ASSISTANT, CALL, RESULT, USER, said
 
-MEMBERS = "id parent block place category depth message turn turn_start turn_state opens_turn".split()
+MEMBERS = "id parent block kind place category depth message turn turn_start turn_state opens_turn".split()
 LATER = Place("messages", "user", "summary")
 
 contexts = st.lists(

@@ -45,13 +45,16 @@ class HeavyGroups:
         self._cwd = cwd
         self._names = Names(tree)
         self._known: dict[int, tuple[str, str]] = {}
+        self._each: dict[tuple[str, str], tuple[str, str]] = {}
+        """Each group's name once: a long session has many blocks of few groups."""
 
     def learn(self, path: Iterable[int]) -> None:
         """Find out to which group each block of a `path` belongs."""
         for node in path:
             here = self._tree[node]
             if here.category in (_CALL, _RESULT) and node not in self._known:
-                self._known[node] = self._key(here)
+                key = self._key(here)
+                self._known[node] = self._each.setdefault(key, key)
 
     def of(self, path: Iterable[int], tokens: Callable[[int], int]) -> list[HeavyGroup] | None:
         """The groups on a `path`, the heaviest first; None while a block of it is not learnt. `tokens` gives what the

@@ -6,15 +6,15 @@ tree, and from there on it reads as any other.
 
 from __future__ import annotations
 
-import io
 import pickle
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import zstandard
 
+from ctxtui.core.call import Call
 from ctxtui.core.packed_tree import PackedTree, pack, unpack_into
 from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.core.tree import Tree
@@ -27,8 +27,10 @@ from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.transcripts.reader import Reader
 
 _LEVEL: Final = 1
-_TREE: Final = "tree"
-"""What stands in the session for its tree, which is sent in columns."""
+_SOME: Final = 2000
+"""Calls that are sent together: what is read of all at once takes as much memory again."""
+_SHORT: Final = 24
+"""Characters up to which a word that calls hold beyond their figures is looked for among those of others."""
 
 
 def _unpacked(piece: bytes) -> bytes:
@@ -38,11 +40,12 @@ def _unpacked(piece: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentReading:
-    """A recording as it was read: its tree, its session without that, how far its files were read, and what is
-    incomplete at their ends."""
+    """A recording as it was read: its tree, its session without that and without calls, these some at a time, how far
+    its files were read, and what is incomplete at their ends."""
 
     tree: PackedTree
     session: bytes
+    calls: list[bytes]
     head: bytes
     id: str
     lines: int
@@ -64,24 +67,18 @@ class ReadingProcess(Protocol):
         """End it."""
 
 
-class _Sender(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, tree: Tree) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._tree = tree
-
-    def persistent_id(self, one: Any) -> str | None:
-        """The tree is not written."""
-        return _TREE if one is self._tree else None
-
-
-class _Receiver(pickle.Unpickler):
-    def __init__(self, data: bytes, tree: Tree) -> None:
-        super().__init__(io.BytesIO(data))
-        self._tree = tree
-
-    def persistent_load(self, name: Any) -> Tree:
-        """The tree in place of what stands for it."""
-        return self._tree
+def _calls_of(found: SentReading) -> dict[str, Call]:
+    """The calls that were sent; what they were sent as is given away with each."""
+    calls: dict[str, Call] = {}
+    words: dict[str, str] = {}
+    while found.calls:
+        for call in pickle.loads(zstandard.decompress(found.calls.pop())):
+            for name, value in call.extra.items():
+                if type(value) is str and len(value) < _SHORT:
+                    # The same few words stand in every call: each is kept once.
+                    call.extra[name] = words.setdefault(value, value)
+            calls[call.id] = call
+    return calls
 
 
 def sent(loaded: Loaded) -> SentReading | None:
@@ -90,17 +87,22 @@ def sent(loaded: Loaded) -> SentReading | None:
     reading = loaded.plain_reading
     if reading is None or reading.main is None:
         return None
-    tree = pack(reading.session.tree, zstandard.ZstdCompressor(level=_LEVEL).compress)
+    session, packer = reading.session, zstandard.ZstdCompressor(level=_LEVEL).compress
+    tree = pack(session.tree, packer)
     if tree is None:
         return None
-    file = io.BytesIO()
+    calls = list(session.calls.values())
     try:
-        _Sender(file, reading.session.tree).dump(reading.session)
+        without = pickle.dumps(replace(session, tree=Tree(), calls={}), pickle.HIGHEST_PROTOCOL)
+        some = [calls[at : at + _SOME] for at in range(0, len(calls), _SOME)]
+        # The last ones first: that is how they are taken from the list.
+        packed = [packer(pickle.dumps(few, pickle.HIGHEST_PROTOCOL)) for few in reversed(some)]
     except (pickle.PicklingError, AttributeError, TypeError, RecursionError):
         return None
     return SentReading(
         tree=tree,
-        session=file.getvalue(),
+        session=without,
+        calls=packed,
         head=reading.head,
         id=reading.id,
         lines=reading.lines,
@@ -155,8 +157,10 @@ class ReadElsewhere(Loaded):
         if found is None:
             yield from self._here
             return
-        tree = self.session.tree
-        self._came = found, _Receiver(found.session, tree).load()
+        calls: dict[str, Call] = _calls_of(found)
+        session: Session = pickle.loads(found.session)
+        session.calls.update(calls)
+        self._came = found, session
         yield RecordingNews()
 
     def take(self, news: RecordingNews) -> list[Event]:
@@ -174,7 +178,8 @@ class ReadElsewhere(Loaded):
         own.about, own.skipped, own.happenings = session.about, session.skipped, session.happenings
         own.outcomes, own.quotas = session.outcomes, session.quotas
         own.calls.update(session.calls)
-        own.order.update(session.order)
+        # The ids of calls are kept once.
+        own.order.update({thread: [own.calls[id_].id for id_ in ids] for thread, ids in session.order.items()})
         own.threads.update(session.threads)
         reading.head, reading.id, reading.lines, reading.found = found.head, found.id, found.lines, True
         reading.main = found.main

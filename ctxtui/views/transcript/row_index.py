@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -74,7 +75,7 @@ class RowIndex:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._entries: list[int] = []
+        self._entries = array("q")
         self._rules: list[RuleRow] = []
         self._head = ROOT
         self._shared = 0
@@ -161,9 +162,9 @@ class RowIndex:
         """Keep the rows of the context `node`; of a shorter one where its last message may still get content."""
         self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.place))
         last = next((entry for entry in reversed(self._entries) if entry >= 0), ROOT)
-        if self._tree[last].block.kind == HEADER:
+        if self._tree[last].kind == HEADER:
             node = last
-        if self._tree[node].block.kind == HEADER:
+        if self._tree[node].kind == HEADER:
             node = self._tree[node].parent
         self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.place))
         return node
@@ -181,7 +182,7 @@ class RowIndex:
             here = tree[node]
             if hidden and moved.get(node, here.category) in hidden:
                 continue
-            if here.block.kind == HEADER and at + 1 < len(path) and tree[path[at + 1]].block.kind != HEADER:
+            if here.kind == HEADER and at + 1 < len(path) and tree[path[at + 1]].kind != HEADER:
                 continue
             if here.category == _THINKING and self._is_sealed(node):
                 self.withheld.append(node)
