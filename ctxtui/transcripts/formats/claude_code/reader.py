@@ -16,7 +16,6 @@ from ctxtui.transcripts.formats.claude_code.request_log import sending
 from ctxtui.transcripts.formats.claude_code.request_log.records import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
-from ctxtui.transcripts.formats.claude_code.written.waiting import INDEX, is_body_name
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, is_utf8, legible
 from ctxtui.transcripts.kit.records import RecordStream
@@ -110,10 +109,16 @@ class ClaudeCodeReader:
 
     def part(self, name: str) -> Reader:
         """The reader for the companion file `name`: a subagent's, or a body that the client wrote."""
-        if is_body_name(name):
-            from ctxtui.transcripts.formats.claude_code.written.files import BodyFileReader, BodyIndexReader
+        # Imported here: most sessions are one file.
+        from ctxtui.transcripts.formats.claude_code.written.files import (
+            INDEX,
+            BodyFileReader,
+            BodyIndexReader,
+            is_body_name,
+        )
 
-            bodies = self._state.bodies.join
+        if is_body_name(name):
+            bodies = self._state.bodies
             return BodyIndexReader(bodies) if name == INDEX else BodyFileReader(bodies, name)
         return ClaudeCodeReader(self._state.tree, self._state, agent_of(name), name)
 

@@ -26,7 +26,7 @@ from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.side_calls import SideCalls
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
-from ctxtui.transcripts.formats.claude_code.written.waiting import AwaitedBodies
+from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
 from ctxtui.transcripts.kit.timestamps import seconds
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class ClaudeState:
     side: SideCalls = field(default_factory=SideCalls)
     answering: tuple[ApiResponse, ClaudeThread] | None = None
     """The answer of which records come in, and its thread: its call is told when they have come (`told`)."""
-    bodies: AwaitedBodies = field(init=False)
+    bodies: BodyJoin = field(init=False)
     """Bodies of requests that the client wrote to files."""
 
     def __post_init__(self) -> None:
-        self.bodies = AwaitedBodies(self.tree, self.call_at, lambda: self.about.sessions, self._beside)
+        self.bodies = BodyJoin(self.tree, self.call_at, lambda: self.about.sessions, self._beside)
 
     def _beside(self, call: Call) -> None:
         """A call that bodies tell of and no record: what the client counts is less by it."""
@@ -88,7 +88,7 @@ class ClaudeState:
         """The requests of the file of the subagent `agent` ("" for the session's own)."""
         found = self._requests.get(agent)
         if found is None:
-            # Imported here: most clients write no records of their requests.
+            # Imported here: most sessions are of clients that do not write them down.
             from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequests
 
             shared = self.requests("").store if agent else None

@@ -37,14 +37,15 @@ def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent:
 def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest, agent: str) -> list[Event]:
     """What is told of the request `before`, which the request `after` follows: it has a thread of its own, so that no
     figure of the conversation takes it for a call that was answered."""
+    # Imported here: most sessions are of clients that do not write down their requests.
+    from ctxtui.wire.request import Request
+
     owner = state.threads.known(agent)
     thread = owner.id if owner else agent or MAIN
     words = "no answer to a request is on record"
     if after.last is before.last and after.last is not None:
         words += "; it was sent again"
     events: list[Event] = [Happened(UNANSWERED, words, thread, before.at, owner.call if owner else "")]
-    from ctxtui.wire.request import Request
-
     rebuilt, notes = state.requests(agent).rebuild(before)
     events += notes
     if rebuilt is None:
@@ -83,10 +84,13 @@ def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
 
 def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:
     """The request that the answer in `record` names, as far as the file tells of it, and what it does not tell."""
-    named = state.requests(agent).named(record.request_ref) if record.request_ref else None
+    if not record.request_ref:
+        return Sent(thread.front, front_whole=thread.front_whole), []
+    requests = state.requests(agent)
+    named = requests.named(record.request_ref)
     if named is None:
         return Sent(thread.front, front_whole=thread.front_whole), []
-    requests, named.answered = state.requests(agent), True
+    named.answered = True
     shape = requests.shape_of(named)
     if shape is not None:
         thread.front, thread.front_whole = shape.head, True

@@ -9,6 +9,7 @@ results and words since.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -20,10 +21,11 @@ from ctxtui.transcripts.formats.claude_code.written.request import (
     parts_of,
     read_request,
 )
-from ctxtui.transcripts.formats.claude_code.written.waiting import REQUEST as REQUEST
-from ctxtui.transcripts.formats.claude_code.written.waiting import RESPONSE as RESPONSE
 from ctxtui.transcripts.kit.fields import word
 from ctxtui.wire.codec.memo import Memo
+
+REQUEST: Final = ".request.json"
+RESPONSE: Final = ".response.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

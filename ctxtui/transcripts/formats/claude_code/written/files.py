@@ -10,10 +10,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, IndexLine
+from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, RESPONSE, IndexLine
 from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
-from ctxtui.transcripts.formats.claude_code.written.waiting import INDEX as INDEX
-from ctxtui.transcripts.formats.claude_code.written.waiting import is_body_name as is_body_name
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import word
 from ctxtui.transcripts.kit.record_pieces import FoundObject, Piece
@@ -22,6 +20,7 @@ from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import Reader
 
 BARE: Final = "an index of Claude Code's API bodies without any of them"
+INDEX: Final = "index.jsonl"
 FOLDER: Final = "claude_code_bodies"
 """The member of a stream's first line that says it is a folder of bodies."""
 FILE: Final = "claude_code_body"
@@ -29,6 +28,11 @@ FILE: Final = "claude_code_body"
 
 _NAMES: Final = frozenset({"session_id", "query_source", "message_uuid", "request_file", "response_file"})
 _ENOUGH: Final = 3
+
+
+def is_body_name(name: str) -> bool:
+    """Whether a companion file called `name` is one of those that the client writes."""
+    return name == INDEX or name.endswith((REQUEST, RESPONSE))
 
 
 def sniff(head: bytes, name: str) -> float:

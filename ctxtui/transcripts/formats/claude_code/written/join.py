@@ -4,7 +4,8 @@ the wire. What no transcript has (a title's call, a compaction's own) becomes a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item
@@ -15,15 +16,11 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code.message_chain import append
 from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, aside
-from ctxtui.transcripts.formats.claude_code.written.bodies import IndexLine, WrittenBodies
-from ctxtui.transcripts.formats.claude_code.written.calls import WrittenCalls, attempt, extra_of
-from ctxtui.transcripts.formats.claude_code.written.request import (
-    REDACTED,
-    WrittenRequest,
-    ending,
-    thoughts_in,
-    upwards,
-)
+
+if TYPE_CHECKING:
+    from ctxtui.transcripts.formats.claude_code.written.bodies import IndexLine, WrittenBodies
+    from ctxtui.transcripts.formats.claude_code.written.calls import WrittenCalls
+    from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest
 
 _LISTED: Final = 3
 _FAR: Final = 2000
@@ -35,7 +32,7 @@ class BodyJoin:
 
     `call_at` gives the id of the call whose answer the record with this uuid holds ("" for any other), `sessions` the
     ids of the session that the transcript tells (empty where there is no transcript); `beside` hears of each call that
-    only bodies tell of. `told` are the calls that the transcript told before, `tips` where its threads ended then.
+    only bodies tell of.
     """
 
     def __init__(
@@ -44,19 +41,16 @@ class BodyJoin:
         call_at: Callable[[str], str],
         sessions: Callable[[], Iterable[str]],
         beside: Callable[[Call], None],
-        told: dict[str, Call] | None = None,
-        tips: dict[str, int] | None = None,
     ) -> None:
         self._tree = tree
         self._call_at = call_at
         self._sessions = sessions
         self._beside = beside
-        self.bodies = WrittenBodies()
         self._lines: list[IndexLine] = []
         self._active = False
-        self._told: dict[str, Call] = told if told is not None else {}
+        self._told: dict[str, Call] = {}
         """The transcript's calls as it tells them."""
-        self._tips: dict[str, int] = tips if tips is not None else {}
+        self._tips: dict[str, int] = {}
         self._given: dict[str, Call] = {}
         """What was told of a call last, where that is not what the transcript says."""
         self._joined: dict[str, str] = {}
@@ -71,12 +65,25 @@ class BodyJoin:
         self._ends: dict[int, int] = {}
         """Where an answer ends in the transcript's context -> where it ends in what was sent."""
         self._failed: set[str] = set()
-        self._own = WrittenCalls(tree)
+
+    @cached_property
+    def bodies(self) -> WrittenBodies:
+        """What is known of them."""
+        # Imported here, as all that reads bodies: most sessions have none, and a first screenful need not wait for it.
+        from ctxtui.transcripts.formats.claude_code.written.bodies import WrittenBodies
+
+        return WrittenBodies()
+
+    @cached_property
+    def _own(self) -> WrittenCalls:
+        from ctxtui.transcripts.formats.claude_code.written.calls import WrittenCalls
+
+        return WrittenCalls(self._tree)
 
     @property
     def calls(self) -> dict[str, Call]:
         """The calls that only bodies tell of."""
-        return self._own.calls
+        return self._own.calls if self._active else {}
 
     def line(self, line: IndexLine) -> None:
         """Take in a line of the index."""
@@ -106,6 +113,8 @@ class BodyJoin:
         requests = sum("redacted_thinking" in call.extra for call in self.calls.values())
         if not requests:
             return None
+        from ctxtui.transcripts.formats.claude_code.written.request import REDACTED
+
         words = f"the thinking in {requests} requests reads {REDACTED}: the session's transcript was not found"
         return Skipped(1, words)
 
@@ -171,6 +180,8 @@ class BodyJoin:
         request_id = call.extra.get("requestId")
         if isinstance(request_id, str):
             self._by_request[request_id] = call.id
+        from ctxtui.transcripts.formats.claude_code.written.request import ending, thoughts_in, upwards
+
         self._thoughts |= thoughts_in(self._tree.items(call.response_head, call.raw_head))
         self.bodies.take_call(call.id, ending(upwards(self._tree, call.raw_head), own=True))
 
@@ -201,6 +212,8 @@ class BodyJoin:
         return replace(call, raw_head=head, sent_head=head, response_head=response)
 
     def _wired(self, call: Call, request: WrittenRequest) -> Call:
+        from ctxtui.transcripts.formats.claude_code.written.calls import extra_of
+
         items, out = request.filled(self._thoughts)
         if out:
             self._lacking.add(call.id)
@@ -252,6 +265,8 @@ class BodyJoin:
         events: list[Event] = []
         if not self._told or any(call.fidelity == Fidelity.WIRE for call in self._told.values()):
             return events
+        from ctxtui.transcripts.formats.claude_code.written.calls import attempt
+
         for name in self.bodies.unanswered():
             if name in self._failed or not self.bodies.was_sent_again(name):
                 continue
