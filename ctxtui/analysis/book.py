@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.analysis.forecast import Forecast
-from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.learning import ForecastRange, Learning
 from ctxtui.analysis.read.absence import Absences
 from ctxtui.analysis.read.read_context import ReadContexts
@@ -25,6 +24,9 @@ from ctxtui.tokens.models import Counting, ModelCard, ModelTable
 from ctxtui.tokens.weights import Weights, is_exact, slack
 from ctxtui.tokens.whole_tokens import WholeTokens
 
+if TYPE_CHECKING:
+    from ctxtui.analysis.labels.segments import Segment
+
 _THINKING: Final = INDEX["thinking"]
 REPORTED: Final = "reported"
 COUNTS: Final = "counts"
@@ -33,7 +35,7 @@ CONTEXTS: Final = "contexts"
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
 
-Labels = Callable[[ModelCard], Callable[[Node], Sequence[Segment]]]
+Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
 """Gives, for a model, the function that splits a node's block into labelled segments; none where no rule does."""
 
 
@@ -155,6 +157,9 @@ class Book:
         if self._labels is None:
             return None
         split, measure = self._labels(card), self._measure(card)
+
+        # Imported here: the end of a long recording is shown first, and nothing of it counted.
+        from ctxtui.analysis.labels.segments import by_category
 
         def parts(node: Node) -> list[tuple[int, Features]]:
             found = split(node)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from ctxtui.cache.rules import SECTIONS, CacheRules, Parameter
@@ -13,7 +12,7 @@ from ctxtui.cache.simulate import ENGINES
 from ctxtui.core.call import CLIENT_VERSION, Call
 from ctxtui.core.canonical import Json
 from ctxtui.dataclasses import dataclass, replace
-from ctxtui.tokens.models import ModelCard, plain_id
+from ctxtui.tokens.models import ModelCard, fits, plain_id
 
 
 class RuleDataError(ValueError):
@@ -29,8 +28,8 @@ class _Rule:
     source: str
 
     def holds_for(self, plain: str, provider: str, version: tuple[int, ...]) -> bool:
-        here = not self.providers or any(fnmatchcase(provider, pattern) for pattern in self.providers)
-        return here and version >= self.since and any(fnmatchcase(plain, pattern) for pattern in self.models)
+        here = not self.providers or any(fits(provider, pattern) for pattern in self.providers)
+        return here and version >= self.since and any(fits(plain, pattern) for pattern in self.models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +89,7 @@ class RuleTable:
         )
 
     def _given(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
-        values = {
-            one.path: one.value for one in self._defaults if any(fnmatchcase(plain, pattern) for pattern in one.models)
-        }
+        values = {one.path: one.value for one in self._defaults if any(fits(plain, pattern) for pattern in one.models)}
         return tuple(replace(p, default=values.get(p.path, p.default)) for p in every if p.engine in ("", engine))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import codecs
 import json
+from _blake2 import blake2b  # hashlib's own: that module loads OpenSSL, which takes a millisecond or two
 from collections.abc import Iterator
-from hashlib import blake2b
 from typing import Any, Final
 
 Json = Any

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
 import zstandard
@@ -43,6 +42,9 @@ class Packed(NamedTuple):
 @cache
 def shipped_dictionary() -> bytes:
     """The package's own dictionary."""
+    # Imported here: what is only read has its dictionary beside it.
+    from importlib.resources import files
+
     return (files("ctxtui") / "data" / "zstd.dict").read_bytes()
 
 

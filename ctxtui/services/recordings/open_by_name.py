@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote
 
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
@@ -15,11 +15,10 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
-from ctxtui.services.recordings.databases.sessions import found_in, roots
 from ctxtui.services.recordings.discover import FoundRecording, find, own_transcripts
-from ctxtui.services.recordings.folder_scan import recordings_in
-from ctxtui.services.recordings.open import load, load_stream, newest_here, opening
-from ctxtui.services.recordings.recording import Loaded, RecordingNews
+
+if TYPE_CHECKING:
+    from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
 T = TypeVar("T")
 
@@ -61,12 +60,17 @@ def locate(
         return Named()
     path = Path(name).expanduser()
     if os.path.isdir(path):
+        # Imported here, as what follows: what is named is one thing, and a first screenful waits for the rest.
+        from ctxtui.services.recordings.folder_scan import recordings_in
+
         first, *others = recordings_in(path, clients)
         return Named(first, others=tuple(others))
     if os.path.lexists(path):
         return _in_database(path)
     database, mark, wanted = str(path).rpartition(MARK)
     if mark and is_database(Path(database)):
+        from ctxtui.services.recordings.databases.sessions import found_in
+
         return Named(address_of(Path(database), found_in(Path(database), unquote(wanted)).id))
     if os.sep in name:
         return Named(path)
@@ -78,6 +82,8 @@ def locate(
 
 def last_here(cwd: Path, clients: Mapping[str, bool] | None = None) -> FoundRecording:
     """The newest session that ran in the directory `cwd`, or in the repository around it. Raises `NotFound`."""
+    from ctxtui.services.recordings.open import newest_here
+
     here = newest_here(find(cwd, clients=clients), related(cwd, os.environ))
     if here is None:
         raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
@@ -86,6 +92,8 @@ def last_here(cwd: Path, clients: Mapping[str, bool] | None = None) -> FoundReco
 
 def _in_database(path: Path) -> Named:
     """The file `path`; of a database the sessions that it holds, the newest first."""
+    from ctxtui.services.recordings.databases.sessions import roots
+
     first, *others = [address_of(path, one.id) for one in roots(path)] or [path]
     return Named(first, others=tuple(others))
 
@@ -121,13 +129,20 @@ def stored_ids(prefix: str, settings: Settings) -> list[str]:
     if not path.exists():
         return []
     # Imported here: most runs name a file.
-    from ctxtui.store.store import Store
+    from ctxtui.store.sessions.listing import ids_in
 
-    with Store.open(path) as store:
-        return [row.id for archived in (False, True) for row in store.sessions(archived) if row.id.startswith(prefix)]
+    try:
+        return ids_in(path, prefix)
+    except CtxtuiError:
+        # Of an older version, which is brought up to date; else what is wrong with it is told.
+        from ctxtui.store.store import Store
+
+        with Store.open(path):
+            return ids_in(path, prefix)
 
 
 def _load_stored(id_: str, settings: Settings) -> Loaded:
+    from ctxtui.services.recordings.recording import Loaded
     from ctxtui.store.store import Store
 
     with Store.open(database(settings.data_dir)) as store:
@@ -141,6 +156,8 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
     """
     if named.stored:
         return _load_stored(named.stored, settings)
+    from ctxtui.services.recordings.open import load, load_stream
+
     if named.path is None:
         return load_stream()
     return _first((named.path, *named.others), lambda path: load(path, progress))
@@ -156,6 +173,8 @@ def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[Re
         return StoredSession(database(settings.data_dir), named.stored), ()
     if named.path is None:
         return open_named(named, settings), ()
+    from ctxtui.services.recordings.open import opening
+
     return _first((named.path, *named.others), opening)
 
 

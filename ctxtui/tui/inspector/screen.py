@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -10,6 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.layout import Layout
+from textual.message import Message
 from textual.timer import Timer
 
 from ctxtui.core.edit import Edit
@@ -46,7 +48,7 @@ from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.summaries import RecordedAsker
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
-from ctxtui.tui.inspector.loader import Source
+from ctxtui.tui.inspector.loader import Complete, Failed, Source
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
@@ -69,6 +71,8 @@ RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *IN
 """The commands of a recorded or attached session, but those of every screen."""
 UNREAD: Final = "only the end of the session is read yet: this key needs all of it"
 """Why a key does nothing meanwhile."""
+_FIRST: Final = 0.25
+"""Seconds for which the empty panes wait for what stands in them: painting them takes a tenth of the time to that."""
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
@@ -345,6 +349,9 @@ class InspectorScreen(SessionScreen):
     def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
+        self._unpainted = ExitStack()
+        """While it is open, nothing is painted."""
+        self._waits_to_paint = True
         self.note = ""
         """What is said of the session when it is there."""
         every = self.state, self.line, self.access
@@ -362,8 +369,25 @@ class InspectorScreen(SessionScreen):
         )
 
     def on_mount(self) -> None:
-        """Tell when there is something to look at."""
+        """Tell when there is something to look at, which is painted first where it is there at once."""
         self.state.on.complete.subscribe(self._complete)
+        self._unpainted.enter_context(self.app.batch_update())
+        self.state.on.loader.subscribe(self._paint_first)
+        self.set_timer(_FIRST, self._paint)
+
+    def on_unmount(self) -> None:
+        """The app paints the screens that are left."""
+        self._unpainted.close()
+
+    def _paint_first(self, message: Message) -> None:
+        if self.panels.transcript.row_count or isinstance(message, Complete | Failed):
+            self._paint()
+
+    def _paint(self) -> None:
+        if self._waits_to_paint:
+            self._waits_to_paint = False
+            self._unpainted.close()
+            self.refresh()
 
     def _complete(self) -> None:
         self.post_message(Opened(self))

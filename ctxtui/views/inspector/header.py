@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.short_names import short_model
 from ctxtui.dataclasses import dataclass, field
-from ctxtui.views.inspector.this_call import is_unreported
-from ctxtui.views.model.scene import Scene
+from ctxtui.views.model.scene import Scene, is_unreported
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, width

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.cache.missed import TTL
 from ctxtui.analysis.session_events import told
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass
-from ctxtui.pricing.price import Cost
-from ctxtui.views.model.scene import Scene, proof
+from ctxtui.views.model.scene import Scene, is_unreported, proof
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import GUTTER
 from ctxtui.views.text.span import Span, Spans
+
+if TYPE_CHECKING:
+    from ctxtui.pricing.price import Cost
 
 FULL: int = 7
 """Lines of the whole pane: four figures, a rule, the total, the facts."""
@@ -63,16 +65,6 @@ class ThisCall:
 _UNREPORTED: Final = (
     "No usage in this recording (a translated session has none): tokens are counted, money is not known."
 )
-
-
-def is_unreported(scene: Scene) -> bool:
-    """Whether there are answers in a session of which no call is reported: what they cost is not known, not nothing."""
-    calls = scene.session.calls.values()
-    known = scene.figures.categories
-    answered = (
-        known.get("assistant") or known.get("tool_call") or any(call.response_head > call.sent_head for call in calls)
-    )
-    return bool(answered) and not any(call.usage is not None for call in calls)
 
 
 def this_call(scene: Scene) -> ThisCall:

@@ -149,6 +149,16 @@ def scene_at(
     )
 
 
+def is_unreported(scene: Scene) -> bool:
+    """Whether there are answers in a session of which no call is reported: what they cost is not known, not nothing."""
+    calls = scene.session.calls.values()
+    known = scene.figures.categories
+    answered = (
+        known.get("assistant") or known.get("tool_call") or any(call.response_head > call.sent_head for call in calls)
+    )
+    return bool(answered) and not any(call.usage is not None for call in calls)
+
+
 def proof(scene: Scene) -> tuple[str, ...]:
     """What became of the edits in a call that left through ctxtui, and what its program believes to have sent."""
     call = scene.call

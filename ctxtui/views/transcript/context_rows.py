@@ -10,7 +10,6 @@ from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import replace
 from ctxtui.views.blocks.body import Body
-from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.call_charge import Charge, charge
 from ctxtui.views.model.scene import Scene
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.core.note import Note
+    from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New, Staging
     from ctxtui.views.transcript.open_block import RowDrawing
     from ctxtui.views.transcript.staged_rows import StagedRows

@@ -9,7 +9,6 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
 from ctxtui.dataclasses import dataclass
 from ctxtui.views.blocks.body import Body, HitInLine
-from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings, Recent
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span, Spans
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.views.blocks.content import Content
+    from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New
     from ctxtui.views.text.grid import Grid
 

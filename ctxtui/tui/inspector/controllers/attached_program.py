@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -77,6 +76,8 @@ class AttachedProgramController(Controller):
 
     def fork(self) -> None:
         """Copy the command that runs the program again, answered from the record up to the call shown."""
+        import shlex
+
         path, study = recording(self.state), self.state.study
         if path is None or study is None:
             return

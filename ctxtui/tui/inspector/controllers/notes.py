@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ctxtui.analysis.growth.phases import NAMED
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import replace
 from ctxtui.tui.commands.command import Act, Command
@@ -231,6 +230,8 @@ class NotesController(Controller):
         """Ask for the name of the phase that begins with the call shown."""
         note = self._of_call()
         if note is not None:
+            from ctxtui.analysis.growth.phases import NAMED
+
             self._ask_for(note, note.text or f"{NAMED} ")
 
     def _growth(self) -> GrowthReport:
