@@ -241,7 +241,7 @@ class Tree:
         """The longest context that both `a` and `b` begin with."""
         nodes = self._nodes
         while a != b:
-            # A parent is always smaller: the larger of the two is on the other's path under no circumstances.
+            # A parent is always smaller: the larger of the two is never above the other.
             if a > b:
                 a = nodes[a].parent
             else:
