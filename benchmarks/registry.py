@@ -29,7 +29,7 @@ FAMILIES: Final = (
     Family("goals.keys", ("G8", "G9"), 180),
     Family("goals.stream", ("G10", "G11"), 90),
     Family("goals.record", ("G12", "G13"), 30),
-    Family("goals.relay", ("G14", "G15"), 60),
+    Family("goals.relay", ("G14", "G15"), 130),
     Family("goals.relay_beside_screen", ("G15",), 60),
     Family("goals.cache", ("G16",), 15),
     Family("lab", ("G16",), 150),

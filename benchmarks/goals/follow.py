@@ -63,7 +63,11 @@ def _written_at_30(folder: Path, env: dict[str, str]) -> list[Result]:
         run.rest(quiet=6.0, cap=300)
         used, begun = run.cpu(), time.perf_counter()
         for number in range(SECONDS * RATE):
-            file.write(_record(parent, f"at-{number:04d}"))
+            text = f"at-{number:04d}"
+            file.write(_record(parent, text))
+            # Each message follows the one before, as a client writes them: with one parent each would take the place of
+            # the last.
+            parent = {**parent, "uuid": f"u-{text}"}
             while (left := begun + (number + 1) / RATE - time.perf_counter()) > 0:
                 if run.read(left):
                     shown.append(time.perf_counter())

@@ -12,14 +12,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from random import Random
 from statistics import median
 from typing import IO, Final
 
 from benchmarks.goals.relay import PARTS, Way, first_line, our_relay
-from benchmarks.measure import Result, percentile
+from benchmarks.measure import Result, percentile, sure
 from benchmarks.proxy.client import ask
 from benchmarks.proxy.drawn_screen import GO, REST
 from benchmarks.terminal import PYTHON
@@ -30,8 +30,6 @@ ROUNDS: Final = 8
 """Pairs for each way at least: 4,000 chunks without the screen and 4,000 with it."""
 _SETTLED: Final = 0.15
 """Seconds for which a screen that begins to draw, or stops, is left alone."""
-_DRAWN_AGAIN: Final = 200
-"""Times that rounds are drawn again to say how sure a ratio is."""
 
 Pair = tuple[list[float], list[float]]
 """Delays of chunks, in seconds: without the screen, and with it."""
@@ -68,7 +66,7 @@ def results(folder: Path, runs: int) -> list[Result]:
         screen = _Screen(stack, folder / "screen")
         got = asyncio.run(_pairs([ours, raw], screen, max(runs, ROUNDS)))
     own, floor = got["ours"], got["raw"]
-    low, high = _sure(own)
+    low, high = sure(_ratio, own)
     late = 1e3 * percentile([one for _, chunks in own for one in chunks], TAIL)
     note = f"{late:.2f} ms; 80 %: {low:.2f} to {high:.2f}; raw relay {_ratio(floor):.2f}x; "
     note += f"{sum(len(chunks) for _, chunks in own):,} chunks, {median(screen.rates):.0f} frames/s"
@@ -79,17 +77,10 @@ def results(folder: Path, runs: int) -> list[Result]:
     ]
 
 
-def _ratio(pairs: list[Pair]) -> float:
+def _ratio(pairs: Sequence[Pair]) -> float:
     """The p99 with the screen over that without, of all chunks together."""
     without, with_ = ([one for pair in pairs for one in pair[side]] for side in (0, 1))
     return percentile(with_, TAIL) / percentile(without, TAIL)
-
-
-def _sure(pairs: list[Pair]) -> tuple[float, float]:
-    """Between what the ratio lies in four of five draws of as many rounds."""
-    rng = Random(15)
-    found = [_ratio(rng.choices(pairs, k=len(pairs))) for _ in range(_DRAWN_AGAIN)]
-    return percentile(found, 0.1), percentile(found, 0.9)
 
 
 async def _pairs(ways: list[Way], screen: _Screen, rounds: int) -> dict[str, list[Pair]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.forecast import Forecast, Forecaster
@@ -114,14 +115,38 @@ def percentile(values: Iterable[float], share: float) -> float | None:
     return round(ordered[low] + (ordered[high] - ordered[low]) * (place - low), 3)
 
 
-def records(book: Book, calls: Iterable[Call]) -> list[tuple[int, int]]:
-    """The running record of a thread's `calls`, by how many of them are over: how many had a report inside the interval
-    that was foretold, and how many were foretold at all, as far as the book has learnt."""
-    found, right, of = [(0, 0)], 0, 0
+class RunningRecord(Sequence[tuple[int, int]]):
+    """How many calls had a report inside the interval that was foretold, and how many were foretold at all, by how many
+    of them are over; two columns, as a long session has many calls."""
+
+    def __init__(self) -> None:
+        self._right = array("i", [0])
+        self._of = array("i", [0])
+
+    def add(self, right: bool | None) -> None:
+        """One call more: whether its report was inside; None where it was not foretold, or has none."""
+        self._right.append(self._right[-1] + (right or 0))
+        self._of.append(self._of[-1] + (right is not None))
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[int, int]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[tuple[int, int]]: ...
+
+    def __getitem__(self, at: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
+        if isinstance(at, slice):
+            return list(zip(self._right[at], self._of[at], strict=True))
+        return self._right[at], self._of[at]
+
+
+def records(book: Book, calls: Iterable[Call]) -> RunningRecord:
+    """The running record of a thread's `calls`, as far as the book has learnt."""
+    found = RunningRecord()
     for call in calls:
-        forecast = book.forecasts.get(call.id)
-        if forecast is not None and call.usage is not None:
-            right += forecast.lo <= call.usage.input <= forecast.hi
-            of += 1
-        found.append((right, of))
+        forecast, usage = book.forecasts.get(call.id), call.usage
+        found.add(None if forecast is None or usage is None else forecast.lo <= usage.input <= forecast.hi)
     return found

@@ -187,6 +187,11 @@ class Book:
         """Whether the figures of the context `node` are known yet."""
         return self.cumulated(model).counted(node)
 
+    def count(self, limit: int) -> None:
+        """Count up to `limit` further nodes for every model, and learn nothing: no call came with them."""
+        for way in {id(way): way for way in map(self.cumulated, self.models)}.values():
+            way.advance(limit)
+
     def advance(self, limit: int | None = None) -> tuple[int, int]:
         """Count up to `limit` further nodes for every model in the session; returns (nodes counted, nodes in all)."""
         ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}

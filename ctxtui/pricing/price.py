@@ -11,7 +11,7 @@ from typing import Final
 from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import KW_ONLY, dataclass, replace
+from ctxtui.dataclasses import KW_ONLY, dataclass_acyclic, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
 from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of
@@ -39,7 +39,7 @@ _PRICED_BY: Final = (
 """What of `Call.extra` decides a price."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_acyclic(frozen=True, slots=True)
 class Cost:
     """What a call costs: USD in total and by part; the parts add up to the total. `version` names the price table.
 

@@ -110,6 +110,8 @@ class TerminalDriver(LinuxDriver):
     """In place of an event that is looked at ten times a second."""
     _frame: list[str] | None = None
     """The pieces of a frame that was begun; None outside of one."""
+    _cursor = ""
+    """Where the last frame left the cursor: one that does no more than put it there is none."""
 
     def write(self, data: str) -> None:
         """Write to the terminal. What stands between the marks of a frame goes with them: a thread writes, and each
@@ -120,7 +122,9 @@ class TerminalDriver(LinuxDriver):
             super().write(shortened(data) if OFF in data else data)
         elif data == SYNC_END:
             frame, self._frame = "".join(self._frame), None
-            super().write(f"{SYNC_START}{shortened(frame)}{SYNC_END}")
+            if frame != self._cursor:
+                super().write(f"{SYNC_START}{shortened(frame)}{SYNC_END}")
+                self._cursor = frame[frame.rfind("\x1b[") :]
         else:
             self._frame.append(data)
 
@@ -137,6 +141,7 @@ class TerminalDriver(LinuxDriver):
         """Begin to read, and to draw."""
         if self._ends is None:
             self.exit_event = self._ends = WakingEvent()
+        self._cursor = ""
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def close(self) -> None:

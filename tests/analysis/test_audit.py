@@ -234,7 +234,7 @@ def test_the_record_counts_reports_inside_their_interval() -> None:
     every = records(known, known.session.thread_calls(MAIN))
     right, of = every[-1]
     assert of == 38 and 30 <= right <= of
-    assert len(every) == 41 and every[0] == every[1] == (0, 0) and records(known, []) == [(0, 0)]
+    assert len(every) == 41 and every[0] == every[1] == (0, 0) and list(records(known, [])) == [(0, 0)]
     assert all(0 <= b - a <= d - c <= 1 for (a, c), (b, d) in pairwise(every))
 
 

@@ -103,3 +103,13 @@ def test_a_frame_is_written_at_once() -> None:
     for piece in (SYNC_START, "\x1b[1ma\x1b[0m\x1b[1mb\x1b[0m", "c", SYNC_END, "d", "\x1b[1ma\x1b[0m\x1b[1mb\x1b[0m"):
         driver.write(piece)
     assert written == [f"{SYNC_START}\x1b[1mab\x1b[0mc{SYNC_END}", "d", "\x1b[1mab\x1b[0m"]
+
+
+def test_a_frame_that_says_nothing_is_not_sent() -> None:
+    driver, written = TerminalDriver.__new__(TerminalDriver), Written()
+    driver._writer_thread = written  # type: ignore[assignment]
+    for frame in ("\x1b[1;1Ha\x1b[9;9H", "\x1b[9;9H", "\x1b[8;8H", "\x1b[8;8H", "\x1b[1;1Hb\x1b[8;8H"):
+        for piece in (SYNC_START, frame, SYNC_END):
+            driver.write(piece)
+    said = ("\x1b[1;1Ha\x1b[9;9H", "\x1b[8;8H", "\x1b[1;1Hb\x1b[8;8H")
+    assert written == [f"{SYNC_START}{one}{SYNC_END}" for one in said]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from statistics import median
 
 from ctxtui.analysis.cache.forecast import usage_of
@@ -25,7 +26,8 @@ class Coming:
     of the call without any cache. `expires` is when what would be read cannot be read any more (Unix seconds; None:
     nothing would be), `life` how long it lives. `inferred`: the client's markers are not recorded, its habit was
     followed. `marks` counts its markers. What is read should lie between `floor` and `ceiling` in 95 % of cases;
-    `cause` says why part of what the call before left is lost ("" where nothing is)."""
+    `cause` says why part of what the call before left is lost ("" where nothing is). `outdated`: the context has grown
+    since, and what it comes to now is being worked out."""
 
     model: str
     input: int
@@ -45,6 +47,7 @@ class Coming:
     floor: int = 0
     ceiling: int = 0
     cause: str = ""
+    outdated: bool = False
 
     @property
     def total(self) -> float | None:
@@ -63,10 +66,9 @@ class Coming:
 
 def typical_answer(calls: Sequence[Call]) -> int:
     """Tokens of a typical answer of the last calls."""
-    used = [call for call in calls if call.output]
     # A partial count says less than nothing where there are whole ones.
-    whole = [call for call in used if not call.answered_in_part]
-    outputs = [call.output for call in (whole or used)[-LAST:]]
+    whole = (call.output for call in reversed(calls) if call.output and not call.answered_in_part)
+    outputs = list(islice(whole, LAST)) or list(islice(filter(None, (call.output for call in reversed(calls))), LAST))
     return round(median(outputs)) if outputs else 0
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from array import array
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final, overload
 
 from ctxtui.analysis.read.absence import NONE_GONE, Absence, Absences
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, dataclass_acyclic
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass_acyclic(frozen=True, slots=True, kw_only=True)
 class ReadContext:
     """How the context of a call was read.
 
@@ -75,31 +77,45 @@ class ReadStep:
 
 _NAMES: Final = "number front attached brought residual since step events lowered reported blank".split()
 _FACTS: Final = attrgetter(*_NAMES)
+_WHETHER: Final = frozenset({"reported", "blank"})
+_NONE: Final = -(1 << 63)
+"""In place of a figure that is not known."""
+_WAY: Final = f"{sys.byteorder} {array('q').itemsize}"
+"""The way in which this machine writes numbers."""
 
 
 def kept_line(line: ReadLine) -> list[Any]:
-    """A line in plain values: absences, ids of calls, how each was read and which absences it has, linked calls."""
+    """A line in plain values: absences, ids of calls, how each was read and which absences it has, in columns, linked
+    calls."""
     numbers: dict[int, int] = {id(NONE_GONE): -1}
     several: list[Absences] = []
-    rows = []
+    which = array("q")
     for read in line.read:
         number = numbers.get(id(read.gone))
         if number is None:
             number = numbers[id(read.gone)] = len(several)
             several.append(read.gone)
-        rows.append([number, *_FACTS(read)])
+        which.append(number)
+    facts = [
+        array("q", [_NONE if one is None else one for one in column])
+        for column in zip(*map(_FACTS, line.read), strict=True)
+    ]
     gone = [[[a.node, a.left, a.since, a.why] for a in one.of.values()] for one in several]
-    return [gone, [call.id for call in line.calls], rows, sorted(line.linked)]
+    columns = [column.tobytes() for column in (which, *facts)] if line.read else []
+    return [gone, [call.id for call in line.calls], [_WAY, *columns], sorted(line.linked)]
 
 
 def line_of(kept: Any, calls: Iterable[Call]) -> ReadLine:
     """The line that `kept_line` gave, of a session with `calls`."""
-    gone, ids, rows, linked = kept
+    gone, ids, (way, *columns), linked = kept
     several = [Absences({node: Absence(node, *facts) for node, *facts in one}) for one in gone]
     known = {call.id: call for call in calls}
-    if any(len(row) != 1 + len(_NAMES) or row[0] >= len(several) for row in rows):
+    made = [array("q", column) for column in columns] or [array("q") for _ in (_WAY, *_NAMES)]
+    numbers = made[0]
+    fits = way == _WAY and len(made) == 1 + len(_NAMES) and all(len(one) == len(ids) for one in made)
+    if not fits or any(number >= len(several) for number in numbers):
         raise ValueError("readings of another shape")
-    line = ReadLine([], _KeptReads(rows, several), {}, {}, set(linked))
+    line = ReadLine([], _KeptReads(made, several), {}, {}, set(linked))
     line.calls.extend([known[id_] for id_ in ids])
     for index, call in enumerate(line.calls):
         line.index[call.id] = line.at[call.sent_head] = line.at[call.response_head] = index
@@ -107,16 +123,16 @@ def line_of(kept: Any, calls: Iterable[Call]) -> ReadLine:
 
 
 class _KeptReads(Sequence[ReadContext]):
-    """How contexts were read, each made of its row when it is asked for. A row begins with the number of its absences,
+    """How contexts were read, in columns, each made when it is asked for. The first column are the numbers of absences,
     -1 for none."""
 
-    def __init__(self, rows: Sequence[Sequence[Any]], absences: Sequence[Absences]) -> None:
-        self._rows = rows
+    def __init__(self, columns: Sequence[array[int]], absences: Sequence[Absences]) -> None:
+        self._numbers, *self._columns = columns
         self._absences = [*absences, NONE_GONE]
         self._made: dict[int, ReadContext] = {}
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._numbers)
 
     @overload
     def __getitem__(self, at: int) -> ReadContext: ...
@@ -130,10 +146,12 @@ class _KeptReads(Sequence[ReadContext]):
         at = range(len(self))[at]
         found = self._made.get(at)
         if found is None:
-            number, *facts = self._rows[at]
-            told = dict(zip(_NAMES, facts, strict=True))
+            told: dict[str, Any] = {
+                name: None if column[at] == _NONE else bool(column[at]) if name in _WHETHER else column[at]
+                for name, column in zip(_NAMES, self._columns, strict=True)
+            }
             # Two threads may ask at once: both get the same.
-            found = self._made.setdefault(at, ReadContext(gone=self._absences[number], **told))
+            found = self._made.setdefault(at, ReadContext(gone=self._absences[self._numbers[at]], **told))
         return found
 
 

@@ -91,7 +91,14 @@ class Literals:
 
     def advance(self, limit: int | None = None) -> bool:
         """Read up to `limit` further blocks; whether anything was left to read."""
-        last = len(self._context) if limit is None else min(len(self._context), self._done + limit)
+        return self.advance_to(len(self._context) if limit is None else min(len(self._context), self._done + limit))
+
+    def goes_on(self, context: Context) -> bool:
+        """Whether they are those of `context`, which may have grown since."""
+        return context is self._context
+
+    def advance_to(self, last: int) -> bool:
+        """As `advance`, up to position `last`, exclusive."""
         moved = last > self._done
         for position in range(self._done, last):
             found = self.said(self._context.items[position].block)
@@ -101,7 +108,7 @@ class Literals:
                 places.append(position)
                 if len(places) == 2:
                     self.repeated.add(literal)
-        self._done = last
+        self._done = max(last, self._done)
         return moved
 
     def said(self, block: Block) -> frozenset[str]:

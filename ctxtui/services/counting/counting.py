@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -18,6 +19,7 @@ from ctxtui.tokens.models import ModelCard
 if TYPE_CHECKING:
     from ctxtui.analysis.labels.labelling import Labelling
     from ctxtui.core.session import Session
+    from ctxtui.core.tree import Node
     from ctxtui.services.counting.labels import Labels
     from ctxtui.store.rows import KeptRow
 
@@ -125,6 +127,8 @@ class Counter:
         """What earlier runs worked out, where that is wanted."""
         self._known: dict[str, dict[str, Features]] = {}
         self._new: dict[str, dict[str, Features]] = {}
+        self._changing = threading.Lock()
+        """Held while `_new` is changed: two threads count, and one keeps what they counted."""
 
     def __call__(self, card: ModelCard) -> Callable[[Block], Features]:
         """The function that gives a block's features as the model of `card` is counted."""
@@ -151,11 +155,20 @@ class Counter:
             counted = self._bench.features(card, list(missing.values()))
             fresh = dict(zip(missing, counted, strict=True))
             known.update(fresh)
-            self._new.setdefault(name, {}).update(fresh)
+            with self._changing:
+                self._new.setdefault(name, {}).update(fresh)
+
+    def knows(self, card: ModelCard, nodes: Sequence[Node]) -> bool:
+        """Whether nothing of `nodes` has to be counted, or searched for labels, any more."""
+        known = self._known.get(way(card), {})
+        return all(node.block.digest in known for node in nodes) and (
+            self.labels is None or self.labels.knows(card, nodes)
+        )
 
     def unsaved(self) -> Mapping[str, Mapping[str, tuple[float, ...]]]:
         """What was worked out since the last call, by way of counting and digest: for the store to keep."""
-        new, self._new = self._new, {}
+        with self._changing:
+            new, self._new = self._new, {}
         return {**new, **(self.labels.unsaved() if self.labels else {})}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -54,6 +55,8 @@ class Labels:
         self._labelling = rules
         self._known: dict[str, dict[Key, tuple[Segment, ...]]] = {}
         self._new: dict[str, dict[str, Cut]] = {}
+        self._changing = threading.Lock()
+        """Held while `_new` is changed: two threads search, and one keeps what they found."""
 
     @property
     def labelling(self) -> Labelling:
@@ -97,6 +100,11 @@ class Labels:
             for digest, cut in self._cuts(card, category, blocks).items():
                 known[digest, category] = tuple(_segments(labelling, cut, category))
 
+    def knows(self, card: ModelCard, nodes: Iterable[Node]) -> bool:
+        """Whether the segments of all `nodes` are worked out."""
+        known = self._known.get(card.encoding, {})
+        return all((node.block.digest, node.category) in known for node in nodes)
+
     def _cuts(self, card: ModelCard, category: int, blocks: dict[str, Block]) -> dict[str, Cut]:
         name = f"labels|{self.labelling.digest}|{card.encoding}|{CATEGORIES[category]}"
         found = dict(self._recall(name, list(blocks))) if self._recall else {}
@@ -107,7 +115,8 @@ class Labels:
             fresh = dict(zip((block.digest for block in missing), cuts, strict=True))
             self._name_slow()
             if not self._bench.slow:
-                self._new.setdefault(name, {}).update(fresh)
+                with self._changing:
+                    self._new.setdefault(name, {}).update(fresh)
             found |= fresh
         return found
 
@@ -118,7 +127,8 @@ class Labels:
 
     def unsaved(self) -> dict[str, dict[str, Cut]]:
         """What was worked out since the last call, by way of looking and digest: for the store to keep."""
-        new, self._new = self._new, {}
+        with self._changing:
+            new, self._new = self._new, {}
         return new
 
 

@@ -12,13 +12,14 @@ from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.next_request import Next, next_of
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
+    from ctxtui.analysis.cache.call_forecasts import CallForecasts
     from ctxtui.core.call import Call
     from ctxtui.services.study.study import Study
     from ctxtui.views.model.scene import Scene
@@ -44,6 +45,8 @@ class _Asked:
     """A next request that was asked for: `found` is there when it is worked out."""
 
     under: Applied | None
+    last: bool = False
+    """Whether it follows the last call of its thread."""
     found: Next | None = None
 
 
@@ -56,7 +59,9 @@ class NextRequestCache:
         self._replay: Replay | None = None
         self._here: Hashable = None
         self._known: list[_Asked] = []
-        self._read: Hashable = None
+        self._learnt: CallForecasts | None = None
+        self._last: tuple[Hashable, int, Next] | None = None
+        """What was found last without edits: of which call and context, up to which node of it."""
         self.literals: Literals | None = None
         """The literals of the context whose next call was worked out; None before."""
 
@@ -80,11 +85,23 @@ class NextRequestCache:
         under = applied if applied is not None and (applied.touched or applied.marks) else None
         asked = next((one for one in self._known if one.under is under), None)
         if asked is None:
-            asked = _Asked(under)
+            asked = _Asked(under, scene.last)
             self._known.append(asked)
             calls, at = list(scene.calls[: scene.index + 1]), self._clock() if live else None
             later(partial(self._work, asked, context, context.head, calls, at))
         return asked.found
+
+    def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> Next | None:
+        """The request without edits that would have followed the same call before its context grew to what it is now:
+        to be shown as such until `of` gives the one that would follow now. None where there is none."""
+        if self._last is None or applied.touched or applied.marks:
+            return None
+        of, head, found = self._last
+        same = of == self._followed(scene.call, context, live) and context.tree.holds(context.head, head)
+        return replace(found, coming=replace(found.coming, outdated=True)) if same else None
+
+    def _followed(self, call: Call, context: Context, live: bool) -> Hashable:
+        return call.id, id(context), self._study.book.version, live
 
     def _expired(self, found: Next) -> bool:
         """Whether what it would have read has expired since it was asked."""
@@ -93,14 +110,23 @@ class NextRequestCache:
 
     def _work(self, asked: _Asked, context: Context, head: int, calls: Sequence[Call], at: float | None) -> None:
         study, under = self._study, asked.under
+        if asked not in self._known:
+            # The context has grown since: nobody waits for it any more.
+            return
         made = UnderEdits.of(under) if under is not None else None
         study.count_all()
+        learnt = study.learnt()
+        if asked.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:
+            # As above; and what was learnt of calls that came since would have to be learnt anew without them.
+            return
         if self._replay is None:
-            self._replay = Replay(study.book, cached_by(study.book), study.learnt)
+            self._replay = Replay(study.book, cached_by(study.book), lambda: self._learnt)
+        self._learnt = learnt
         found = next_of(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
-        if self._read != (id(context), head):
-            # Others than those that the screen may be looking at in this moment.
-            literals = Literals(context, self.literals)
-            literals.advance()
-            self._read, self.literals = (id(context), head), literals
+        if self.literals is None or not self.literals.goes_on(context):
+            self.literals = Literals(context, self.literals)
+        # Up to what was asked for: the screen lets the context grow meanwhile.
+        self.literals.advance_to(context.tree[head].depth)
         asked.found = found
+        if under is None:
+            self._last = self._followed(calls[-1], context, at is not None), head, found

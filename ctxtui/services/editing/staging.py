@@ -98,6 +98,10 @@ class StagingArea:
         which `later` does in a worker. A live session's is sent now, a recorded one's when the call shown had ended."""
         return self._following(scene, self.applied(scene), later, live=live) if self._known(scene, later) else None
 
+    def earlier_call(self, scene: Scene, *, live: bool = False) -> Next | None:
+        """As `next_call`, before the context grew; None where that is not known."""
+        return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
+
     def _known(self, scene: Scene, later: Later) -> bool:
         """Whether the next call can be asked for."""
         usage, (done, total) = scene.call.usage, self.study.progress
@@ -130,12 +134,14 @@ class StagingArea:
             return True
         if self._reading != (tree, head):
             self._reading = tree, head
-            later(partial(self._read, scene))
+            later(partial(self._read, scene, head))
         return False
 
-    def _read(self, scene: Scene) -> None:
-        self._context = Context.of_call(scene.session.tree, scene.call, scene.tip or scene.head)
-        self._reading = None
+    def _read(self, scene: Scene, head: int) -> None:
+        # One that has grown since is read as it is by now.
+        if self._reading == (scene.session.tree, head):
+            self._context = Context.of_call(scene.session.tree, scene.call, head)
+            self._reading = None
 
     def context(self, scene: Scene) -> Context:
         """The context that the request after the call shown would have, read for curation."""

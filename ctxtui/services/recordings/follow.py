@@ -17,12 +17,16 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import dataclass
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
+BUSY: Final = 0.025
+"""Seconds between looks at a recording that grows many times a second: each of thirty is a frame of its own."""
 ACTIVE: Final = 0.05
 """Seconds between looks at a recording that has just grown."""
 QUIET: Final = 0.125
 """Seconds between looks at one that rests: what it then gets must still be on screen within 0.2 s."""
-_TOGETHER: Final = ACTIVE / 2
+_TOGETHER: Final = BUSY / 2
 """Recordings due within so many seconds are looked at together: waking up costs more than looking."""
+_OFTEN: Final = 0.2
+"""Seconds between two growths, at most, of a recording that grows many times a second."""
 _COOLING: Final = 5.0
 """Seconds after which a recording that has not grown counts as resting."""
 
@@ -41,6 +45,13 @@ class _Watch:
     loaded: Loaded
     due: float
     grew: float
+    often: bool = False
+    """Whether it had grown a moment before it grew last."""
+
+    def pause(self, now: float) -> float:
+        """Seconds until it is to be looked at again."""
+        since = now - self.grew
+        return QUIET if since >= _COOLING else BUSY if self.often and since < _OFTEN else ACTIVE
 
 
 class Follower:
@@ -73,8 +84,8 @@ class Follower:
             found = _look(watch.loaded)
             if found is not None:
                 heard.append(found)
-                watch.grew = now
-            watch.due = now + (ACTIVE if now - watch.grew < _COOLING else QUIET)
+                watch.often, watch.grew = now - watch.grew < _OFTEN, now
+            watch.due = now + watch.pause(now)
         return heard
 
     def pause(self) -> float:

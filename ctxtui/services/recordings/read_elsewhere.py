@@ -47,6 +47,7 @@ class SentReading:
     session: bytes
     calls: list[bytes]
     head: bytes
+    found: bool
     id: str
     lines: int
     main: Tail
@@ -104,6 +105,7 @@ def sent(loaded: Loaded) -> SentReading | None:
         session=without,
         calls=packed,
         head=reading.head,
+        found=reading.found,
         id=reading.id,
         lines=reading.lines,
         main=reading.main,
@@ -160,6 +162,9 @@ class ReadElsewhere(Loaded):
         calls: dict[str, Call] = _calls_of(found)
         session: Session = pickle.loads(found.session)
         session.calls.update(calls)
+        if self._reading is not None:
+            # Whoever reads asks so before anybody takes it.
+            self._reading.head, self._reading.found = found.head, found.found
         self._came = found, session
         yield RecordingNews()
 
@@ -181,7 +186,7 @@ class ReadElsewhere(Loaded):
         # The ids of calls are kept once.
         own.order.update({thread: [own.calls[id_].id for id_ in ids] for thread, ids in session.order.items()})
         own.threads.update(session.threads)
-        reading.head, reading.id, reading.lines, reading.found = found.head, found.id, found.lines, True
+        reading.id, reading.lines = found.id, found.lines
         reading.main = found.main
         for path, tail, heard in found.parts:
             reading.parts[path] = CompanionPart(tail, reading.reader.part(path.name), heard)

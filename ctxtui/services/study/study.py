@@ -15,6 +15,8 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.session import Event, Session, threads_of
 from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
+from ctxtui.services.study import new_blocks
+from ctxtui.services.study.kept_counts import KeptCounts
 from ctxtui.services.study.session_misses import SessionMisses
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.weights import tokens
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
     from ctxtui.services.study.deputy import Deputy
     from ctxtui.tokens.features import Features
 
-SHORT: Final = 1000
-"""Nodes up to which a session is counted at once: it is read before anything could wait."""
-_GROWN: Final = 1.2
 STEP: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
 LOOKED_AT: Final = 16
@@ -79,14 +78,10 @@ class Study:
         self.misses = SessionMisses(book, self.running)
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
-        self._read: bool | None = None
-        """Whether all of the recording is read; None where nobody says, and nothing is taken over or kept."""
-        self._held: bool | None = None
-        """Whether an earlier run kept figures of this recording, which wait for the end of its reading."""
-        self._taken = 0
-        """Nodes whose counts were taken over, where that was all of them."""
-        self._kept = 0
-        """Nodes that the session had when its figures were kept, or taken over."""
+        self._kept = KeptCounts(book, counter.kept if counter is not None else None)
+        self._counting = threading.Lock()
+        self._unlearnt = False
+        """Whether calls came that the book has not learnt from."""
 
     def features_of(self, model: str, block: Block) -> Features | None:
         """The features of a block that stands in no context yet, as `model` counts it; None while it is counted."""
@@ -170,7 +165,7 @@ class Study:
 
     def count_all(self) -> None:
         """Count what is not counted yet, all of it: for the worker that else does slices."""
-        while self.progress[0] < self.progress[1]:
+        while not self._is_counted:
             _ = self._elsewhere() if self.deputy is not None else self.count()
 
     def learnt(self) -> CallForecasts | None:
@@ -192,7 +187,39 @@ class Study:
                 known.refresh()
         if seen is None or seen:
             self.misses.grew()
-            self._unsummed = True
+            self._unsummed = self._unlearnt = True
+
+    def fetch_new(self) -> None:
+        """What was just read is to be shown: let `keep_up` find it counted; for the thread that reads."""
+        if self._counter is not None and self.deputy is None:
+            new_blocks.fetch(self.book, self._counter)
+
+    def keep_up(self) -> bool:
+        """Count what came, in the screen's turn, if it is little; whether everything is counted and learnt from then.
+        Nobody is waited for who counts in this moment."""
+        if self.deputy is not None or self._unlearnt or not self._counting.acquire(blocking=False):
+            return False
+        try:
+            if self._version != self.book.version or not new_blocks.count(self.book, self._counter):
+                return False
+            for running in self._running.values():
+                running.advance(new_blocks.MOST)
+            return not any(running.behind for running in self._running.values())
+        finally:
+            self._counting.release()
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether everything is counted and learnt from."""
+        done, whole = self.progress
+        return done >= whole and not self._unlearnt
+
+    def count_on(self) -> bool:
+        """Count and learn, and nothing else; whether there was anything to do."""
+        known = self._is_counted or self.deputy is not None or not self.count()
+        while not known and self.count():
+            pass
+        return not known
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -228,7 +255,7 @@ class Study:
         deputy, kept = self.deputy, self._counter.kept if self._counter is not None else None
         if deputy is None or kept is None:
             return False
-        moved = deputy.advance(self, kept, read=bool(self._read))
+        moved = deputy.advance(self, kept, read=bool(self._kept.read))
         if deputy.over:
             self.deputy, self._trouble = None, deputy.trouble
         return moved
@@ -240,8 +267,8 @@ class Study:
 
     def counted_elsewhere(self) -> None:
         """The book has taken over what was counted and learnt in another process."""
-        self._version, self._held = self.book.version, False
-        self._kept = len(self.session.tree)
+        self._version = self.book.version
+        self._kept.taken_elsewhere()
 
     def take_prices(
         self, calls: Sequence[Call], prices: Sequence[tuple[Cost | None, float | None]], totals: SessionTotals
@@ -274,41 +301,24 @@ class Study:
 
     def read_so_far(self, *, whole: bool) -> None:
         """Whether all that the recording holds by now is read: what an earlier run kept of it waits for that."""
-        self._read = whole
+        self._kept.read = whole
 
     def keep(self, *, at_once: bool = False) -> None:
         """Keep the figures of a session that was read whole, for later runs; again where it has grown a lot. `at_once`:
         all of it was read before any was counted."""
-        kept, nodes = self._counter.kept if self._counter is not None else None, len(self.session.tree)
-        if kept is not None and self._read and nodes > _GROWN * self._kept and self.progress[0] == nodes:
-            self._kept = nodes
-            # How contexts were read was worked out at once where all the rest was taken over.
-            kept.keep(self.book, at_once=at_once or nodes == self._taken)
-
-    def _taken_over(self) -> bool:
-        """Whether what is to be counted waits for figures that an earlier run kept; takes them over once the recording
-        is read."""
-        kept = self._counter.kept if self._counter is not None else None
-        if kept is None or self._held is False or self._read is None:
-            return False
-        if self._held is None and len(self.session.tree) > SHORT:
-            self._held = kept.knows(self.session)
-        if self._read:
-            if self._held:
-                whole, nodes = kept.restore(self.book), len(self.session.tree)
-                self._taken = nodes if self.progress[0] == nodes else 0
-                self._kept = nodes if whole else 0
-                # All may be counted then, and not yet how contexts were read.
-                self.book.advance(0)
-            self._held = False
-        return bool(self._held)
+        self._kept.keep(self.progress[0], at_once=at_once)
 
     def count(self) -> bool:
         """Count a slice, and learn from its reports; whether there was anything to do."""
-        if self._taken_over():
+        with self._counting:
+            return self._count()
+
+    def _count(self) -> bool:
+        if self._kept.waits(lambda: self.progress[0]):
             return False
         done, total = self.progress
-        if done < total:
+        unlearnt, self._unlearnt = self._unlearnt, False
+        if done < total or unlearnt:
             if self._counter is None:
                 self.book.advance(STEP)
             else:
@@ -317,7 +327,8 @@ class Study:
             # Weights were learnt: what is shown stays until the new sums have come as far.
             self._version = self.book.version
             self._newer = {model: RunningTotals(self.book, model) for model in self._running}
-        return any(self._run(model) for model in self.book.models | set(self._running)) or done < total
+        moved = any(self._run(model) for model in self.book.models | set(self._running))
+        return moved or done < total or unlearnt
 
     def _run(self, model: str) -> bool:
         newer, whole = self._newer.get(model), self.book.cumulated(model).done

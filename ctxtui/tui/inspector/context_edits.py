@@ -235,7 +235,10 @@ class ContextEdits:
         wanted = self.ahead or state.live or state.waits is not None
         if not wanted and not foretold_unasked(desk.study.book, scene, time.time()):
             return None
-        found = desk.next_call(scene, state.feed.want, live=state.live or state.waits is not None)
+        live = state.live or state.waits is not None
+        found = desk.next_call(scene, state.feed.want, live=live)
+        if found is None and desk.ready(scene, state.feed.want):
+            found = desk.earlier_call(scene, live=live)
         if found is None:
             return None
         warm = found.coming.expires is not None and found.coming.expires > time.time()

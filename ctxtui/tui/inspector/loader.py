@@ -13,6 +13,7 @@ from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.inspector.kept_reports import KeptReports
+from ctxtui.tui.inspector.pace import Pace
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
@@ -160,6 +161,10 @@ class SessionLoader:
         self._post = post
         self._stop = threading.Event()
         self._more = threading.Event()
+        self._woken = threading.Event()
+        self._pace = Pace()
+        self._told = 0.0
+        """When figures were posted last that are not all there is."""
         self._taken = threading.Event()
         self._answered = threading.Event()
         self._held_until = 0.0
@@ -204,6 +209,8 @@ class SessionLoader:
         from ctxtui.services.recordings.follow import FollowedNews
 
         assert isinstance(heard, FollowedNews)
+        if self._study is not None and heard.news.session is None and not self._stop.is_set():
+            self._study.fetch_new()
         self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
 
     def hold(self) -> None:
@@ -233,29 +240,39 @@ class SessionLoader:
         self._more.set()
 
     def work(self) -> None:
-        """There may be more to work out."""
+        """There may be more to work out: at once where a key waits for it."""
+        if time.monotonic() < self._held_until:
+            self._pace.ask()
         self._more.set()
+        self._woken.set()
+
+    def grew(self, *, counted: bool) -> None:
+        """The session has more; where that is `counted` already, all else may come a moment later."""
+        self._pace.grew()
+        self._more.set()
+        if not counted:
+            self._woken.set()
 
     def want(self, load: Callable[[], None]) -> None:
         """Let the worker do `load`, which reads a large block, before anything else."""
         self._wanted.put(load)
-        self._more.set()
+        self.work()
 
     def _fetch(self) -> bool:
-        found = False
-        while not self._wanted.empty():
+        # What is wanted meanwhile comes after what was: a session that grows never ends to want.
+        count = self._wanted.qsize()
+        for _ in range(count):
             self._wanted.get()()
-            found = True
-        if found:
+        if count:
             self._post(Read())
-        return found
+        return count > 0
 
     def figure(self) -> None:
         """Work things out whenever there is something; for a worker thread."""
         finished: Study | None = None
         while not self._stop.is_set():
-            self._more.wait()
-            self._more.clear()
+            self._wait()
+            begun = time.thread_time()
             found = self._worked()
             if self._stop.is_set():
                 return
@@ -265,19 +282,42 @@ class SessionLoader:
                 self._source.keep()
                 if finished is not None:
                     finished.keep()
+                    if self._worked_out:
+                        self._pace.worked(time.thread_time() - begun)
                     self._worked_out = self._read_whole
             # Else an edit asked whether there is more to count: nothing is shown a second time.
             self._rest()
 
+    def _wait(self) -> None:
+        """Wait until there is something to do, and while the session grows until it may be done; calls that come
+        meanwhile are counted."""
+        self._more.wait()
+        while not self._stop.is_set() and (left := self._pace.left()) > 0:
+            self._woken.clear()
+            if self._study is not None and self._study.count_on():
+                self._tell()
+            self._woken.wait(left)
+        self._more.clear()
+
+    def _tell(self) -> None:
+        """Post that more figures are known, unless that was done a moment ago."""
+        if time.monotonic() - self._told > TELL:
+            self._told = time.monotonic()
+            self._post(Worked())
+
     def _worked(self) -> bool:
         """Work out what the screen waits for; whether there was anything."""
-        told, found = 0.0, False
-        while not self._stop.is_set() and (self._fetch() or (self._study is not None and self._study.work())):
+        found = False
+        if self._worked_out:
+            # What came is shown already: its figures are posted together.
+            self._told = time.monotonic()
+        while not self._stop.is_set() and (
+            ((not found or self._pace.asked) and self._fetch()) or (self._study is not None and self._study.work())
+        ):
+            # What is wanted from now on because the session grows is of the next round.
             found = True
             self.wait_for_keys()
-            if time.monotonic() - told > TELL:
-                told = time.monotonic()
-                self._post(Worked())
+            self._tell()
             if self._study is not None:
                 self._spare(self._study.session)
                 if (trouble := self._study.take_trouble()) is not None:
@@ -305,6 +345,7 @@ class SessionLoader:
         self._stop.set()
         self.go_on()
         self._more.set()
+        self._woken.set()
         self._source.close()
         if self._frozen:
             gc.unfreeze()

@@ -162,9 +162,12 @@ class SessionScreen(Commanded, StillScreen):
     def give_way(self) -> None:
         """A key came: what is worked out in the background waits until its frame is on the screen."""
         self.state.feed.hold()
+        self.hurry()
 
     def answered(self) -> None:
         """What the key does is done."""
+        # News of the background may have been painted meanwhile.
+        self.hurry()
         self.call_after_refresh(self.state.feed.go_on)
 
     def on_delivery(self, message: Delivery) -> None:

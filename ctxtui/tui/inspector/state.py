@@ -352,14 +352,14 @@ class InspectorState:
             self.feed.work()
             return
         self.study.grew(events)
+        counted = self.study.keep_up()
         first, self._placed = not self._placed, True
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = self.study.session.first_thread
         along = at_end and (self.follows or first or not self.complete)
-        if along:
-            self.index = self.count - 1
+        self.index = self.count - 1 if along else self.index
         self.show(to_end=along)
-        self.feed.work()
+        self.feed.grew(counted=counted)
 
     def end_reading(self) -> None:
         """All that is there now is read."""

@@ -14,6 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ctxtui.tui.theme.theme import look_of
+from ctxtui.tui.widgets.frame_timer import PERIOD, FrameTimer
 
 
 class _Lines(StylesCache):
@@ -102,10 +103,23 @@ class StillScreen(Screen[None]):
     """
 
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+    _frames: FrameTimer | None = None
 
     def __init__(self) -> None:
         super().__init__()
         self._styles_cache = _Ground()
+
+    @property
+    def _update_timer(self) -> FrameTimer:
+        if self._frames is None:
+            self._frames = FrameTimer(self, PERIOD, name="frames", callback=self._on_timer_update, pause=True)
+            self._frames._start()
+            self._timers.add(self._frames)
+        return self._frames
+
+    def hurry(self) -> None:
+        """What a key changes is painted at once."""
+        self._update_timer.hurry()
 
     def _gather(self) -> None:
         """Let every widget that wants to be painted by now be in the next frame, and none that has no place: for such a

@@ -15,7 +15,10 @@ _TOKENS_END = 17
 
 
 def notes(what: Coming, room: int) -> list[Span]:
-    """For the rule: that these figures are foretold, and whether the client's markers were inferred."""
+    """For the rule: that these figures are foretold, whether before the context grew, and whether the client's markers
+    were inferred."""
+    if what.outdated:
+        return [Span("forecast a moment ago", "dim")]
     return [Span("forecast, markers inferred" if what.inferred and room >= 40 else "forecast", "dim")]
 
 

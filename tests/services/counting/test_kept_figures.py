@@ -36,7 +36,7 @@ from ctxtui.services.counting.counting import Counter, count_all, count_on
 from ctxtui.services.counting.kept_figures import KeptFigures
 from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.recordings.open import load
-from ctxtui.services.study import study
+from ctxtui.services.study import kept_counts
 from ctxtui.services.study.study import Study
 from ctxtui.store import cache
 from ctxtui.store.rows import KeptRow
@@ -118,7 +118,7 @@ def recordings() -> list[Path]:
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_figures, "LEAST", 2)
-    monkeypatch.setattr(study, "SHORT", 2)
+    monkeypatch.setattr(kept_counts, "SHORT", 2)
 
 
 @pytest.fixture

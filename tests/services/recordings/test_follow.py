@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.recordings.follow import ACTIVE, QUIET, FollowedNews, Follower, follow, run
+from ctxtui.services.recordings.follow import ACTIVE, BUSY, QUIET, FollowedNews, Follower, follow, run
 from ctxtui.services.recordings.open import load, load_stream
 from tests.services.plain_format import said
 from tests.services.recordings.test_first_reading import append, words
@@ -53,6 +53,23 @@ def test_a_resting_recording_is_looked_at_less_often(tmp_path: Path) -> None:
     now += 1
     assert len(follower.poll()) == 1
     assert follower.pause() == pytest.approx(ACTIVE)
+
+
+def test_a_recording_that_grows_many_times_a_second_is_looked_at_as_often(tmp_path: Path) -> None:
+    now = 100.0
+    follower = Follower(lambda: now)
+    path = recording(tmp_path)
+    loaded = load(path)
+    follower.watch(loaded)
+    for word, since in (("two", 1.0), ("three", ACTIVE), ("four", 1 / 30), ("five", 1 / 30)):
+        append(path, said(word))
+        now += since
+        (heard,) = follower.poll()
+        loaded.take(heard.news)
+        assert follower.pause() == pytest.approx(ACTIVE if word == "two" else BUSY)
+    assert BUSY < 1 / 30, "each of thirty a second is heard alone"
+    now += 0.25
+    assert follower.poll() == [] and follower.pause() == pytest.approx(ACTIVE)
 
 
 def test_a_stream_has_nothing_to_follow(tmp_path: Path) -> None:

@@ -103,6 +103,17 @@ def test_it_says_the_same_and_goes_on_alike(talk: Path) -> None:
     assert there.more() == here.more() and whole(there) == whole(here)
 
 
+def test_what_is_read_is_known_before_anybody_takes_it(talk: Path) -> None:
+    begun, pieces = opening(talk)
+    there = ReadElsewhere(begun, pieces, ReadsHere(talk))
+    every = list(there.pieces())
+    there.check()
+    assert there.holds_context and not there.session.calls
+    for news in every:
+        there.take(news)
+    assert whole(there) == whole(load(talk))
+
+
 def test_what_came_between_the_two_readings_comes_with_the_next_look(talk: Path) -> None:
     lines = talk.read_bytes().splitlines(keepends=True)
     talk.write_bytes(b"".join(lines[:200]))

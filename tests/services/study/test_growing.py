@@ -69,6 +69,8 @@ class Grown:
         news = self.loaded.fetch()
         self.loaded.take(news)
         self.study.grew(news.events if self.told else None)
+        if self.told:
+            self.study.keep_up()
         for thread in self.loaded.session.threads:
             self.study.thread(thread)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.dataclasses import replace
-from ctxtui.views.inspector.next_call import lines, sentence
+from ctxtui.views.inspector.next_call import lines, notes, sentence
 from ctxtui.views.text.span import plain, width
 
 THEN = 1_700_000_000.0
@@ -40,3 +40,9 @@ def test_what_has_expired_saves_nothing_any_more() -> None:
         assert "saves" not in late and "saved 89 % then" in late and "expired" in late, late
         assert "nothing is cached" in told(THEN, room, replace(WARM, read=0, expires=None, uncached=0.1))
     assert "saved 89 % then" in "".join(plain(line) for line in sentence(WARM, THEN + 9_999))
+
+
+def test_figures_of_a_context_that_has_grown_since_say_so() -> None:
+    for room in (30, 50):
+        assert plain(notes(replace(WARM, outdated=True), room)) == "forecast a moment ago"
+        assert plain(notes(WARM, room)).startswith("forecast") and "ago" not in plain(notes(WARM, room))
