@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.books import book_for, table_for
 from ctxtui.services.counting.count_cache import Memory
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.labels import Labels
-from ctxtui.services.counting.model_cards import table_for
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.study.study import Study
 from ctxtui.services.workers.counting_worker import CountingWorker

@@ -155,11 +155,12 @@ class CtxtuiApp(App[None]):
             return
         # A key goes to the widget that has the focus, and comes back from there to do what it is bound to.
         screen, back = self.screen, event.is_forwarded
-        if isinstance(screen, GivesWay) and not back:
-            screen.give_way()
+        gives = screen if isinstance(screen, GivesWay) else None
+        if gives is not None and not back:
+            gives.give_way()
         await super().on_event(event)
-        if isinstance(screen, GivesWay) and back:
-            screen.answered()
+        if gives is not None and back:
+            gives.answered()
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write a frame, less what stands there already."""

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.control import Control
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.strip import Strip
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
-    from textual.strip import Strip
 
 _NARROW: Final = re.compile("[ -~\u00a1-\u02ff\u2010-\u22ff\u2500-\u25fc\u23ce\u2713\u2717]*")
 """What is one cell wide in every terminal: Latin letters, arrows, lines, blocks, and signs of ours."""
+
+
+class Shown(NamedTuple):
+    """A piece of a line, and whether each of its characters is one cell in every terminal, as far as that is known."""
+
+    piece: Strip
+    narrow: bool
 
 
 class ShownCells:
@@ -26,7 +33,7 @@ class ShownCells:
     overlap."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, dict[int, Strip]] = {}
+        self._lines: dict[int, dict[int, Shown]] = {}
 
     def forget(self) -> None:
         """Nothing is known of the terminal: all of the next frame is written."""
@@ -43,11 +50,12 @@ class ShownCells:
         for y, strips in enumerate(update.strips, update.region.y):
             line, x = self._lines.setdefault(y, {}), update.region.x
             for strip in strips:
-                line[x] = strip
+                # What is narrow in it is looked for when it is written piece by piece.
+                line[x] = Shown(strip, False)
                 x += strip.cell_length
 
     def written(self, update: ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
-        """Line, column and piece of what of `update` does not stand there yet; each stands there then."""
+        """Line, column and cells of what of `update` does not stand there yet; all of it stands there then."""
         for y, first, behind in update.spans:
             line, pushed = self._lines.setdefault(y, {}), False
             for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
@@ -55,18 +63,37 @@ class ShownCells:
                     continue
                 # As Textual: a piece that begins before the span is written from its beginning.
                 piece = strip.crop(0, behind - x) if end > behind else strip
-                if not pushed and line.get(x) == piece:
+                shown = line.get(x)
+                if not pushed and shown is not None and shown.piece == piece:
                     continue
-                # A terminal that gives a wide character another width than we do pushes what stands right of it.
-                pushed = pushed or not all(_NARROW.fullmatch(segment.text) for segment in piece)
+                narrow = _NARROW.fullmatch(piece.text) is not None
                 _clear(line, x, x + piece.cell_length)
-                line[x] = piece
-                yield y, x, piece
+                line[x] = Shown(piece, narrow)
+                if narrow and not pushed and shown is not None and shown.narrow:
+                    inside, piece = _changed(shown.piece, piece)
+                    yield y, x + inside, piece
+                else:
+                    yield y, x, piece
+                # A terminal that gives a wide character another width than we do pushes what stands right of it.
+                pushed = pushed or not narrow
 
 
-def _clear(line: dict[int, Strip], first: int, behind: int) -> None:
+def _changed(shown: Strip, piece: Strip) -> tuple[int, Strip]:
+    """What of `piece` is other than what is `shown` in its place, less what both begin and end with, and the cell with
+    which that begins. Each character of both is one cell."""
+    old, new = list(shown), list(piece)
+    same = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
+    if same is None or shown.cell_length != piece.cell_length:
+        return 0, piece
+    ends = zip(reversed(old[same:]), reversed(new[same:]), strict=False)
+    alike = next((at for at, (one, other) in enumerate(ends) if one != other), 0)
+    rest = new[same : len(new) - alike]
+    return sum(len(one.text) for one in new[:same]), Strip(rest, sum(len(one.text) for one in rest))
+
+
+def _clear(line: dict[int, Shown], first: int, behind: int) -> None:
     """Forget the pieces of which a cell is among these columns."""
-    for x in [x for x, piece in line.items() if x < behind and x + piece.cell_length > first]:
+    for x in [x for x, one in line.items() if x < behind and x + one.piece.cell_length > first]:
         del line[x]
 
 

@@ -30,7 +30,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.model_cards import table_for
+from ctxtui.services.counting.books import table_for
 from ctxtui.services.recordings.open import load
 from tests.analysis.sessions import Script, book
 from tests.services.lookalike import ClaudeCode, lines

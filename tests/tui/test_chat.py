@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +19,9 @@ from ctxtui.dataclasses import replace
 from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import Seen
 from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.chat import turn
 from ctxtui.tui.chat.model import ModelController
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.chat.turn import TurnController
@@ -107,6 +110,57 @@ async def test_an_answer_comes_in_and_stays_open(tmp_path: Path) -> None:
         await until(pilot, lambda: "line 5 of" in shown(screen) and "end turn" in shown(screen))
         assert screen.state.rows is not None and screen.state.rows.answer is None
         assert "A head" in shown(screen)
+
+
+async def test_the_last_words_of_an_answer_are_painted_before_its_block_is_laid_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No frame in between: what came is painted when the answer ends.
+    monkeypatch.setattr("ctxtui.tui.chat.turn.FRAME", 1000.0)
+    told: list[tuple[str, bool]] = []
+    hear = TurnController._hear
+
+    def heard(self: TurnController, news: ChatNews) -> None:
+        if news.moment is not None:
+            told.append((type(news.moment).__name__, "the very last words" in shown(screen)))
+        hear(self, news)
+
+    monkeypatch.setattr(TurnController, "_hear", heard)
+    async with (
+        provider([answer("m1", text("these are the very last words"))]) as server,
+        chatting(tmp_path, server) as (screen, pilot),
+    ):
+        await say(screen, pilot, "tell me")
+        await until(pilot, lambda: told[-1][0] == "Rested")
+        kinds = [kind for kind, _ in told]
+        assert kinds.index("PieceReceived") < kinds.index("CallEnded") < kinds.index("Rested")
+        assert dict(told)["CallEnded"], "painted while the answer still came in"
+        await until(pilot, lambda: "end turn" in shown(screen) and "the very last words" in shown(screen))
+        assert screen.state.rows is not None and screen.state.rows.answer is None
+
+
+async def test_what_shows_an_answer_is_loaded_before_it_comes_where_no_frame_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def load() -> None:
+        threads.append(threading.current_thread())
+        real()
+        loaded.set()
+
+    real = turn._load
+    monkeypatch.setattr(turn, "_load", load)
+    async with (
+        provider([hanging(PART[: PART.index(b"tool_use")])]) as server,
+        chatting(tmp_path, server) as (screen, pilot),
+    ):
+        await say(screen, pilot, "tell", wait=False)
+        await until(pilot, loaded.is_set)
+        assert threads and threading.main_thread() not in threads
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: not screen.state.running)
 
 
 async def test_the_live_tail_grows_and_is_counted(tmp_path: Path) -> None:

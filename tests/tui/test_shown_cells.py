@@ -97,6 +97,23 @@ def test_what_a_wide_character_may_push_is_written_behind_it() -> None:
     assert shown.rest(_frame("本", "right")).render_segments(_CONSOLE) == "\x1b[1;1H本\x1b[1;3Hright"
 
 
+def _words(*words: str) -> ChopsUpdate:
+    strip = Strip([Segment(word) for word in words])
+    return ChopsUpdate([{0: strip}], [(0, 0, strip.cell_length)], [[strip.cell_length]])
+
+
+def test_of_a_piece_what_it_begins_and_ends_with_is_not_written_again() -> None:
+    shown = ShownCells()
+    shown.rest(_words("now ", "12", " tokens")).render_segments(_CONSOLE)
+    assert shown.rest(_words("now ", "13", " tokens")).render_segments(_CONSOLE) == "\x1b[1;5H13"
+    assert shown.rest(_words("now ", "1", "3 tokens")).render_segments(_CONSOLE) == "\x1b[1;5H13 tokens"
+    # Where a terminal and we may differ on a width, nobody knows where the rest stands.
+    wide = "\x1b[1;1Hnow 本 tokens"
+    assert shown.rest(_words("now ", "本", " tokens")).render_segments(_CONSOLE) == wide
+    assert shown.rest(_words("now ", "14", " tokens")).render_segments(_CONSOLE) == "\x1b[1;1Hnow 14 tokens"
+    assert shown.rest(_words("now ", "15", " tokens")).render_segments(_CONSOLE) == "\x1b[1;5H15"
+
+
 def test_a_frame_that_is_dropped_is_not_taken_as_shown() -> None:
     shown = ShownCells()
     shown.rest(_frame("one")).render_segments(_CONSOLE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ctxtui.analysis.content.file_accesses import touches
@@ -18,6 +18,8 @@ FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "c
 calls."""
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
+_NEWEST: Final = 64
+"""Blocks at the end of a context that are looked at first."""
 _COMMANDS: Final = ("command", "cmd", "script")
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
 _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
@@ -45,8 +47,20 @@ class HeavyGroups:
         self._cwd = cwd
         self._names = Names(tree)
         self._known: dict[int, tuple[str, str]] = {}
+        self._reached = 1
         self._each: dict[tuple[str, str], tuple[str, str]] = {}
         """Each group's name once: a long session has many blocks of few groups."""
+
+    def learn_new(self) -> None:
+        """Learn all blocks of the session that came since this was done last."""
+        last = len(self._tree)
+        self.learn(range(self._reached, last))
+        self._reached = last
+
+    @property
+    def learnt(self) -> int:
+        """How many blocks are learnt."""
+        return len(self._known)
 
     def learn(self, path: Iterable[int]) -> None:
         """Find out to which group each block of a `path` belongs."""
@@ -56,10 +70,13 @@ class HeavyGroups:
                 key = self._key(here)
                 self._known[node] = self._each.setdefault(key, key)
 
-    def of(self, path: Iterable[int], tokens: Callable[[int], int]) -> list[HeavyGroup] | None:
+    def of(self, path: Sequence[int], tokens: Callable[[int], int]) -> list[HeavyGroup] | None:
         """The groups on a `path`, the heaviest first; None while a block of it is not learnt. `tokens` gives what the
         model reads of a block."""
         found: dict[tuple[int, str, str], list[tuple[int, int]]] = {}
+        # The newest are learnt last: where they are not, the others need not be gone through.
+        if any(node not in self._known and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
+            return None
         for node in path:
             here = self._tree[node]
             if here.category in (_CALL, _RESULT) and (size := tokens(node)) > 0:

@@ -80,6 +80,8 @@ _FACTS: Final = attrgetter(*_NAMES)
 _WHETHER: Final = frozenset({"reported", "blank"})
 _NONE: Final = -(1 << 63)
 """In place of a figure that is not known."""
+_MADE: Final = 2048
+"""Readings that are kept as they were made."""
 _WAY: Final = f"{sys.byteorder} {array('q').itemsize}"
 """The way in which this machine writes numbers."""
 
@@ -150,6 +152,8 @@ class _KeptReads(Sequence[ReadContext]):
                 name: None if column[at] == _NONE else bool(column[at]) if name in _WHETHER else column[at]
                 for name, column in zip(_NAMES, self._columns, strict=True)
             }
+            if len(self._made) >= _MADE:
+                self._made = {}
             # Two threads may ask at once: both get the same.
             found = self._made.setdefault(at, ReadContext(gone=self._absences[self._numbers[at]], **told))
         return found

@@ -45,7 +45,7 @@ def repair(
     **flags: bool,
 ) -> None:
     """Mend a session that its provider refuses."""
-    from ctxtui.services.counting.model_cards import table_for
+    from ctxtui.services.counting.books import table_for
     from ctxtui.services.editing.repair import diagnosed
 
     settings = config_of(context).settings

@@ -5,21 +5,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.audit import CacheAudited
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.cache.misses import finder_of
-from ctxtui.cache.rule_table import RuleTable, parse_rules
-from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.services.config.package_data import DATA
+from ctxtui.services.config.package_data import DATA, model_table
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.counting.model_cards import table_for
+from ctxtui.tokens.models import SETTING, ModelRule, ModelTable, plain_id
+
+# What audits and caches need is imported where it is used: the end of a long recording is shown before.
+if TYPE_CHECKING:
+    from ctxtui.analysis.audit import Audited
+    from ctxtui.analysis.cache.audit import CacheAudited
+    from ctxtui.analysis.cache.missed import Missed
+    from ctxtui.cache.rule_table import RuleTable
+    from ctxtui.cache.rules import CacheRules
+    from ctxtui.services.counting.counting import Counter
+
+
+def table_for(settings: Settings, estimator: str = "") -> ModelTable:
+    """The model table with the user's context windows over it; with an `estimator`, that counts for every model."""
+    if estimator:
+        # Imported here: few ask for one.
+        from ctxtui.tokens.estimators import estimator_rule
+    base = model_table().with_rules((estimator_rule(estimator),)) if estimator else model_table()
+    figures: dict[str, dict[str, int]] = {}
+    for name, own in (("window", settings.context_sizes), ("usable", settings.usable_contexts)):
+        for model, tokens in own.items():
+            figures.setdefault(plain_id(model), {})[name] = tokens
+    return base.with_rules(tuple(ModelRule((model,), own, SETTING) for model, own in figures.items()))
 
 
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
@@ -30,6 +45,8 @@ def book_for(session: Session, counter: Counter, settings: Settings, estimator: 
 @cache
 def cache_rules() -> RuleTable:
     """How each provider caches prompts."""
+    from ctxtui.cache.rule_table import parse_rules
+
     return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 
@@ -64,6 +81,10 @@ class Audit(NamedTuple):
 
 def audit(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
     """Every call of a session, foretold by the calls before it (see `analysis.audit`, `analysis.cache.audit`)."""
+    from ctxtui.analysis.audit import audited
+    from ctxtui.analysis.cache.misses import finder_of
+    from ctxtui.services.counting.counting import count_all
+
     book = book_for(session, counter, settings, estimator)
     count_all(book, counter)
     found = finder_of(book, cached_by(book))

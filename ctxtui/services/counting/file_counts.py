@@ -9,8 +9,8 @@ from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.project.file_block import BINARY, file_block
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import table_for
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.model_cards import table_for
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.tokens.image import ImageSize
 from ctxtui.tokens.models import ModelCard

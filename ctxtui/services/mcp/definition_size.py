@@ -12,7 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed, NotFound, Unreadable
 from ctxtui.core.tree import Tree
 from ctxtui.dataclasses import dataclass
-from ctxtui.services.counting.model_cards import table_for
+from ctxtui.services.counting.books import table_for
 from ctxtui.tokens.weights import prior, slack, tokens
 
 if TYPE_CHECKING:

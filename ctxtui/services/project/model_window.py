@@ -10,7 +10,7 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.window_checks import check_size, check_usable, setting_of, size_of
-from ctxtui.services.counting.model_cards import table_for
+from ctxtui.services.counting.books import table_for
 from ctxtui.services.project.model_files import CONFIG, file_window, is_model_file
 from ctxtui.tokens.models import ModelCard
 

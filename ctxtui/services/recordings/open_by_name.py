@@ -129,7 +129,7 @@ def stored_ids(prefix: str, settings: Settings) -> list[str]:
     if not path.exists():
         return []
     # Imported here: most runs name a file.
-    from ctxtui.store.sessions.listing import ids_in
+    from ctxtui.store.sessions.stored_state import ids_in
 
     try:
         return ids_in(path, prefix)

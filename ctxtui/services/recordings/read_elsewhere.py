@@ -7,6 +7,7 @@ tree, and from there on it reads as any other.
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,8 +35,15 @@ _SHORT: Final = 24
 
 
 def _unpacked(piece: bytes) -> bytes:
-    """A piece of a tree. Several threads look at a tree, and what unpacks serves one of them at a time."""
-    return zstandard.ZstdDecompressor().decompress(piece)
+    """A piece of a tree. Several threads look at a tree, and what unpacks serves one of them: each has its own."""
+    own = getattr(_unpackers, "own", None)
+    if own is None:
+        own = _unpackers.own = zstandard.ZstdDecompressor()
+    found: bytes = own.decompress(piece)
+    return found
+
+
+_unpackers: Final = threading.local()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +132,7 @@ class ReadElsewhere(Loaded):
         self._process = process
         self._elsewhere = 0
         """Bytes that the other process has read."""
-        self._came: tuple[SentReading, Session] | None = None
+        self._came: Session | None = None
         """What it found, until it is taken."""
         self._sent: SentReading | None = None
         """What it found, until a reader here has taken it up."""
@@ -162,23 +170,31 @@ class ReadElsewhere(Loaded):
         calls: dict[str, Call] = _calls_of(found)
         session: Session = pickle.loads(found.session)
         session.calls.update(calls)
-        if self._reading is not None:
-            # Whoever reads asks so before anybody takes it.
-            self._reading.head, self._reading.found = found.head, found.found
-        self._came = found, session
+        self._begin_from(found)
+        self._came = session
         yield RecordingNews()
+
+    def _begin_from(self, found: SentReading) -> None:
+        """The reading is where the other process left it: that is so before the screen takes what came of it."""
+        reading = self._reading
+        assert reading is not None
+        unpack_into(reading.session.tree, found.tree, _unpacked)
+        reading.head, reading.id, reading.lines, reading.found = found.head, found.id, found.lines, found.found
+        reading.main = found.main
+        for path, tail, heard in found.parts:
+            reading.parts[path] = CompanionPart(tail, reading.reader.part(path.name), heard)
+        # Its columns are the tree's by now.
+        self._sent = replace(found, session=b"")
 
     def take(self, news: RecordingNews) -> list[Event]:
         """As of every recording."""
-        came, self._came = self._came, None
-        if came is not None:
-            self._take_over(*came)
+        session, self._came = self._came, None
+        if session is not None:
+            self._take_over(session)
         return super().take(news)
 
-    def _take_over(self, found: SentReading, session: Session) -> None:
-        reading, own = self._reading, self._session
-        assert reading is not None
-        unpack_into(own.tree, found.tree, _unpacked)
+    def _take_over(self, session: Session) -> None:
+        own = self._session
         # Threads last of all: whoever looks meanwhile finds one only when its calls are there.
         own.about, own.skipped, own.happenings = session.about, session.skipped, session.happenings
         own.outcomes, own.quotas = session.outcomes, session.quotas
@@ -186,12 +202,6 @@ class ReadElsewhere(Loaded):
         # The ids of calls are kept once.
         own.order.update({thread: [own.calls[id_].id for id_ in ids] for thread, ids in session.order.items()})
         own.threads.update(session.threads)
-        reading.id, reading.lines = found.id, found.lines
-        reading.main = found.main
-        for path, tail, heard in found.parts:
-            reading.parts[path] = CompanionPart(tail, reading.reader.part(path.name), heard)
-        # Its columns are the tree's by now.
-        self._sent = replace(found, session=b"")
 
     def fetch(self) -> RecordingNews:
         """As of every recording."""

@@ -10,7 +10,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.model_cards import table_for
+from ctxtui.services.counting.books import table_for
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.views.model.scene import Scene, calls_of, scene_at
 from ctxtui.views.transcript.row_index import Boundaries

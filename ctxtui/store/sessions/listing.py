@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.core.session import MAIN
-from ctxtui.store.errors import explained
 from ctxtui.store.rows import SessionRow, StoredSpending, StoreTotals, py_text, sql_text
-from ctxtui.store.schema.connect import connect
 
 _COLUMNS = """
     s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.model, s.calls, s.threads, s.started,
@@ -40,14 +36,6 @@ def happened(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
     """(session id, text) of everything of a `kind` that happened."""
     query = "SELECT s.id, h.text FROM happenings h JOIN sessions s ON s.key = h.session WHERE h.kind = ? ORDER BY s.key"
     return [(str(id_), py_text(text)) for id_, text in conn.execute(query, (sql_text(kind),))]
-
-
-def ids_in(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`, in the order of `session_rows`, archived ones last.
-    Raises `CtxtuiError`, also for a file of an older version."""
-    query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
-    with explained(path), closing(connect(path, readonly=True)) as conn:
-        return [id_ for (value,) in conn.execute(query) if (id_ := py_text(value)).startswith(prefix)]
 
 
 def session_row(conn: sqlite3.Connection, key: int) -> SessionRow:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 from ctxtui.store.errors import explained
+from ctxtui.store.rows import py_text
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions.in_flight import COLUMNS, InFlightEvent, events_of
 from ctxtui.store.sessions.listing import find
@@ -40,6 +41,14 @@ def stored_now(path: Path, session_id: str, tree: Tree | None = None, known: Sta
             return None
         flying = _flying(conn, key)
         return StoredNow(read_session(conn, key, tree), state, flying)
+
+
+def ids_in(path: Path, prefix: str) -> list[str]:
+    """The ids in the database `path` that begin with `prefix`, in the order of `session_rows`, archived ones last.
+    Raises `CtxtuiError`, also for a file of an older version."""
+    query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
+    with explained(path), closing(connect(path, readonly=True)) as conn:
+        return [id_ for (value,) in conn.execute(query) if (id_ := py_text(value)).startswith(prefix)]
 
 
 def stored_end(path: Path, session_id: str, most: int) -> Session | None:

@@ -36,6 +36,17 @@ _COUNT = 0.1
 """Seconds between two counts of it."""
 
 
+def _load() -> None:
+    """In a worker, while the provider thinks: what an answer is shown with that comes in, and that is on record."""
+    import ctxtui.analysis.content.block_weights
+    import ctxtui.analysis.labels.figures
+    import ctxtui.views.blocks.code_text
+    import ctxtui.views.blocks.content
+    import ctxtui.views.blocks.json_text
+    import ctxtui.views.blocks.markdown
+    import ctxtui.views.transcript.segment_lines  # noqa: F401
+
+
 class TurnController(ChatController):
     """Shows the turns of the host."""
 
@@ -46,6 +57,8 @@ class TurnController(ChatController):
         self._frames: Timer | None = None
         self._counts: Timer | None = None
         self._live: LiveCount | None = None
+        self._waiting_for_frame: list[ChatNews] | None = None
+        """What is heard once the last words of an answer are painted; None: nothing waits for that."""
         self._draft_sent: Draft | None = None
         self._drafted_last: Draft | None = None
 
@@ -61,6 +74,22 @@ class TurnController(ChatController):
 
     def hear(self, news: ChatNews) -> None:
         """Something happened; in the event loop."""
+        if self._waiting_for_frame is not None:
+            self._waiting_for_frame.append(news)
+        elif self._dirty and news.thread == MAIN and isinstance(news.moment, mo.CallEnded):
+            # The block that the answer becomes is laid out anew: its last words do not wait for that.
+            self._waiting_for_frame = [news]
+            self._frame()
+            self.access.after_frame(self._hear_on)
+        else:
+            self._hear(news)
+
+    def _hear_on(self) -> None:
+        waiting, self._waiting_for_frame = self._waiting_for_frame or [], None
+        for news in waiting:
+            self._hear(news)
+
+    def _hear(self, news: ChatNews) -> None:
         if news.events:
             from ctxtui.services.recordings.recording import RecordingNews
 
@@ -117,6 +146,7 @@ class TurnController(ChatController):
         name = "the provider"
         if partner is not None:
             name = "the offline provider" if partner.is_offline else f"{partner.model} of {partner.endpoint.name}"
+        self.access.work(_load, "what shows an answer")
         self._note(f"{name} was asked" + (f", attempt {moment.attempt}" if moment.attempt > 1 else ""))
         if self.state.study is not None and partner is not None:
             self._live = self.state.source.live_count(self.state.study, partner.model)

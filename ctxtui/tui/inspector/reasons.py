@@ -31,7 +31,7 @@ class Reasons:
         self.groups: HeavyGroups | None = None
         self.cut: Advice | None = None
         self.subject: Subject | None = None
-        self._asked: tuple[int, float, Sequence[HeavyGroup] | None] | None = None
+        self._asked: tuple[tuple[int, float, int], Sequence[HeavyGroup] | None] | None = None
 
     def forget(self) -> None:
         """Another session is open."""
@@ -53,11 +53,12 @@ class Reasons:
         running, head = scene.running, scene.head
         if self.groups is None or not scene.counted:
             return None
-        version = running.version
-        if self._asked is None or self._asked[:2] != (head, version) or self._asked[2] is None:
+        # What is not learnt yet is asked for again when more is.
+        key = head, running.version, self.groups.learnt
+        if self._asked is None or self._asked[0] != key:
 
             def size(node: int) -> int:
                 return running.own(node) if running.is_read(head, node) else 0
 
-            self._asked = head, version, self.groups.of(path, size)
-        return self._asked[2]
+            self._asked = key, self.groups.of(path, size)
+        return self._asked[1]

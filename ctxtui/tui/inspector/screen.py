@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -47,8 +46,9 @@ from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.summaries import RecordedAsker
 from ctxtui.tui.inspector.controllers.why import WhyController
+from ctxtui.tui.inspector.first_paint import FirstPaint
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
-from ctxtui.tui.inspector.loader import Complete, Failed, Source
+from ctxtui.tui.inspector.loader import Glimpsed, Source
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
@@ -71,8 +71,6 @@ RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *IN
 """The commands of a recorded or attached session, but those of every screen."""
 UNREAD: Final = "only the end of the session is read yet: this key needs all of it"
 """Why a key does nothing meanwhile."""
-_FIRST: Final = 0.25
-"""Seconds for which the empty panes wait for what stands in them: painting them takes a tenth of the time to that."""
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
@@ -352,9 +350,7 @@ class InspectorScreen(SessionScreen):
     def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
-        self._unpainted = ExitStack()
-        """While it is open, nothing is painted."""
-        self._waits_to_paint = True
+        self._first = FirstPaint(self, lambda: self.panels.transcript.row_count > 0)
         self.note = ""
         """What is said of the session when it is there."""
         every = self.state, self.line, self.access
@@ -374,23 +370,17 @@ class InspectorScreen(SessionScreen):
     def on_mount(self) -> None:
         """Tell when there is something to look at, which is painted first where it is there at once."""
         self.state.on.complete.subscribe(self._complete)
-        self._unpainted.enter_context(self.app.batch_update())
-        self.state.on.loader.subscribe(self._paint_first)
-        self.set_timer(_FIRST, self._paint)
+        self._first.begin()
+        self.state.on.loader.subscribe(self._heard)
 
     def on_unmount(self) -> None:
         """The app paints the screens that are left."""
-        self._unpainted.close()
+        self._first.end()
 
-    def _paint_first(self, message: Message) -> None:
-        if self.panels.transcript.row_count or isinstance(message, Complete | Failed):
-            self._paint()
-
-    def _paint(self) -> None:
-        if self._waits_to_paint:
-            self._waits_to_paint = False
-            self._unpainted.close()
-            self.refresh()
+    def _heard(self, message: Message) -> None:
+        if isinstance(message, Glimpsed):
+            self.offer_keys()
+        self._first.hear(message)
 
     def _complete(self) -> None:
         self.post_message(Opened(self))

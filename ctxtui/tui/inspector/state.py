@@ -11,6 +11,7 @@ from textual.message import Message
 from ctxtui.core.session import MAIN, AnswerGrew, Event
 from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
+from ctxtui.tui.inspector.place_in_end import place_in_end
 from ctxtui.tui.inspector.signals import Signals
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE
@@ -56,8 +57,7 @@ class InspectorState:
         self.index = 0
         self.shown: tuple[str, ...] = ALL_LINES
         self._following = Following(follow)
-        self.live = False
-        self.complete = False
+        self.live = self.complete = self._placed = False
         self.marks: tuple[int, ...] = ()
         self.only_edits = False
         self.waits: int | None = None
@@ -67,7 +67,6 @@ class InspectorState:
         self.on = Signals()
         self._planner = planner
         self._places: dict[str, int] = {}
-        self._placed = False
         self._known: tuple[object, ...] = ()
 
     def _posted(self, message: Message) -> None:
@@ -366,10 +365,11 @@ class InspectorState:
         self.complete = True
         self.on.reopened.emit()
         if self.glimpse is not None and self.study is not None:
-            self.glimpse = None
+            self.glimpse, stand = None, place_in_end(self.panels.transcript)
             self.panels.open(self.study.session, self.study.book.names, self.feed.want)
             self.index = self.count - 1
             self.grow(at_end=True)
+            stand()
         self.look_alive()
         shown = self._placed and self.panels.transcript.row_count
         if self.loaded is not None and self.study is not None and not shown:

@@ -17,10 +17,9 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.books import book_for, table_for
 from ctxtui.services.counting.count_cache import Memory, counter_with_memory
 from ctxtui.services.counting.counting import Counter, LocalCounts, count_all, count_on, way
-from ctxtui.services.counting.model_cards import table_for
 from ctxtui.services.workers.counting_worker import CountingWorker, CountThese
 from ctxtui.tokens.encode import TokenizerFailure
 from ctxtui.tokens.features import Features

@@ -61,6 +61,7 @@ async def test_what_is_shown_first_stays_where_it_is(name: str, settings: Settin
         assert "reading" in first[0] and "call 600" not in first[0]
         title = next(line for line in first if "━ transcript" in line)
         assert "↑ ·" in title, "how many rows are above is not known"
+        await until(pilot, lambda: "$" not in text(screen).splitlines()[-1])
         await pilot.press("dollar_sign")
         await until(pilot, lambda: UNREAD[:60] in text(screen))
         source.may.set()
@@ -70,6 +71,25 @@ async def test_what_is_shown_first_stays_where_it_is(name: str, settings: Settin
     rows = range(first.index(title) + 1, next(n for n, line in enumerate(first) if line.startswith("─ calls")))
     assert [_words(first[row]) for row in rows] == [_words(then[row]) for row in rows]
     assert MARK in then[rows[-1]]
+
+
+async def test_who_went_up_and_opened_a_block_meanwhile_stays_there(name: str, settings: Settings) -> None:
+    source = Held(name, settings)
+    screen = InspectorScreen(source)
+    app = CtxtuiApp(lambda: screen, lambda _: screen, name)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: screen.state.glimpse is not None and MARK in text(screen))
+        await pilot.press(*["up"] * 40)
+        await pilot.press("enter", "down")
+        first, pane = text(screen).splitlines(), screen.panels.transcript
+        assert MARK not in "\n".join(first)
+        there = pane.data.readings.tree[pane.node].block if pane.data is not None and pane.node else None
+        source.may.set()
+        await until(pilot, lambda: screen.state.complete and "call 600" in text(screen))
+        then = text(screen).splitlines()
+        assert pane.data is not None and pane.node and pane.data.readings.tree[pane.node].block == there
+    rows = range(5, next(n for n, line in enumerate(first) if line.startswith("─ calls")))
+    assert [_words(first[row]) for row in rows] == [_words(then[row]) for row in rows]
 
 
 def _words(line: str) -> str:

@@ -31,6 +31,23 @@ def reads() -> Story:
     return story
 
 
+def test_groups_that_are_learnt_as_a_session_grows_are_those_learnt_at_once() -> None:
+    story = reads()
+    tree = story.session.tree
+    grown = HeavyGroups(tree, "/w")
+    grown.learn_new()
+    story.results(("e", "found x\n" * 30)).call("more", use("f", "Read", file_path="/w/README.md"))
+    story.results(("f", "words\n" * 90)).call("done")
+    scene = scene_of(story.session)
+    path, size = tree.path(scene.head), scene.running.own
+    assert grown.of(path, size) is None, "what came is not learnt yet"
+    before = grown.learnt
+    grown.learn_new()
+    fresh = HeavyGroups(tree, "/w")
+    fresh.learn_new()
+    assert grown.learnt == fresh.learnt > before and grown.of(path, size) == fresh.of(path, size) != []
+
+
 def test_groups_are_files_programs_and_tools_and_add_up() -> None:
     scene = scene_of(reads().session)
     tree, path = scene.session.tree, scene.session.tree.path(scene.head)

@@ -91,7 +91,7 @@ class WhyController(EditController):
         from ctxtui.analysis.content.heavy_groups import HeavyGroups
 
         groups = known or HeavyGroups(study.session.tree, study.session.about.cwd)
-        groups.learn(range(1, len(study.session.tree)))
+        groups.learn_new()
         self.access.deliver(lambda: self._learnt(groups, study))
 
     def _learnt(self, groups: HeavyGroups, study: Study) -> None:

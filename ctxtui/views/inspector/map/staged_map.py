@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from math import inf
 
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
 from ctxtui.views.model.staging import Staging
@@ -98,23 +99,23 @@ class _Walk:
 
     def categories(self, tokens: Iterable[float]) -> Iterator[int]:
         """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
-        missing, nodes, found, at = self._staging.scene.missing, self._nodes, -1, 0
-        last = len(self._starts) - 1
+        missing, nodes, read, tree = self._staging.scene.missing, self._nodes, self._read, self._tree
+        stretches = zip(self._at, self._categories, self._shifts, [*self._starts[1:], inf], strict=True)
+        # Before the first stretch stands what is not recorded.
+        at, category, shift, until = 0, None, inf, self._starts[0] if self._starts else inf
+        last = len(nodes) - 1
         for token in tokens:
             if token >= self.total:
                 return
-            while found < last and self._starts[found + 1] <= token:
-                found += 1
-                at = self._at[found]
-            category = self._categories[found] if found >= 0 else None
-            raw = token - self._shifts[found] if found >= 0 else -1.0
+            while token >= until:
+                at, category, shift, until = next(stretches)
             if category is not None:
                 yield category
-            elif raw < missing:
+            elif token - shift < missing:
                 yield NOT_RECORDED
             else:
-                at = bisect_right(self._read, raw - missing, at)
-                yield self._tree[nodes[min(at, len(nodes) - 1)]].category
+                at = bisect_right(read, token - shift - missing, at)
+                yield tree[nodes[min(at, last)]].category
 
     def _shifted(self, at: int) -> float:
         found = bisect_right(self._at, at) - 1
