@@ -245,7 +245,8 @@ class Tree:
         """The longest context that both `a` and `b` begin with."""
         nodes = self._nodes
         while a != b:
-            if nodes[a].depth >= nodes[b].depth:
+            # A parent is always smaller: the larger of the two is never above the other.
+            if a > b:
                 a = nodes[a].parent
             else:
                 b = nodes[b].parent
@@ -255,8 +256,7 @@ class Tree:
         """Whether `node` is on the path to `head`."""
         # A context that grows is asked again and again what it goes on from: what was found is gone through once.
         nodes, reached, at = self._nodes, self._held.get(node, node), head
-        depth = nodes[node].depth
-        while at != reached and nodes[at].depth > depth:
+        while at != reached and at > node:
             at = nodes[at].parent
         holds = at in (node, reached)
         if holds and head != node:
