@@ -180,8 +180,8 @@ class Forecaster:
         features, answers, known = self._parts(call, step)
         calibration = self.calibration(call.model)
         added = self._rhythms[call.thread].expected((step.parts, 1))
-        new = calibration.tokens(features, answers) + added
-        deviation = calibration.deviation(features, answers)
+        expected, deviation = calibration.expected(features, answers)
+        new = expected + added
         low, high = self._errors[call.model].bounds()
         middle = known + new
         return Forecast(
@@ -222,7 +222,9 @@ class Forecaster:
         tokens = call.usage.input - forecast.known - given
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
         # Blocks alone: here what an answer's report says teaches what its blocks come to.
-        features, _, known = self._parts(call, forecast.step, by_blocks=True)
+        features, known = forecast.features, forecast.known
+        if forecast.answers:
+            features, _, known = self._parts(call, forecast.step, by_blocks=True)
         self._whole(call.model).learn(features, call.usage.input - known - given)
 
     def _learn_whole(self, call: Call) -> None:
@@ -247,14 +249,12 @@ class Forecaster:
     def _parts(self, call: Call, step: LineageStep, *, by_blocks: bool = False) -> tuple[Features, int, float]:
         """What the weights apply to, whether the answer is taken from its report, and what is known without weights;
         `by_blocks` takes every answer by its blocks."""
-        card, stripped = self._card(call.model), self._stripped(call, step)
-        base = self._card(step.base.model)
-        scale = card.factors.text / base.factors.text if card.factors.text and base.factors.text else 1.0
-        known = step.usage.input * (scale if card.encoding == base.encoding else 1.0)
+        card, stripped, carried = self._card(call.model), self._stripped(call, step), self.carried(call.model).holds
+        known = step.usage.input * self._scale(card, step)
         features, answers = step.net, 0
         if not by_blocks and self._given(call, step, stripped):
             # Reasoning that is no part of the recorded answer is not sent back.
-            gone = stripped or not step.thought or not self.carried(call.model).holds
+            gone = stripped or not step.thought or not carried
             known += step.usage.output - (step.usage.reasoning if gone else 0)
             answers = 1
         else:
@@ -264,14 +264,23 @@ class Forecaster:
             known -= step.earlier_tokens
         if card.strips_thinking:
             features = plus(features, step.stale)
-        if not self.carried(call.model).holds:
+        if not carried:
             features = features._replace(reported=0.0)
         return features, answers, known
 
+    def _scale(self, card: ModelCard, step: LineageStep) -> float:
+        """By how much a context of the step's base is more for the model of `card` than what was reported of it."""
+        base = self._card(step.base.model)
+        if base is card or card.encoding != base.encoding or not (card.factors.text and base.factors.text):
+            return 1.0
+        return card.factors.text / base.factors.text
+
     def _stripped(self, call: Call, step: LineageStep) -> bool:
+        if not step.asked:
+            return False
         thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
         strips = self._card(call.model).strips_thinking and self.carried(call.model).holds
-        return step.asked and bool(thought) and strips
+        return bool(thought) and strips
 
     def _given(self, call: Call, step: LineageStep, stripped: bool) -> bool:
         usage = step.usage

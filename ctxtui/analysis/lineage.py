@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 
-from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
@@ -54,7 +54,7 @@ class LineageStep:
     @property
     def net(self) -> Features:
         """What entered less what left, the answer apart."""
-        return minus(self.added, self.lost)
+        return self.added if self.lost is NOTHING else minus(self.added, self.lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,9 @@ class Lineage:
         if step is not None and not step.asked:
             known = step.usage.reasoning if step.thought else 0
             features = plus(step.earlier, NOTHING if known else step.thinking)
-            thoughts = _Thoughts(features, step.earlier_tokens + known)
-        if thoughts != _NO_THOUGHTS:
+            if features != NOTHING or step.earlier_tokens + known:
+                thoughts = _Thoughts(features, step.earlier_tokens + known)
+        if thoughts is not _NO_THOUGHTS:
             self._thoughts[call.id] = thoughts
         else:
             self._thoughts.pop(call.id, None)
@@ -133,7 +134,7 @@ class Lineage:
     def _along(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """The features of the blocks `nodes`, which follow `start`."""
         if len(nodes) < _LONG:
-            return _sum(counts, (self._tree[n].block for n in nodes))
+            return _total([counts.measure(self._tree[n].block) for n in nodes])
         return minus(_total(counts.at(nodes[-1])), _total(counts.at(start)))
 
     def _stale(self, counts: Cumulated, start: int, head: int) -> Features:
@@ -157,22 +158,34 @@ class Lineage:
         shared = tree.common(base.response_head, call.sent_head)
         kept = tree.holds(shared, base.sent_head)
         start = shared if kept else tree.common(base.sent_head, call.sent_head)
-        said = [tree[n] for n in tree.path(start, base.sent_head)] if kept else []
         nodes = tree.path(call.sent_head, start)
         gone = [] if kept else tree.path(base.sent_head, start)
+        answer: list[Features] = []
+        thinking: list[Features] = []
+        thought, parts, said = False, 0, tree.path(start, base.sent_head) if kept else []
+        for node in map(tree.__getitem__, said):
+            block, thinks = node.block, node.category == _THINKING
+            thought = thought or thinks
+            if block.kind == HEADER:
+                answer.append(counts.measure(block))
+            elif thinks:
+                thinking.append(counts.measure(block))
+            else:
+                answer.append(counts.measure(block))
+                parts += 1
         thoughts = self._thoughts.get(base.id, _NO_THOUGHTS)
         return LineageStep(
             base=base,
             usage=usage,
-            answer=_sum(counts, (n.block for n in said if n.category != _THINKING or n.block.kind == HEADER)),
-            thinking=_sum(counts, (n.block for n in said if n.category == _THINKING and n.block.kind != HEADER)),
-            thought=any(n.category == _THINKING for n in said),
+            answer=_total(answer),
+            thinking=_total(thinking),
+            thought=thought,
             whole=kept and bool(said) and shared == base.response_head,
-            parts=sum(n.category != _THINKING and n.block.kind != HEADER for n in said),
+            parts=parts,
             added=self._along(counts, start, nodes),
             lost=self._along(counts, start, gone),
             stale=self._stale(counts, start, base.sent_head),
-            asked=sum(_asks(tree[n]) for n in nodes) > sum(_asks(tree[n]) for n in gone),
+            asked=sum([_asks(tree[n]) for n in nodes]) > sum([_asks(tree[n]) for n in gone]),
             earlier=thoughts.features,
             earlier_tokens=thoughts.tokens,
             nodes=tuple(nodes),
@@ -184,10 +197,6 @@ def _asks(node: Node) -> bool:
     place = node.place
     spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
     return spoken and node.block.kind != HEADER and node.category != _RESULT
-
-
-def _sum(counts: Cumulated, blocks: Iterable[Block]) -> Features:
-    return _total([counts.measure(block) for block in blocks])
 
 
 def _total(parts: Sequence[Features]) -> Features:

@@ -1,9 +1,9 @@
 """Writes down what goes between a client and its provider, in a thread of its own: nobody waits for it.
 
 Whoever passes bytes on calls `put` with what happened; it only queues. The thread looks for what came, unpacks, keeps
-keys out, finds the session and writes lines. A piece of an answer before which nothing waits is made a line of by `put`
-itself, which takes 3 µs: left to the thread, all pieces of some time are done together, and keep the next one waiting
-that comes just then. A fault of it is told when the run ends and never reaches a request.
+keys out, finds the session and writes lines. A piece of an answer that comes by itself is made a line of by `put`,
+which is called behind its being passed on: left to the thread, all pieces of some time are done together, and keep
+the next one waiting that comes just then. A fault of it is told when the run ends and never reaches a request.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _GATHER: Final = 0.03
 """Seconds for which what comes is gathered before it is written; so much a killed process loses at most."""
 _SHORT: Final = 1 << 12
 """Bytes of a piece of an answer up to which `put` makes its line."""
+_APART: Final = 0.0005
+"""Seconds after the one before it from which a piece of an answer comes by itself: a burst is left to the thread, which
+takes a fifth of the time for each of many pieces."""
 _LOOKS: Final = 150
 """Looks for something to write, one after the other in vain, after which the thread sleeps until it is told."""
 
@@ -46,6 +49,8 @@ class Recorder:
         """Exchanges of which something was taken that waits to be written."""
         self._writing: set[str] = set()
         """Those of which something is being written."""
+        self._heard = 0.0
+        """When a piece of an answer came last (Unix seconds)."""
         self._reviving = threading.Lock()
         self._came = self._done = 0
         """Bytes that were put, and those of them that have been taken."""
@@ -94,7 +99,8 @@ class Recorder:
     def _at_once(self, news: AnswerBytes) -> bool:
         """Make a line of it here, where that takes no longer than to tell the thread; whether it was."""
         hand = self._tapes.hand
-        if self._queue or len(news.data) > _SHORT or not hand.acquire(blocking=False):
+        apart, self._heard = news.at - self._heard, news.at
+        if apart < _APART or self._queue or len(news.data) > _SHORT or not hand.acquire(blocking=False):
             return False
         try:
             # Something may have come from another thread meanwhile, and the thread takes nothing now.

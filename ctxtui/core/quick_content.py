@@ -122,6 +122,17 @@ def _of_result(found: _Result) -> BlockContent | None:
     return BlockContent(text=text, call_id=found.tool_use_id, is_error=found.is_error is True)
 
 
+_words: Final = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def words_given(arguments: str) -> dict[str, str] | None:
+    """The members of a call's input in which all are words, as most are; None of any other."""
+    try:
+        return _words(arguments)
+    except (ValueError, msgspec.MsgspecError, RecursionError):
+        return None
+
+
 QUICK: Final[dict[str, Callable[[bytes], BlockContent | None]]] = {
     "text": _reader(_Text, _of_text),
     "thinking": _reader(_Thinking, _of_thinking),

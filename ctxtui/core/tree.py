@@ -241,7 +241,8 @@ class Tree:
         """The longest context that both `a` and `b` begin with."""
         nodes = self._nodes
         while a != b:
-            if nodes[a].depth >= nodes[b].depth:
+            # A parent is always smaller: the larger of the two is never above the other.
+            if a > b:
                 a = nodes[a].parent
             else:
                 b = nodes[b].parent
@@ -249,9 +250,9 @@ class Tree:
 
     def holds(self, head: int, node: int) -> bool:
         """Whether `node` is on the path to `head`."""
-        depth = self._nodes[node].depth
-        while self._nodes[head].depth > depth:
-            head = self._nodes[head].parent
+        nodes = self._nodes
+        while head > node:
+            head = nodes[head].parent
         return head == node
 
     def running(self) -> RunningPath:

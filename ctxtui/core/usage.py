@@ -44,7 +44,8 @@ class Usage:
     @property
     def input(self) -> int:
         """All input tokens: read + write + fresh (law 6)."""
-        return self.fresh + self.cache_read + self.cache_write
+        # Spelled out: every report is asked several times.
+        return self.fresh + self.cache_read + self.write_5m + self.write_1h + self.write_30m + self.write_12h
 
     def __add__(self, other: Usage) -> Usage:
         """Totals of two calls; the sum has a cost only where both have one."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import mul
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import Weights, prior
@@ -67,6 +67,16 @@ def tokenizer(card: ModelCard) -> Tokenizer:
     return card.encoding, card.exact, card.plain, card.factors, card.doubt, card.spread, card.half_width, card.noise
 
 
+class _Expected(NamedTuple):
+    """What some features are expected to come to in tokens, the variance that the weights leave in them and the one of
+    the blocks, and covariance times features, for the weights that are not certain."""
+
+    tokens: float
+    of_weights: float
+    of_blocks: float
+    gains: list[float]
+
+
 class Calibration:
     """What is known of the weights of models that count alike: `prior` before any report; `learnt` counts the reports
     that taught.
@@ -88,11 +98,12 @@ class Calibration:
         self._cov: list[list[float]] = [
             [doubts[i] * doubts[j] * _together(i, j) for j in self._open] for i in self._open
         ]
-        self._gains: tuple[list[float], tuple[float, list[float]]] | None = None
-        """What `_of_weights` gave last and for what, as long as nothing more was learnt."""
+        self._last: tuple[list[float], _Expected] | None = None
+        """What was expected last and of what, as long as nothing more was learnt."""
         self._shares = [share / _NINETY for share in card.spread]
         # Whole contexts hold the content of all calls, not that of the newest alone.
         self._drift = [0.0 if whole else (_DRIFT * doubts[i]) ** 2 for i in self._open]
+        self._noise = card.noise**2
         self.learnt = 0
 
     def kept(self) -> list[Any]:
@@ -104,7 +115,7 @@ class Calibration:
         means, cov, learnt = kept
         if len(means) != len(self._means) or {len(cov), *map(len, cov)} != {len(self._open)}:
             raise ValueError("weights of another shape")
-        self._means, self._cov, self.learnt, self._gains = list(means), [list(row) for row in cov], learnt, None
+        self._means, self._cov, self.learnt, self._last = list(means), [list(row) for row in cov], learnt, None
 
     @property
     def weights(self) -> Weights:
@@ -130,40 +141,52 @@ class Calibration:
 
     def deviation(self, features: Sequence[float], answers: int = 0) -> float:
         """The standard deviation of `tokens`, in tokens: of the weights, of the blocks, and of what is unexplained."""
-        x = _told(features, answers)
-        return math.sqrt(self._of_weights(x)[0] + self._of_blocks(features))
+        expected = self._expected(features, answers)
+        return math.sqrt(expected.of_weights + expected.of_blocks)
 
-    def _of_blocks(self, features: Sequence[float]) -> float:
+    def expected(self, features: Sequence[float], answers: int = 0) -> tuple[float, float]:
+        """`tokens` and their `deviation`."""
+        expected = self._expected(features, answers)
+        return expected.tokens, math.sqrt(expected.of_weights + expected.of_blocks)
+
+    def _expected(self, features: Sequence[float], answers: int) -> _Expected:
+        x, last = _told(features, answers), self._last
+        if last is not None and last[0] == x:
+            # What was foretold is learnt from next.
+            return last[1]
+        own = [x[i] for i in self._open]
+        gains = self._gains(own)
         parts = [f * w * s for f, w, s in zip(features, self._means, self._shares, strict=False) if f]
-        return self._card.noise**2 + float(sum(map(mul, parts, parts)))
+        found = _Expected(
+            float(sum(map(mul, x, self._means))),
+            float(sum(map(mul, gains, own))),
+            self._noise + float(sum(map(mul, parts, parts))),
+            gains,
+        )
+        self._last = x, found
+        return found
+
+    def _gains(self, own: Sequence[float]) -> list[float]:
+        """Covariance times `own`, in the order of the rows: it is symmetric, so that its rows are its columns."""
+        gains = [0.0] * len(own)
+        # Most of a step's features are zero; two rows at a time take little longer than one.
+        rows = [(v, row) for v, row in zip(own, self._cov, strict=False) if v]
+        if len(rows) % 2:
+            rows.append((0.0, gains))
+        for (v, row), (w, other) in zip(rows[::2], rows[1::2], strict=False):
+            gains = [gain + v * a + w * b for gain, a, b in zip(gains, row, other, strict=False)]
+        return gains
 
     def _of_pieces(self, features: Sequence[float]) -> float:
         """As `_of_blocks`, where the errors of the pieces of a large block even out."""
         parts = [(f * w * s, abs(f * w)) for f, w, s in zip(features, self._means, self._shares, strict=False) if f]
-        return self._card.noise**2 + float(sum(off**2 * min(1.0, _PIECE / (size or 1.0)) for off, size in parts))
-
-    def _of_weights(self, x: list[float]) -> tuple[float, list[float]]:
-        """The variance that the weights leave in `x`, and covariance times `x`, for the weights that are `_open`."""
-        known = self._gains
-        if known is not None and known[0] == x:
-            return known[1]
-        own = [x[i] for i in self._open]
-        gains = [0.0] * len(own)
-        for row, v in zip(self._cov, own, strict=True):
-            if v:
-                # The covariance is symmetric: its rows are its columns.
-                gains = [gain + v * c for gain, c in zip(gains, row, strict=True)]
-        found = float(sum(map(mul, gains, own))), gains
-        self._gains = x, found
-        return found
+        return self._noise + float(sum(off**2 * min(1.0, _PIECE / (size or 1.0)) for off, size in parts))
 
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
         """Take in that `features` (and `answers`) came to `tokens`; whether that taught anything. `at_most` says that
         there is nothing else in these tokens, so that only rounding makes them less sure."""
-        x = _told(features, answers)
-        explained, gains = self._of_weights(x)
-        noise = self._of_blocks(features)
-        error = tokens - self.tokens(features, answers)
+        expected, explained, noise, gains = self._expected(features, answers)
+        error = tokens - expected
         far = abs(error) / math.sqrt(explained + noise) / _CLIP
         if far >= _ABSURD:
             return False
@@ -173,7 +196,7 @@ class Calibration:
             # Text that no record holds adds tokens, nothing takes any away: only what is too much is doubted.
             noise, far = self._of_pieces(features), far if error > 0 else 1.0
         spread = explained + noise * max(1.0, far) ** 2
-        self._gains = None
+        self._last = None
         moved = [(i, gain) for i, gain in enumerate(gains) if gain]
         for i, own in moved:
             share = own / spread

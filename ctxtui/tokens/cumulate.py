@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import Node, Tree
+from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.tokens.feature_rows import Composition, FeatureRows
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights
@@ -19,6 +21,9 @@ Parts = Callable[[Node], Sequence[tuple[int, Features]]]
 nothing where the whole block belongs to the node's category."""
 
 _THINKING: Final = INDEX["thinking"]
+_MANY: Final = 1024
+"""Nodes that are counted at once from which on they are added up by numpy, where the process has loaded it (what counts
+texts does): loading it for this alone would take longer."""
 _WAYS: Final = 8
 """Weights under which whole tokens are kept: those of a few models, and of the step of learning before."""
 
@@ -49,7 +54,9 @@ class Cumulated:
         self._rows = FeatureRows()
         self._owed: dict[int, Features] = {}
         self._headers: dict[Features, Features] = {}
-        """The features of headers, of which a session has few, each once."""
+        """The features of headers, of which a session has few, each once ..."""
+        self._alone: dict[str, Features] = {}
+        """... and by the digest of the block, of those that no other header stands before."""
         self._whole: dict[int, WholeTokens] = {}
 
     @property
@@ -66,20 +73,55 @@ class Cumulated:
         rows = self._rows
         first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
+        numpy = sys.modules.get("numpy") if last - first >= _MANY else None
+        if numpy is not None:
+            self._advance(first, last, numpy)
+            return len(rows)
         for node in self._tree.nodes(first, last):
             more = self._more(node)
             if more is None:
                 rows.same(node.parent)
+            elif len(more) == 1:
+                rows.grow(node.parent, *more[0])
             else:
                 rows.add(node.parent, more)
         return len(rows)
+
+    def _advance(self, first: int, last: int, numpy: ModuleType) -> None:
+        """Count the nodes from `first` to the one before `last`: those of each stretch, in which every node goes on
+        from the one before it, together."""
+        rows, blocks, steps = self._rows, list[tuple[int, Features]](), list[int]()
+
+        def close(end: int) -> None:
+            before = self._tree[end - len(steps)].parent if steps else ROOT
+            made = rows.grow_on(before, blocks, numpy) - 1 if blocks else 0
+            rows.name([made + step if step else rows.composition(before) for step in steps])
+            blocks.clear()
+            steps.clear()
+
+        for node in self._tree.nodes(first, last):
+            if node.parent != node.id - 1:
+                close(node.id)
+            more = self._more(node)
+            if more is None or len(more) == 1:
+                blocks.extend(more or ())
+                steps.append(len(blocks))
+            else:
+                close(node.id)
+                rows.add(node.parent, more)
+        close(last)
 
     def _more(self, node: Node) -> list[tuple[int, Features]] | None:
         """What the block of `node` adds, with category indexes; None for a header, which counts with what follows."""
         owed = self._owed.get(node.parent, NOTHING)
         if node.block.kind == HEADER:
-            features = plus(self.measure(node.block), owed)
-            self._owed[node.id] = self._headers.setdefault(features, features)
+            known = self._alone.get(node.block.digest) if owed is NOTHING else None
+            if known is None:
+                features = plus(owed, self.measure(node.block))
+                known = self._headers.setdefault(features, features)
+                if owed is NOTHING:
+                    self._alone[node.block.digest] = known
+            self._owed[node.id] = known
             return None
         parts = self._parts(node) if self._parts else ()
         if not parts:
@@ -113,6 +155,7 @@ class Cumulated:
         self._rows = FeatureRows.unpacked(rows)
         headers = [Features(*one) for one in several]
         self._headers = {one: one for one in headers}
+        self._alone = {}
         self._owed = {
             node: headers[number] for node, number in zip(array("q", nodes), array("q", numbers), strict=True)
         }

@@ -33,10 +33,10 @@ class Tokenizer(Protocol):
 
 
 class Encoder(Protocol):
-    """What gigatoken brings: tokens of bytes in UTF-8."""
+    """What gigatoken brings: tokens of a text, or of bytes in UTF-8."""
 
-    def encode(self, data: bytes, /) -> Sized:
-        """The tokens of `data`."""
+    def encode(self, data: str | bytes, /) -> Sized:
+        """The tokens of `data`. Raises `TypeError` for a text that UTF-8 cannot hold."""
 
 
 class FastEncoding:
@@ -58,13 +58,14 @@ class FastEncoding:
         if self._given > RENEWED:
             self._given = len(text)
             self._encoder = self._build()
-        if text.isascii():
-            return self._encoder.encode(text.encode())
         try:
-            data = text.encode()
-        except UnicodeEncodeError:
+            # It leaves the text's UTF-8 with the text: whoever encodes it afterwards only copies that.
+            found = self._encoder.encode(text)
+            data = b"" if text.isascii() else text.encode()
+        except (TypeError, UnicodeEncodeError):
             data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-        return self._exact().encode_ordinary(text) if _is_newer(data) else self._encoder.encode(data)
+            found = self._encoder.encode(data)
+        return self._exact().encode_ordinary(text) if data and _is_newer(data) else found
 
 
 def _is_newer(data: bytes) -> bool:

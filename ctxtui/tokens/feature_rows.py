@@ -6,7 +6,9 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from struct import Struct
+from types import ModuleType
 from typing import Any, Final
 
 from ctxtui.core.category import CATEGORIES
@@ -18,6 +20,7 @@ Composition = tuple[Features, ...]
 _KINDS: Final = len(CATEGORIES)
 _WIDTH: Final = len(NOTHING)
 _ROW: Final = Struct(f"{_WIDTH}d")
+_pack: Final = _ROW.pack
 _RECENT: Final = 4096
 """Rows that are kept unpacked: a screen asks for those of one context many times."""
 
@@ -45,6 +48,52 @@ class FeatureRows:
         """One context more: that of `before` and `more`, one after another, each with its category index."""
         self._of.append(self._made(before, more))
 
+    def grow(self, before: int, category: int, own: Features) -> None:
+        """As `add`, for a block that counts in one category, as nearly all do."""
+        of, all_rows, values = self._of, self._rows, self._values
+        start = of[before] * _KINDS
+        rows, recent = all_rows[start : start + _KINDS], self._recent
+        row = rows[category]
+        # What comes next mostly goes on from here.
+        grown = plus(recent.get(row) or self._row(row), own)
+        rows[category] = row = len(values) // _WIDTH
+        values.frombytes(_pack(*grown))
+        recent[row] = grown
+        if len(recent) >= _RECENT:
+            self._recent = {}
+        of.append(len(all_rows) // _KINDS)
+        all_rows.extend(rows)
+
+    def grow_on(self, before: int, blocks: Sequence[tuple[int, Features]], numpy: ModuleType) -> int:
+        """As `grow` for each of `blocks` (its category index and features), each after the one before it, the first
+        after the context `before`; gives the number of the first composition that they make. Sums are made block after
+        block as there, all of a category at once."""
+        categories = numpy.array([category for category, _ in blocks])
+        values = numpy.fromiter(chain.from_iterable([own for _, own in blocks]), float, len(blocks) * _WIDTH)
+        values = values.reshape(-1, _WIDTH)
+        rows = numpy.empty((len(blocks), _KINDS), dtype=numpy.intc)
+        rows[:] = self.rows_at(before)
+        first = len(self._values) // _WIDTH
+        for category in numpy.flatnonzero(numpy.bincount(categories)).tolist():
+            of_it = numpy.flatnonzero(categories == category)
+            known = numpy.array([self._row(int(rows[0, category]))])
+            values[of_it] = numpy.add.accumulate(numpy.concatenate([known, values[of_it]]))[1:]
+            # A composition has the newest row of each category: the one with the largest number.
+            rows[of_it, category] = first + of_it
+            numpy.maximum.accumulate(rows[:, category], out=rows[:, category])
+        made = len(self._rows) // _KINDS
+        self._values.frombytes(values.tobytes())
+        self._rows.frombytes(rows.tobytes())
+        return made
+
+    def name(self, compositions: Iterable[int]) -> None:
+        """One context more for each of `compositions`, which has this one."""
+        self._of.extend(compositions)
+
+    def composition(self, number: int) -> int:
+        """Which composition a context has."""
+        return self._of[number]
+
     def put(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
         """As `add`, in place of the context `number`."""
         self._of[number] = self._made(before, more)
@@ -60,8 +109,7 @@ class FeatureRows:
             row = rows[category]
             grown = plus(recent.get(row) or self._row(row), own)
             rows[category] = row = len(values) // _WIDTH
-            values.frombytes(_ROW.pack(*grown))
-            # What comes next mostly goes on from here.
+            values.frombytes(_pack(*grown))
             recent[row] = grown
         if len(recent) >= _RECENT:
             self._recent = {}

@@ -44,11 +44,15 @@ _made: Final = tuple.__new__
 
 def plus(a: Features, b: Features) -> Features:
     """The sum of two feature vectors."""
+    if b is NOTHING:
+        return a
     return _made(Features, map(add, a, b))
 
 
 def minus(a: Features, b: Features) -> Features:
     """The difference of two feature vectors."""
+    if b is NOTHING:
+        return a
     return _made(Features, map(sub, a, b))
 
 

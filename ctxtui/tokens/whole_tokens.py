@@ -24,10 +24,12 @@ class WholeTokens:
 
     def at(self, number: int) -> tuple[int, ...]:
         """Tokens by category of the context `number`. Raises `IndexError` for one that is not there."""
-        rows = self.rows.rows_at(number)
-        self._make_room(max(rows))
-        known = self._known
-        found = [known[row] for row in rows]
+        known, rows = self._known, self.rows.rows_at(number)
+        try:
+            found = [known[row] for row in rows]
+        except IndexError:
+            self._make_room(max(rows))
+            found = [known[row] for row in rows]
         if _UNKNOWN in found:
             found = [self._of(row) if one == _UNKNOWN else one for row, one in zip(rows, found, strict=True)]
         return tuple(found)

@@ -120,7 +120,7 @@ def test_answers_that_come_at_once_are_all_there_and_in_order(tmp_path: Path) ->
 
     def answer(x: str) -> None:
         for n in range(600):
-            recorder.put(AnswerBytes(x, 102.0, b"%s says %d\n" % (x.encode(), n)))
+            recorder.put(AnswerBytes(x, 102.0 + n / 100, b"%s says %d\n" % (x.encode(), n)))
         recorder.put(ExchangeEnded(x, 109.0))
 
     threads = [threading.Thread(target=answer, args=(x,)) for x in names]
@@ -134,6 +134,29 @@ def test_answers_that_come_at_once_are_all_there_and_in_order(tmp_path: Path) ->
     for x in names:
         assert said_in(tmp_path, x) == "".join(f"{x} says {n}\n" for n in range(600))
         assert [line for line in lines(tmp_path) if line.get("x") == x][-1]["ended"] is True
+
+
+def test_a_burst_is_left_to_the_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    takers: set[str] = set()
+    take = Tapes.take
+
+    def seen(self: Tapes, news: ExchangeEvent) -> None:
+        takers.add(threading.current_thread().name)
+        take(self, news)
+
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
+    for news in begun("r.1"):
+        recorder.put(news)
+    assert recorder.flush(PATIENCE)
+    monkeypatch.setattr(Tapes, "take", seen)
+    recorder.put(AnswerBytes("r.1", 102.0, b"one "))
+    assert takers == {threading.current_thread().name}
+    takers.clear()
+    for n in range(9):
+        recorder.put(AnswerBytes("r.1", 102.0001 + n / 1e5, b"more "))
+    recorder.close(PATIENCE)
+    assert takers == {"ctxtui recorder"}
+    assert said_in(tmp_path, "r.1") == "one " + "more " * 9
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

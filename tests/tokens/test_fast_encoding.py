@@ -76,7 +76,7 @@ def test_it_forgets_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
 
     class Counted:
-        def encode(self, data: bytes, /) -> bytes:
+        def encode(self, data: str | bytes, /) -> str | bytes:
             return data
 
     def build() -> Counted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -46,10 +47,12 @@ class HeavyGroups:
         self._tree = tree
         self._cwd = cwd
         self._names = Names(tree)
-        self._known: dict[int, tuple[str, str]] = {}
         self._reached = 1
-        self._each: dict[tuple[str, str], tuple[str, str]] = {}
-        """Each group's name once: a long session has many blocks of few groups."""
+        self._group = array("i")
+        """By node: the number of its group, from 1; 0 where it is not learnt."""
+        self._groups: list[tuple[str, str]] = []
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._learnt = 0
 
     def learn_new(self) -> None:
         """Learn all blocks of the session that came since this was done last."""
@@ -60,30 +63,43 @@ class HeavyGroups:
     @property
     def learnt(self) -> int:
         """How many blocks are learnt."""
-        return len(self._known)
+        return self._learnt
 
     def learn(self, path: Iterable[int]) -> None:
         """Find out to which group each block of a `path` belongs."""
         for node in path:
             here = self._tree[node]
-            if here.category in (_CALL, _RESULT) and node not in self._known:
-                key = self._key(here)
-                self._known[node] = self._each.setdefault(key, key)
+            if here.category not in (_CALL, _RESULT) or self._of(node):
+                continue
+            key = self._key(here)
+            number = self._numbers.get(key)
+            if number is None:
+                # The group first: whoever asks finds a number only when its group is there.
+                self._groups.append(key)
+                number = self._numbers[key] = len(self._groups)
+            if node >= len(self._group):
+                self._group.frombytes(bytes(self._group.itemsize * (len(self._tree) - len(self._group))))
+            self._group[node] = number
+            self._learnt += 1
+
+    def _of(self, node: int) -> int:
+        """The number of the group of a node; 0 where it is not learnt."""
+        return self._group[node] if node < len(self._group) else 0
 
     def of(self, path: Sequence[int], tokens: Callable[[int], int]) -> list[HeavyGroup] | None:
         """The groups on a `path`, the heaviest first; None while a block of it is not learnt. `tokens` gives what the
         model reads of a block."""
         found: dict[tuple[int, str, str], list[tuple[int, int]]] = {}
         # The newest are learnt last: where they are not, the others need not be gone through.
-        if any(node not in self._known and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
+        if any(not self._of(node) and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
             return None
         for node in path:
             here = self._tree[node]
             if here.category in (_CALL, _RESULT) and (size := tokens(node)) > 0:
-                key = self._known.get(node)
-                if key is None:
+                number = self._of(node)
+                if not number:
                     return None
-                found.setdefault((here.category, *key), []).append((size, node))
+                found.setdefault((here.category, *self._groups[number - 1]), []).append((size, node))
         made = [
             HeavyGroup(category, name, what, sum(size for size, _ in some), len(some), max(some)[1])
             for (category, name, what), some in found.items()

@@ -173,12 +173,12 @@ class ReadContexts:
         if call.fidelity != Fidelity.TRANSCRIPT:
             gone = by_provider(self._book, call, self._shortfalls.notice(call), number) or gone.only(THINKING_LEFT_OUT)
         front, attached, held, step = self._lacking(line, step, gone, same)
-        before = (front or 0) + attached + held
-        rest = reported_input(call) - self._visible(call, gone) - before
+        before, reported = (front or 0) + attached + held, reported_input(call)
+        rest = reported - self._visible(call, gone) - before
         found = self._shortfalls.gone(line, step, gone, rest, before)
         explained = found is not gone
         events, gone = line.events + explained, found
-        rest = reported_input(call) - self._visible(call, gone) - before
+        rest = reported - self._visible(call, gone) - before
         lowered = was.lowered if same and was is not None else 0
         less = 0 if explained else self._shortfalls.less(line, step, front, rest, lowered)
         if less:
@@ -186,7 +186,7 @@ class ReadContexts:
         before = (front or 0) + attached + held
         found = self._shortfalls.certain(line, step, gone, rest, before)
         events, gone = max(events, line.events + (found is not gone)), found
-        rest = reported_input(call) - self._visible(call, gone) - before
+        rest = reported - self._visible(call, gone) - before
         moved, since = rest - step.level, number
         if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(moved):
             moved, since = was.step, was.since

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 STEP: Final = 512
 """Nodes counted between two looks at whether to go on."""
+_SHORT, _MOST = 48, 4096
+"""Characters of a text that is counted once however often it comes, and how many are remembered: names of tools."""
 
 
 class Bench(Protocol):
@@ -85,9 +87,17 @@ class LocalCounts:
         if name in ESTIMATORS:
             return ESTIMATORS[name]
 
+        short: dict[str, int] = {}
+
         def count(text: str) -> int:
+            found = short.get(text) if len(text) <= _SHORT else None
+            if found is not None:
+                return found
             try:
-                return count_text(tokenizer(name), text)
+                found = count_text(tokenizer(name), text)
+                if len(text) <= _SHORT and len(short) < _MOST:
+                    short[text] = found
+                return found
             except TokenizerFailure:
                 self.failures += 1
                 return -(-len(text.encode("utf-8", "replace")) // 4)

@@ -154,6 +154,9 @@ def _tidy_parts(raw: bytes, parts: list[_Part]) -> tuple[bytes, bool]:
                     return tidy(raw)
                 around = around[:at] + b'""' + around[at + len(member) :]
     if around is not raw:
+        if len(around.split()) == 1:
+            # Nothing blank is left of it, between its words or in them.
+            return raw, not needless_escapes(raw)
         try:
             if msgspec.json.format(around, indent=-1) == around:
                 return raw, not needless_escapes(raw)
