@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.control import Control
+from rich.color import ColorSystem
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
@@ -54,8 +54,8 @@ class ShownCells:
                 line[x] = Shown(strip, False)
                 x += strip.cell_length
 
-    def written(self, update: ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
-        """Line, column and cells of what of `update` does not stand there yet; all of it stands there then."""
+    def written(self, update: ChopsUpdate, console: Console) -> Iterator[str]:
+        """What writes what of `update` does not stand there yet; all of it stands there then."""
         for y, first, behind in update.spans:
             line, pushed = self._lines.setdefault(y, {}), False
             for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
@@ -64,31 +64,36 @@ class ShownCells:
                 # As Textual: a piece that begins before the span is written from its beginning.
                 piece = strip.crop(0, behind - x) if end > behind else strip
                 shown = line.get(x)
-                if not pushed and shown is not None and shown.piece == piece:
+                if not pushed and shown is not None and (shown.piece is piece or shown.piece == piece):
                     continue
                 narrow = _NARROW.fullmatch(piece.text) is not None
                 _clear(line, x, x + piece.cell_length)
                 line[x] = Shown(piece, narrow)
                 if narrow and not pushed and shown is not None and shown.narrow:
-                    inside, piece = _changed(shown.piece, piece)
-                    yield y, x + inside, piece
+                    yield _changed(shown.piece, piece, x, y, console)
                 else:
-                    yield y, x, piece
+                    yield f"\x1b[{y + 1};{x + 1}H{piece.render(console)}"
                 # A terminal that gives a wide character another width than we do pushes what stands right of it.
                 pushed = pushed or not narrow
 
 
-def _changed(shown: Strip, piece: Strip) -> tuple[int, Strip]:
-    """What of `piece` is other than what is `shown` in its place, less what both begin and end with, and the cell with
-    which that begins. Each character of both is one cell."""
+def _changed(shown: Strip, piece: Strip, x: int, y: int, console: Console) -> str:
+    """What writes what of `piece` is other than what is `shown` in its place, from column `x` of line `y` on: less what
+    both begin and end with. Each character of both is one cell."""
     old, new = list(shown), list(piece)
     same = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
     if same is None or shown.cell_length != piece.cell_length:
-        return 0, piece
+        return f"\x1b[{y + 1};{x + 1}H{piece.render(console)}"
     ends = zip(reversed(old[same:]), reversed(new[same:]), strict=False)
     alike = next((at for at, (one, other) in enumerate(ends) if one != other), 0)
-    rest = new[same : len(new) - alike]
-    return sum(len(one.text) for one in new[:same]), Strip(rest, sum(len(one.text) for one in rest))
+    x += sum([len(one.text) for one in new[:same]])
+    # As `Strip.render`; a strip is made for what is kept.
+    system, render = console._color_system or ColorSystem.TRUECOLOR, Strip.render_style
+    said = [
+        render(one.style, one.text, color_system=system) if one.style else one.text
+        for one in new[same : len(new) - alike]
+    ]
+    return f"\x1b[{y + 1};{x + 1}H{''.join(said)}"
 
 
 def _clear(line: dict[int, Shown], first: int, behind: int) -> None:
@@ -113,6 +118,4 @@ class Rest(CompositorUpdate):
             sent = self.update.render_segments(console)
             self._cells.whole(self.update)
             return sent
-        return "".join(
-            f"{Control.move_to(x, y)}{piece.render(console)}" for y, x, piece in self._cells.written(self.update)
-        )
+        return "".join(self._cells.written(self.update, console))
