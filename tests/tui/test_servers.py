@@ -38,13 +38,13 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         await until(pilot, lambda: not screen.state.running)
         body = json.loads(asked(server)[-1])
         assert [part["content"] for part in body["messages"][2]["content"]] == ["The user did not allow this.", "3"]
-        assert [tool["name"][-4:] for tool in body["tools"]][-3:] == ["_add", "_die", "hang"]
+        assert [tool["name"][-4:] for tool in body["tools"]][-4:] == ["_add", "_die", "hang", "ture"]
 
         await pilot.press("escape")
         next(one for one in screen.controllers if isinstance(one, ServersController)).choose()
         await until(pilot, lambda: isinstance(pilot.app.screen, PaletteScreen))
         await pilot.press("enter")
-        await until(pilot, lambda: "take back 3 tools?" in shown(screen) and " a request" in shown(screen))
+        await until(pilot, lambda: "take back 4 tools?" in shown(screen) and " a request" in shown(screen))
         await pilot.press("y")
         await until(pilot, lambda: "no longer" in shown(screen))
         await pilot.press("i")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.block import HEADER, Block, Item
-from ctxtui.core.block_content import read
+from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, part_of
 
 LABEL: Final = 60
@@ -30,6 +32,8 @@ class BodyThread:
     label: str = ""
     calls: list[str] = field(default_factory=list)
     tip: int = ROOT
+    summed_up: bool = False
+    """Whether its next call begins with a summary of what came before."""
 
 
 def _other_request(told: Call, call: Call) -> bool:
@@ -85,7 +89,7 @@ class Talks:
         whose system texts and first message it shares, or, where the system texts changed, most of its messages, or all
         of them with the answer that came to them; of several, the one it shares most with. Where the first message is
         another one by now (its images were taken out, it became a summary), it continues the one whose last answer made
-        a call that it holds.
+        a call that it holds, or that was made to sum itself up.
         """
         system, said = _digests(items)
         alike = self._by_first.setdefault(said[0] if said else "", [])
@@ -96,6 +100,9 @@ class Talks:
             if common > shared and (goes_on or self._answered(talk, items, said, common)):
                 best, shared = talk, common
         if best is None and (best := self._caller(items)) is not None:
+            alike.append(best)
+        if best is None and (best := self._summed_up(items, system)) is not None:
+            best.summed_up = True
             alike.append(best)
         if best is None:
             best = BodyThread(len(self._talks) + 1, label=_label(items))
@@ -115,6 +122,21 @@ class Talks:
                 if not made.isdisjoint(map(_call_id, answer)):
                     return talk
         return None
+
+    def _summed_up(self, items: Sequence[Item], system: tuple[str, ...]) -> BodyThread | None:
+        """The conversation of the call before, where the client made the model use a certain tool and a request under
+        the same system texts begins with words of that tool's arguments: so an agent puts a summary in its history's
+        place."""
+        asked = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
+        if self.last is None or asked is None or not system or self.last[0].system != system:
+            return None
+        talk, call = self.last
+        tree = self._tree
+        if not _forced(call) or not tree.holds(call.response_head, call.raw_head):
+            return None
+        words = read(asked).text
+        answer = (tree[node].block for node in tree.path(call.response_head, call.raw_head))
+        return talk if any(said in words for block in answer for said in _arguments(block)) else None
 
     def _answered(self, talk: BodyThread, items: Sequence[Item], said: Sequence[str], common: int) -> bool:
         """Whether a request says all that `talk` last said and then what was answered to it, whatever its spelling."""
@@ -145,7 +167,8 @@ class Talks:
             news.append(self._seen(talk))
         else:
             news += self._resent(before, call)
-        call = replace(call, thread=self.name(talk), epoch=_epoch(before, call))
+        call = replace(call, thread=self.name(talk), epoch=_epoch(before, call, talk.summed_up))
+        talk.summed_up = False
         self._calls[call.id] = call
         self._homes[call.id] = talk
         talk.calls.append(call.id)
@@ -210,6 +233,28 @@ def _call_id(block: Block) -> str:
     return part.id if len(part.id) >= _MADE else ""
 
 
+_SAID: Final = 40
+"""Characters from which a text that stands in another one was taken from there."""
+
+
+def _forced(call: Call) -> bool:
+    """Whether the client made the model use a certain tool."""
+    choice = Request((), call.skeleton).params.get("tool_choice") if call.skeleton is not None else None
+    return isinstance(choice, dict) and choice.get("type") in ("tool", "function")
+
+
+def _arguments(block: Block) -> Iterator[str]:
+    """The longer texts among the arguments of the call that a block is."""
+    if block.kind == HEADER or part_of(block).what != CALL:
+        return
+    waiting: list[Json] = [arguments_value(read(block))]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str) and len(value) >= _SAID:
+            yield value
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
 def _words(block: Block) -> tuple[str, str, str]:
     """What a block says, apart from ids and whatever else a dialect writes beside it."""
     got = read(block)
@@ -230,9 +275,11 @@ def _label(items: Sequence[Item]) -> str:
     return next((words[:LABEL] for i in asked if (words := one_line(read(i.block).text))), "")
 
 
-def _epoch(before: Call | None, call: Call) -> Epoch:
+def _epoch(before: Call | None, call: Call, summed_up: bool) -> Epoch:
     if before is None:
         return Epoch()
+    if summed_up:
+        return Epoch(before.epoch.number + 1, EpochStart.COMPACTION)
     if before.model and call.model and before.model != call.model:
         return Epoch(before.epoch.number + 1, EpochStart.MODEL, f"{before.model} → {call.model}")
     return before.epoch

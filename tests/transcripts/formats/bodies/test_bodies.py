@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
@@ -233,6 +233,36 @@ def test_requests_that_a_stand_in_answers_with_one_id_are_all_told_and_copies_ar
     calls = session.thread_calls()
     assert [call.id for call in calls] == ["chatcmpl-123", "chatcmpl-123#2"]
     assert [len(kinds(session, call.raw_head)) for call in calls] == [2, 6]
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_a_conversation_that_was_made_to_sum_itself_up_goes_on_from_its_summary(forced: bool) -> None:
+    summary = "The hero trained for eight turns, has two friends and wants to run in the debut race."
+
+    def line(n: int, said: list[Any], made: dict[str, Any], **asked: Any) -> str:
+        request = {"model": "claude-haiku-4-5", "max_tokens": 9, "system": "You play.", "messages": said, **asked}
+        answer = {"id": f"msg_{n}", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use"}
+        usage = {"input_tokens": 10, "output_tokens": 5}
+        return json.dumps({"request": request, "response": {**answer, "content": [made], "usage": usage}})
+
+    def use(name: str, **given: str) -> dict[str, Any]:
+        return {"type": "tool_use", "id": f"toolu_01{name}", "name": name, "input": given}
+
+    choice = {"tool_choice": {"type": "tool", "name": "sum_up"}} if forced else {}
+    asked = {"role": "user", "content": "Turn 1: what is pressed?"}
+    begun = [{"role": "user", "content": f"What happened so far.\n\n{summary}"}]
+    lines = [
+        line(1, [asked], {"type": "text", "text": "Train."}),
+        line(2, [asked, {"role": "assistant", "content": "Train."}, asked], use("sum_up", story=summary), **choice),
+        line(3, begun, {"type": "text", "text": "Rest."}),
+        line(4, [*begun, {"role": "assistant", "content": "Rest."}, asked], {"type": "text", "text": "Run."}),
+    ]
+    session, _, _ = read("\n".join(lines).encode())
+    # The task of a subagent stands in its parent's call, too: without force it is another conversation.
+    assert len(session.threads) == (1 if forced else 2)
+    if forced:
+        kinds_ = [call.epoch.start for call in session.thread_calls(MAIN)]
+        assert kinds_ == [EpochStart.START, EpochStart.START, EpochStart.COMPACTION, EpochStart.COMPACTION]
 
 
 def test_a_conversation_whose_first_message_became_another_one_goes_on() -> None:
