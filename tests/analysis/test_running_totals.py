@@ -46,11 +46,11 @@ def naive(study, node: int, calls: int) -> float:  # type: ignore[no-untyped-def
     """A block's cost, call by call."""
     known, tree = study.thread(MAIN), study.session.tree
     ledger, tokens, usd = known.ledger, study.running(known.calls[0].model).own(node), 0.0
-    for call, charged in zip(known.calls[:calls], ledger._charged[:calls], strict=True):
+    for n, call in enumerate(known.calls[:calls]):
         if tree.holds(call.sent_head, node):
-            usd += tokens * charged.rate(tree[node].depth)
+            usd += tokens * ledger.charged(n).rate(tree[node].depth)
         elif tree.holds(call.response_head, node):
-            usd += tokens * charged.answer
+            usd += tokens * ledger.charged(n).answer
     return usd
 
 

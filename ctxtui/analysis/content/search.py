@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from ctxtui.core import long_json
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value, read, read_value
 from ctxtui.core.canonical import Json, text_of
@@ -15,6 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.dataclasses import dataclass
+from ctxtui.wire.codec import long_json
 
 VERSION: Final = 1
 """Raised when `words_of` gives other words: what was indexed before is then indexed anew."""

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun, new_run
-from ctxtui.attach.short_turns import give_way
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
@@ -29,6 +28,7 @@ from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.leading import ByAddress, ByProxy, Leading
 from ctxtui.services.attach.program import Program, Started
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.short_turns import give_way
 
 NOT_FOUND: Final = 127
 """What a program that is not there ends with, as shells say it."""

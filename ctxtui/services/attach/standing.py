@@ -18,7 +18,6 @@ from typing import IO, Any, Final
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun, new_run
-from ctxtui.attach.short_turns import give_way
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
 from ctxtui.services.attach.control import Control
@@ -28,6 +27,7 @@ from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import ANTHROPIC, OPENAI
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.short_turns import give_way
 
 PORT: Final = 4020
 LOCAL: Final = {

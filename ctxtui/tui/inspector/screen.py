@@ -52,6 +52,7 @@ from ctxtui.tui.inspector.loader import Glimpsed, Source
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
+from ctxtui.tui.inspector.place_in_end import UNREAD
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.session_controllers import session_controllers
 from ctxtui.tui.inspector.state import InspectorState
@@ -69,8 +70,6 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *INSPECTOR)
 """The commands of a recorded or attached session, but those of every screen."""
-UNREAD: Final = "only the end of the session is read yet: this key needs all of it"
-"""Why a key does nothing meanwhile."""
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
@@ -163,8 +162,7 @@ class SessionScreen(Commanded, StillScreen):
         self.hurry()
 
     def answered(self) -> None:
-        """What the key does is done."""
-        # News of the background may have been painted meanwhile.
+        """What the key does is done. News of the background may have been painted meanwhile."""
         self.hurry()
         self.call_after_refresh(self.state.feed.go_on)
 

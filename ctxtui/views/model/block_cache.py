@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ctxtui.analysis.short_names import Names
-from ctxtui.core import long_json
 from ctxtui.core.block_content import BlockContent, read_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.views.model.preview import Preview, preview
+from ctxtui.wire.codec import long_json
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book

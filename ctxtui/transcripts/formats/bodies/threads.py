@@ -22,7 +22,7 @@ LABEL: Final = 60
 _SYSTEM: Final = frozenset({"system", "developer"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class BodyThread:
     """One conversation: its calls in order, and the messages of its last request."""
 
@@ -105,7 +105,7 @@ class Talks:
             best.summed_up = True
             alike.append(best)
         if best is None:
-            best = BodyThread(len(self._talks) + 1, label=_label(items))
+            best = BodyThread(number=len(self._talks) + 1, label=_label(items))
             self._talks.append(best)
             alike.append(best)
             self._main = self._main or best

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.core import canonical, long_json
+from ctxtui.core import canonical
+from ctxtui.wire.codec import long_json
 
 pieces = st.text(st.sampled_from('ab"\\\n\u767b\u00e9\U0001f468\ud83d\udc68'), min_size=1, max_size=40)
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ctxtui.attach.short_turns import SLICE, ask_for_short_turns
+from ctxtui.services.short_turns import SLICE, ask_for_short_turns
 
 _GET = {"x86_64": 315, "aarch64": 275, "riscv64": 275}
 _LOOK = f"""
