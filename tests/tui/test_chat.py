@@ -178,6 +178,21 @@ async def test_the_live_tail_grows_and_is_counted(tmp_path: Path) -> None:
         assert screen.state.host.session.calls["m1"].error == "interrupted"
 
 
+async def test_an_answer_is_followed_when_figures_come_in_the_middle_of_it(tmp_path: Path) -> None:
+    told = answer("m1", text("\n\n".join(f"line {n}" for n in range(90))), use("t1", "read_file", path="a.txt"))
+    long = told[: told.index(b"tool_use")]
+    async with provider([hanging(long)]) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "tell", wait=False)
+        await until(pilot, lambda: "line 89" in shown(screen))
+        assert screen.panels.transcript.at_end
+        # As figures do that are known only now.
+        screen.state.show()
+        assert screen.panels.transcript.at_end
+        await until(pilot, lambda: "line 89" in shown(screen))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: not screen.state.running)
+
+
 async def test_hold_and_release(tmp_path: Path) -> None:
     async with provider([answer("m1", text("ok"))]) as server, chatting(tmp_path, server) as (screen, pilot):
         await pilot.press("ctrl+o")

@@ -101,6 +101,9 @@ class Transcript(Pane):
         data = self.data
         if data is None:
             return
+        if data.coming_in and self.at_end and self.cursor >= self.heights.count - 1:
+            # The row of an answer that comes in is no node's: its view goes along, whatever else is shown anew.
+            to_end = True
         line = self.heights.line_of(min(self.cursor, max(0, self.heights.count - 1))) - self.top
         stays = not to_end and node is not None and data.holds(node)
         self._around = data.index_of(node) if stays and node is not None else data.count - 1
