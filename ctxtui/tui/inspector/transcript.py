@@ -135,6 +135,13 @@ class Transcript(Pane):
         rows = range(max(0, around - near), min(data.count, around + near))
         return frozenset((*(rows if data.reading is not None else data.opened_rows(rows)), *data.coming_in))
 
+    def fit(self) -> None:
+        """Another size. Who stood at the end of the last row stays there: an answer that comes in is followed on."""
+        along = self.at_end and self.heights.count > 0 and self.cursor >= self.heights.count - 1
+        super().fit()
+        if along:
+            self.top = self.last_top
+
     def measure_anew(self) -> None:
         """Other rows are open, or the rows are others: nothing that was painted holds any more."""
         self.forget()

@@ -34,6 +34,8 @@ class ScrolledRows(Board):
         super().__init__(title=title, join=join, id=id, classes=classes)
         self.top = 0
         """The line at the top of the view."""
+        self._room = 0
+        """Lines of the body when the view was last fitted to it."""
         self.opened: frozenset[int] = frozenset()
         """Rows of another height than one."""
         self.heights = Heights(0)
@@ -123,8 +125,8 @@ class ScrolledRows(Board):
 
     @property
     def at_end(self) -> bool:
-        """Whether the last line is in view."""
-        return self.top >= self.last_top
+        """Whether the last line is in view, or was before the pane got its present height."""
+        return self.top >= max(0, self.heights.total - (self._room or self.body_height))
 
     def scroll_to_line(self, top: int) -> bool:
         """Bring line `top` to the top, as far as the list reaches; whether the view moved."""
@@ -159,6 +161,7 @@ class ScrolledRows(Board):
     def fit(self) -> None:
         """Another width gives other lines."""
         self.measure()
+        self._room = self.body_height
 
     def body_line(self, y: int, look: Look) -> Strip:
         """A line in view, painted once as long as nothing about it changes."""
