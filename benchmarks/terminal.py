@@ -196,11 +196,11 @@ class Terminal:
 
     def cpu_together(self) -> float:
         """As `cpu`, with that of the processes that the program started, whether they have ended or not."""
-        return sum(sum(_times(pid)) for pid in _family(self.pid)) / _TICKS
+        return sum(sum(_times(pid)) for pid in family(self.pid)) / _TICKS
 
     def memory_together(self) -> int:
         """The memory that the program and the processes that it started have now, in bytes (Linux)."""
-        return sum(_resident(pid) for pid in _family(self.pid))
+        return sum(_resident(pid) for pid in family(self.pid))
 
     def memory(self) -> int:
         """The most memory that the process had so far, in bytes (Linux)."""
@@ -239,7 +239,7 @@ def _processes() -> Iterator[tuple[int, int, bytes]]:
                 continue
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
     """A process and those that it started and that are still there, with theirs."""
     children: dict[int, list[int]] = {}
     for number, parent, _ in _processes():

@@ -62,6 +62,8 @@ class Book:
         self.version = 0
         self._weights: dict[str, Weights] = {}
         self._cumulated: dict[Counting, Cumulated] = {}
+        self._by_model: dict[str, Cumulated] = {}
+        """The same by model: it is asked for several times a call."""
         self._reported = ReportedThinking(session)
         self._learning = Learning(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
@@ -101,6 +103,7 @@ class Book:
             contexts.take_over(whether, lambda: part(CONTEXTS), self.version + 1)
         # All of it was made above: here nothing can fail, and what is asked for in between is known before and after.
         self._cumulated, self._reported = ways, reported
+        self._by_model = {}
         self._learning, self._weights = learning, {}
         self.contexts = contexts
         self.version += 1
@@ -139,11 +142,15 @@ class Book:
 
     def cumulated(self, model: str) -> Cumulated:
         """The running features as `model` is counted."""
-        card = self.card(model)
-        key = card.counting
-        found = self._cumulated.get(key)
+        by_model = self._by_model
+        found = by_model.get(model)
         if found is None:
-            found = self._cumulated[key] = self._uncounted(card, self._reported)
+            card = self.card(model)
+            found = self._cumulated.get(card.counting)
+            if found is None:
+                found = self._cumulated[card.counting] = self._uncounted(card, self._reported)
+            # Where another thread has taken over what was kept meanwhile, these are not asked any more.
+            by_model[model] = found
         return found
 
     def _uncounted(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
@@ -262,6 +269,14 @@ class Book:
         """As `own`, by category index."""
         whole, parent = self.whole(model), self.session.tree[node].parent
         return {c: whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)}
+
+    def category(self, model: str, node: int) -> int:
+        """The index of the category that a block is shown in wherever it is: in which most of it counts, where label
+        rules move its text; that of its place until it is counted."""
+        if self._labels is None or not self.counted(model, node):
+            return self.session.tree[node].category
+        parts = self.own_by_category(model, node)
+        return max(parts, key=lambda category: parts[category])
 
     def told_as(self, node: int, recorded: int) -> None:
         """Count `node`, which holds the block of `recorded` at another place, as the reports have that one."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.call import WINDOW, Call
 from ctxtui.dataclasses import dataclass
-from ctxtui.tokens.models import SETTING
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -109,6 +108,9 @@ def _window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -
     most = max(own, card.long_window or 0)
     mine = call.extra.get(WINDOW)
     named = mine if isinstance(mine, int) and not isinstance(mine, bool) and mine > 0 else session.about.window
+    # Imported here: the end of a long recording is shown without a table of models.
+    from ctxtui.tokens.models import SETTING
+
     if dict(card.sources).get("window") == SETTING and not 0 < named < own:
         return own, USER
     window, origin = own, MODEL if own else ""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.read.absence import Absence
 from ctxtui.analysis.read.searches import unseen
 from ctxtui.core import block as blocks
@@ -18,40 +19,14 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.core.usage import Usage
+from ctxtui.core.turns import is_read
 from ctxtui.dataclasses import dataclass
-from ctxtui.tokens.cumulate import is_read
 
 NOT_RECORDED: Final = "not_recorded"
 ATTACHED: Final = "reattached"
 AGAIN: Final = "what the client attached again after the compaction, not in the recording"
 WHAT: Final = "system prompt and tools, not in the recording"
 WITH_SEARCHES: Final = "system prompt and tools, and what searches brought, not in the recording"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallFigures:
-    """What a call's context comes to, in tokens.
-
-    `context_tokens` is the reported input where there is a report (`method` ``reported``), else what the recording
-    gives as an estimate or what an earlier report foretells (``calibrated`` once enough was learnt from reports, else
-    ``guessed``), else the sum of our figures (``exact`` where every block is); `lo` and `hi` are its 90 % interval.
-    `categories` holds our figure for each category that is not empty, in prompt order. `not_recorded` is what the
-    recording lacks (None where nothing is lacking or it cannot be inferred yet), `attached` what the client attached
-    again after a compaction, `residual` the context tokens less everything else. `counted` is False while some block
-    has no count yet: then only `context_tokens` and `reported` are meant to be shown.
-    """
-
-    context_tokens: int
-    method: str
-    lo: int
-    hi: int
-    categories: dict[str, int]
-    not_recorded: int | None
-    residual: int
-    reported: Usage | None
-    counted: bool
-    attached: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,27 +50,18 @@ class BlockFigure:
 
 def figures(book: Book, call: Call) -> CallFigures:
     """The figures of `call`'s context as the provider read it."""
-    reported = call.usage
     head = call.sent_head
     if not book.counted(call.model, head):
-        total = reported.input if reported else 0
-        return CallFigures(
-            context_tokens=total,
-            method="reported" if reported else "guessed",
-            lo=total,
-            hi=total,
-            categories={},
-            not_recorded=None,
-            residual=0,
-            reported=reported,
-            counted=False,
-        )
+        return _uncounted(call)
     by_category = book.read_sums(call.model, head, book.contexts.at(head))
     visible = sum(by_category)
     missing, again = not_recorded(book, call), attached(book, call)
     ours = visible + (missing or 0) + again
     named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
     total, method, lo, hi = _total(book, call, visible, (missing or 0) + again)
+    if book.contexts.is_unexplained(call, total - ours):
+        # The report is here, and what is gone is known in a moment: until then its parts would be more than the whole.
+        return _uncounted(call)
     return CallFigures(
         context_tokens=total,
         method=method,
@@ -104,9 +70,24 @@ def figures(book: Book, call: Call) -> CallFigures:
         categories=named,
         not_recorded=missing,
         residual=total - ours,
-        reported=reported,
+        reported=call.usage,
         counted=True,
         attached=again,
+    )
+
+
+def _uncounted(call: Call) -> CallFigures:
+    total = call.usage.input if call.usage else 0
+    return CallFigures(
+        context_tokens=total,
+        method="reported" if call.usage else "guessed",
+        lo=total,
+        hi=total,
+        categories={},
+        not_recorded=None,
+        residual=0,
+        reported=call.usage,
+        counted=False,
     )
 
 
@@ -243,7 +224,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     return BlockFigure(
         node=node,
         block=here.block,
-        category=CATEGORIES[here.category],
+        category=CATEGORIES[book.category(call.model, node)],
         role=here.place.role,
         tokens=tokens,
         method="reported" if book.is_reported(node) and gone is None else counted,

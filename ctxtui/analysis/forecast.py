@@ -177,8 +177,8 @@ class Forecaster:
         step = self._lineages[call.thread].step(call, self._cumulated(call.model))
         if step is None:
             return None
-        features, answers, known = self._parts(call, step)
-        calibration = self.calibration(call.model)
+        stripped, calibration = self._stripped(call, step), self.calibration(call.model)
+        features, answers, known = self._parts(call, step, stripped)
         added = self._rhythms[call.thread].expected((step.parts, 1))
         expected, deviation = calibration.expected(features, answers)
         new = expected + added
@@ -194,7 +194,7 @@ class Forecaster:
             answers=answers,
             known=known,
             added=added,
-            stripped=self._stripped(call, step),
+            stripped=stripped,
             deviation=deviation,
         )
 
@@ -224,7 +224,9 @@ class Forecaster:
         # Blocks alone: here what an answer's report says teaches what its blocks come to.
         features, known = forecast.features, forecast.known
         if forecast.answers:
-            features, _, known = self._parts(call, forecast.step, by_blocks=True)
+            # The report may have said otherwise of reasoning: what is taken out is asked again.
+            stripped = self._stripped(call, forecast.step)
+            features, _, known = self._parts(call, forecast.step, stripped, by_blocks=True)
         self._whole(call.model).learn(features, call.usage.input - known - given)
 
     def _learn_whole(self, call: Call) -> None:
@@ -246,10 +248,12 @@ class Forecaster:
             reasoning = step.usage.reasoning
             carried.learn(reasoning, error if carried.holds else error - reasoning)
 
-    def _parts(self, call: Call, step: LineageStep, *, by_blocks: bool = False) -> tuple[Features, int, float]:
+    def _parts(
+        self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
+    ) -> tuple[Features, int, float]:
         """What the weights apply to, whether the answer is taken from its report, and what is known without weights;
-        `by_blocks` takes every answer by its blocks."""
-        card, stripped, carried = self._card(call.model), self._stripped(call, step), self.carried(call.model).holds
+        `stripped` as a forecast says it, `by_blocks` takes every answer by its blocks."""
+        card, carried = self._card(call.model), self.carried(call.model).holds
         known = step.usage.input * self._scale(card, step)
         features, answers = step.net, 0
         if not by_blocks and self._given(call, step, stripped):
@@ -278,9 +282,10 @@ class Forecaster:
     def _stripped(self, call: Call, step: LineageStep) -> bool:
         if not step.asked:
             return False
+        if not self._card(call.model).strips_thinking or not self.carried(call.model).holds:
+            return False
         thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
-        strips = self._card(call.model).strips_thinking and self.carried(call.model).holds
-        return bool(thought) and strips
+        return bool(thought)
 
     def _given(self, call: Call, step: LineageStep, stripped: bool) -> bool:
         usage = step.usage

@@ -170,8 +170,8 @@ class Learning:
         return self._cumulated(call.model).counted(max(call.sent_head, call.response_head))
 
     def _learn(self, id_: str) -> None:
-        call = self._session.calls[id_]
-        forecast = self.forecaster.forecast(call) if call.usage is not None else None
+        call, forecaster = self._session.calls[id_], self.forecaster
+        forecast = forecaster.forecast(call) if call.usage is not None else None
         if forecast is not None:
             self.forecasts[id_] = ForecastRange(forecast.predicted, forecast.lo, forecast.hi)
-        self.forecaster.learn(call, forecast)
+        forecaster.learn(call, forecast)

@@ -153,7 +153,7 @@ class Lineage:
         return None
 
     def _from(self, base: Call, call: Call, counts: Cumulated) -> LineageStep:
-        tree, usage = self._tree, base.usage
+        tree, usage, measure = self._tree, base.usage, counts.measure
         assert usage is not None
         shared = tree.common(base.response_head, call.sent_head)
         kept = tree.holds(shared, base.sent_head)
@@ -162,30 +162,27 @@ class Lineage:
         gone = [] if kept else tree.path(base.sent_head, start)
         answer: list[Features] = []
         thinking: list[Features] = []
-        thought, parts, said = False, 0, tree.path(start, base.sent_head) if kept else []
+        parts, said = 0, tree.path(start, base.sent_head) if kept else []
         for node in map(tree.__getitem__, said):
-            block, thinks = node.block, node.category == _THINKING
-            thought = thought or thinks
-            if block.kind == HEADER:
-                answer.append(counts.measure(block))
-            elif thinks:
-                thinking.append(counts.measure(block))
+            block = node.block
+            if node.category == _THINKING and block.kind != HEADER:
+                thinking.append(measure(block))
             else:
-                answer.append(counts.measure(block))
-                parts += 1
+                answer.append(measure(block))
+                parts += block.kind != HEADER
         thoughts = self._thoughts.get(base.id, _NO_THOUGHTS)
         return LineageStep(
             base=base,
             usage=usage,
             answer=_total(answer),
             thinking=_total(thinking),
-            thought=thought,
+            thought=bool(thinking),
             whole=kept and bool(said) and shared == base.response_head,
             parts=parts,
             added=self._along(counts, start, nodes),
             lost=self._along(counts, start, gone),
             stale=self._stale(counts, start, base.sent_head),
-            asked=sum([_asks(tree[n]) for n in nodes]) > sum([_asks(tree[n]) for n in gone]),
+            asked=sum(map(_asks, map(tree.__getitem__, nodes))) > sum(map(_asks, map(tree.__getitem__, gone))),
             earlier=thoughts.features,
             earlier_tokens=thoughts.tokens,
             nodes=tuple(nodes),

@@ -11,7 +11,7 @@ from ctxtui.analysis.read.absence import Absence, Absences
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
-from ctxtui.tokens.cumulate import is_read
+from ctxtui.core.turns import is_read
 
 _THINKING = INDEX["thinking"]
 
@@ -111,13 +111,12 @@ class RunningTotals:
             thoughts.append(thoughts[node.parent] + thinking)
 
     def _place(self, node: int) -> None:
-        parts = self._book.own_by_category(self._model, node)
-        most = max(parts, key=lambda category: parts[category])
+        most = self._book.category(self._model, node)
         if most != self._tree[node].category:
             self.elsewhere[node] = most
 
     def category(self, node: int) -> int:
-        """The index of the category that the block of `node` is shown in: where most of it counts."""
+        """As the book's: the index of the category that the block of `node` is shown in."""
         return self.elsewhere.get(node, self._tree[node].category)
 
     def is_split(self, node: int) -> bool:

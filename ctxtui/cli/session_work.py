@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
 from ctxtui.cli.context import named
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import CtxtuiError
@@ -15,6 +17,21 @@ if TYPE_CHECKING:
     from ctxtui.services.session_work import SessionResult
 
 CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
+
+
+class ClusterAddress(click.ParamType[str]):
+    """A scheduler's address. What is none is told whether there is anything to read or not; nobody is called yet."""
+
+    name = "address"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """It as it is. Raises `BadConfig`."""
+        # Imported here: a command's help needs no processes.
+        from ctxtui.services.cluster import refuse_no_address
+
+        if value:
+            refuse_no_address(value)
+        return value
 
 
 def worked(

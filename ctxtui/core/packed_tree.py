@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, cast, overload
 
 from ctxtui.core.block import Block, Place
+from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Node, PackedBlocks, PackedNodes, Tree
 from ctxtui.dataclasses import dataclass
 
@@ -180,10 +181,15 @@ class BlocksByDigest(PackedBlocks):
             # Two threads may both make one, and both forget: nothing is wrong then.
             if len(self._made) >= _MADE:
                 self._made = {}
-            found = self._made[number] = Block(self.digest(number), self.kind(number), self._body(number))
+            found = self._made[number] = Block(self.digest(number), self.kind(number), self.body(number))
         return found
 
-    def _body(self, number: int) -> bytes:
+    def packed_block(self, number: int) -> Block:
+        """A packed block of which nothing is made before it is asked for: for who holds many of them."""
+        return _block(self, number)
+
+    def body(self, number: int) -> bytes:
+        """The body of a packed block."""
         packed = self._packed
         piece = bisect_right(packed.firsts, number) - 1
         bodies = self._pieces.get(piece)
@@ -351,5 +357,44 @@ class PackedNode:
         return self.turn_start == self.id
 
 
+class PackedBlock:
+    """One block of the columns: the members of `Block`."""
+
+    __slots__ = ("_number", "_of")
+
+    def __init__(self, of: BlocksByDigest, number: int) -> None:
+        self._of = of
+        self._number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Block | PackedBlock) and other.digest == self.digest and other.kind == self.kind
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[type[Block], tuple[str, str, bytes]]:
+        return Block, (self.digest, self.kind, self.body)
+
+    @property
+    def digest(self) -> str:
+        return self._of.digest(self._number)
+
+    @property
+    def kind(self) -> str:
+        return self._of.kind(self._number)
+
+    @property
+    def body(self) -> bytes:
+        return self._of.body(self._number)
+
+    def value(self) -> Json:
+        return self._of.block(self._number).value()
+
+    def member(self, key: str) -> Json:
+        return self._of.block(self._number).member(key)
+
+
+_block: Final = cast("Callable[[BlocksByDigest, int], Block]", PackedBlock)
+"""It has every member of a block."""
 _node: Final = cast("Callable[[NodeColumns, int], Node]", PackedNode)
 """It has every member of a node."""

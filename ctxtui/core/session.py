@@ -175,12 +175,13 @@ class Session:
 
     def _call(self, call: Call) -> None:
         old = self.calls.get(call.id)
+        # First: whoever goes through an order in another thread finds each of its calls.
+        self.calls[call.id] = call
         if old is None or old.thread != call.thread:
             self.order.setdefault(call.thread, []).append(call.id)
             self.threads.setdefault(call.thread, Thread(call.thread))
         if old is not None and old.thread != call.thread:
             self._leave(old)
-        self.calls[call.id] = call
 
     def _leave(self, call: Call) -> None:
         """A reader found that `call` belongs to another thread; one that loses its last call was none."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
+
+_THINKING: Final = INDEX["thinking"]
 
 
 class Turns:
@@ -104,3 +108,10 @@ def turns_of(tree: Tree, calls: Sequence[Call]) -> Turns:
     found = Turns(tree)
     found.extend(calls)
     return found
+
+
+def is_read(tree: Tree, head: int, node: int, *, strips_thinking: bool) -> bool:
+    """Whether the provider reads the block of `node` as part of the context `head`: on models that strip
+    it, thinking of earlier turns is gone (facts §2)."""
+    here = tree[node]
+    return not (strips_thinking and here.category == _THINKING and here.turn < tree[head].turn)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from ctxtui import __version__
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
@@ -40,6 +41,8 @@ _LOGS: Final = (
     "asyncio",
     "tornado.application",
 )
+_SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
+"""What dask speaks over a network."""
 _children: dict[str, ChildProcess] = {}
 
 
@@ -48,8 +51,8 @@ def answers(maker: str, requests: Iterable[Any], address: str, gone: Gone) -> It
     (``tcp://host:8786``), or `LOCAL`. `gone` answers where a process died at its work. Raises `NotFound` where dask is
     not installed, `BadConfig` where that is no address, `CtxtuiError` where the cluster cannot be reached, has no
     workers or fails."""
+    refuse_no_address(address)
     distributed = _distributed()
-    _refuse_no_address(distributed, address)
     try:
         with _client(distributed, address) as client:
             yield from _answered(distributed, client, maker, iter(requests), gone)
@@ -150,17 +153,25 @@ def _client(distributed: ModuleType, address: str) -> Any:
     )
 
 
-def _refuse_no_address(distributed: ModuleType, address: str) -> None:
+def refuse_no_address(address: str) -> None:
+    """Raises `BadConfig` where `address` is neither a scheduler's, with its port, nor `LOCAL`; nobody is asked."""
     if address == LOCAL:
         return
     try:
-        scheme, place = distributed.comm.parse_address(address)
-        distributed.comm.parse_host_port(place)
-        distributed.comm.registry.get_backend(scheme)
+        found = urlsplit(address if "://" in address else f"tcp://{address}")
+        port = found.port
     except ValueError as error:
-        raise BadConfig(
-            f"{address!r} is no scheduler's address: {error}", place="--cluster", way_out="tcp://HOST:8786, or local"
-        ) from error
+        raise _no_address(address, str(error)) from error
+    if found.scheme not in _SCHEMES:
+        raise _no_address(address, f"{found.scheme} is none of {', '.join(_SCHEMES)}")
+    if not found.hostname or not port:
+        raise _no_address(address, "it names no host" if not found.hostname else "it names no port")
+
+
+def _no_address(address: str, why: str) -> BadConfig:
+    return BadConfig(
+        f"{address!r} is no scheduler's address: {why}", place="--cluster", way_out="tcp://HOST:8786, or local"
+    )
 
 
 def _distributed() -> ModuleType:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import compress
 from operator import mul
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import Weights, prior
@@ -67,14 +68,14 @@ def tokenizer(card: ModelCard) -> Tokenizer:
     return card.encoding, card.exact, card.plain, card.factors, card.doubt, card.spread, card.half_width, card.noise
 
 
-class _Expected(NamedTuple):
-    """What some features are expected to come to in tokens, the variance that the weights leave in them and the one of
-    the blocks, and covariance times features, for the weights that are not certain."""
+_Expected = tuple[float, float, float, list[float]]
+"""What some features are expected to come to in tokens, the variance that the weights leave in them and the one of the
+blocks, and covariance times features, for the weights that are not certain."""
 
-    tokens: float
-    of_weights: float
-    of_blocks: float
-    gains: list[float]
+
+def _evened(size: float) -> float:
+    """The share of the error of a block of `size` tokens that is left when those of its pieces even out."""
+    return _PIECE / size if size > _PIECE else 1.0
 
 
 class Calibration:
@@ -94,11 +95,12 @@ class Calibration:
         image = max(card.doubt.image, _IMAGE_DOUBT) if whole else card.doubt.image
         doubts: list[float] = [*card.doubt._replace(letters=letters, image=image), _ANSWER_DOUBT]
         # What nothing is doubted of nothing is learnt about: its rows and columns would stay zero.
+        self._doubted = doubts
         self._open = [i for i, doubt in enumerate(doubts) if doubt]
         self._cov: list[list[float]] = [
             [doubts[i] * doubts[j] * _together(i, j) for j in self._open] for i in self._open
         ]
-        self._last: tuple[list[float], _Expected] | None = None
+        self._last: tuple[Sequence[float], int, _Expected] | None = None
         """What was expected last and of what, as long as nothing more was learnt."""
         self._shares = [share / _NINETY for share in card.spread]
         # Whole contexts hold the content of all calls, not that of the newest alone.
@@ -141,46 +143,49 @@ class Calibration:
 
     def deviation(self, features: Sequence[float], answers: int = 0) -> float:
         """The standard deviation of `tokens`, in tokens: of the weights, of the blocks, and of what is unexplained."""
-        expected = self._expected(features, answers)
-        return math.sqrt(expected.of_weights + expected.of_blocks)
+        return self.expected(features, answers)[1]
 
     def expected(self, features: Sequence[float], answers: int = 0) -> tuple[float, float]:
         """`tokens` and their `deviation`."""
-        expected = self._expected(features, answers)
-        return expected.tokens, math.sqrt(expected.of_weights + expected.of_blocks)
+        tokens, of_weights, of_blocks, _ = self._expected(features, answers)
+        return tokens, math.sqrt(of_weights + of_blocks)
 
     def _expected(self, features: Sequence[float], answers: int) -> _Expected:
-        x, last = _told(features, answers), self._last
-        if last is not None and last[0] == x:
+        last = self._last
+        if last is not None and last[0] == features and last[1] == answers:
             # What was foretold is learnt from next.
-            return last[1]
-        own = [x[i] for i in self._open]
+            return last[2]
+        x, means = _told(features, answers), self._means
+        own = list(compress(x, self._doubted))
         gains = self._gains(own)
-        parts = [f * w * s for f, w, s in zip(features, self._means, self._shares, strict=False) if f]
-        found = _Expected(
-            float(sum(map(mul, x, self._means))),
+        parts = list(map(mul, map(mul, features, means), self._shares))
+        found = (
+            float(sum(map(mul, x, means))),
             float(sum(map(mul, gains, own))),
             self._noise + float(sum(map(mul, parts, parts))),
             gains,
         )
-        self._last = x, found
+        self._last = features, answers, found
         return found
 
     def _gains(self, own: Sequence[float]) -> list[float]:
         """Covariance times `own`, in the order of the rows: it is symmetric, so that its rows are its columns."""
-        gains = [0.0] * len(own)
-        # Most of a step's features are zero; two rows at a time take little longer than one.
+        gains = none = [0.0] * len(own)
+        # Most of a step's features are zero; three rows at a time take little longer than one.
         rows = [(v, row) for v, row in zip(own, self._cov, strict=False) if v]
-        if len(rows) % 2:
-            rows.append((0.0, gains))
-        for (v, row), (w, other) in zip(rows[::2], rows[1::2], strict=False):
-            gains = [gain + v * a + w * b for gain, a, b in zip(gains, row, other, strict=False)]
+        rows += [(0.0, none)] * (-len(rows) % 3)
+        three = iter(rows)
+        for (u, one), (v, two), (w, more) in zip(three, three, three, strict=False):
+            gains = [gain + u * a + v * b + w * c for gain, a, b, c in zip(gains, one, two, more, strict=False)]
         return gains
 
     def _of_pieces(self, features: Sequence[float]) -> float:
         """As `_of_blocks`, where the errors of the pieces of a large block even out."""
-        parts = [(f * w * s, abs(f * w)) for f, w, s in zip(features, self._means, self._shares, strict=False) if f]
-        return self._noise + float(sum(off**2 * min(1.0, _PIECE / (size or 1.0)) for off, size in parts))
+        sizes = list(map(mul, features, self._means))
+        parts = [
+            (size * share) ** 2 * _evened(abs(size)) for size, share in zip(sizes, self._shares, strict=False) if size
+        ]
+        return self._noise + float(sum(parts))
 
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
         """Take in that `features` (and `answers`) came to `tokens`; whether that taught anything. `at_most` says that

@@ -34,9 +34,10 @@ class Errors:
     def _at(self, share: float) -> float:
         values = self._sorted
         place = share * (len(values) + 1) - 1
-        low = min(max(int(place), 0), len(values) - 1)
-        high = min(low + 1, len(values) - 1)
-        return values[low] + (values[high] - values[low]) * min(max(place - low, 0.0), 1.0)
+        low, last = int(place), len(values) - 1
+        if place <= 0.0 or low >= last:
+            return values[0 if place <= 0.0 else last]
+        return values[low] + (values[low + 1] - values[low]) * (place - low)
 
     def learn(self, error: float) -> None:
         """Take in one error; where the interval did not hold it the next ones are wider."""

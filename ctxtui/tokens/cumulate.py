@@ -81,8 +81,6 @@ class Cumulated:
             more = self._more(node)
             if more is None:
                 rows.same(node.parent)
-            elif len(more) == 1:
-                rows.grow(node.parent, *more[0])
             else:
                 rows.add(node.parent, more)
         return len(rows)
@@ -217,10 +215,3 @@ class Cumulated:
                 self._whole.clear()
             found = self._whole[id(weights)] = WholeTokens(self._rows, weights)
         return found
-
-
-def is_read(tree: Tree, head: int, node: int, *, strips_thinking: bool) -> bool:
-    """Whether the provider reads the block of `node` as part of the context `head`: on models that strip
-    it, thinking of earlier turns is gone (facts §2)."""
-    here = tree[node]
-    return not (strips_thinking and here.category == _THINKING and here.turn < tree[head].turn)

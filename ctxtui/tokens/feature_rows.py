@@ -48,24 +48,8 @@ class FeatureRows:
         """One context more: that of `before` and `more`, one after another, each with its category index."""
         self._of.append(self._made(before, more))
 
-    def grow(self, before: int, category: int, own: Features) -> None:
-        """As `add`, for a block that counts in one category, as nearly all do."""
-        of, all_rows, values = self._of, self._rows, self._values
-        start = of[before] * _KINDS
-        rows, recent = all_rows[start : start + _KINDS], self._recent
-        row = rows[category]
-        # What comes next mostly goes on from here.
-        grown = plus(recent.get(row) or self._row(row), own)
-        rows[category] = row = len(values) // _WIDTH
-        values.frombytes(_pack(*grown))
-        recent[row] = grown
-        if len(recent) >= _RECENT:
-            self._recent = {}
-        of.append(len(all_rows) // _KINDS)
-        all_rows.extend(rows)
-
     def grow_on(self, before: int, blocks: Sequence[tuple[int, Features]], numpy: ModuleType) -> int:
-        """As `grow` for each of `blocks` (its category index and features), each after the one before it, the first
+        """As `add` for each of `blocks` (its category index and features), each after the one before it, the first
         after the context `before`; gives the number of the first composition that they make. Sums are made block after
         block as there, all of a category at once."""
         categories = numpy.array([category for category, _ in blocks])
@@ -145,9 +129,9 @@ class FeatureRows:
         """As `rows_at`, of one category alone."""
         return self._rows[self._of[number] * _KINDS + category]
 
-    def features(self, row: int) -> Features:
-        """The features of a row."""
-        return self._row(row)
+    def values(self, row: int) -> Sequence[float]:
+        """The features of a row, for who keeps what they come to: no row is unpacked for them to stay."""
+        return self._recent.get(row) or _ROW.unpack_from(self._values, row * _ROW.size)
 
     def packed(self) -> tuple[str, bytes, bytes, bytes]:
         """All of it as bytes, with the way in which this machine writes numbers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ def prior(card: ModelCard) -> Weights:
     return Weights(card.factors._replace(reported=1.0), card.spread, card.half_width, card.exact)
 
 
-def tokens(features: Features, weights: Weights) -> float:
+def tokens(features: Sequence[float], weights: Weights) -> float:
     """Features x weights."""
     total: float = sum(map(mul, features, weights.factors))
     return total

@@ -31,7 +31,7 @@ class WholeTokens:
             self._make_room(max(rows))
             found = [known[row] for row in rows]
         if _UNKNOWN in found:
-            found = [self._of(row) if one == _UNKNOWN else one for row, one in zip(rows, found, strict=True)]
+            found = [self._weighed(row) if one == _UNKNOWN else one for row, one in zip(rows, found, strict=True)]
         return tuple(found)
 
     def of(self, number: int, category: int) -> int:
@@ -40,10 +40,13 @@ class WholeTokens:
 
     def _of(self, row: int) -> int:
         self._make_room(row)
-        known = self._known
-        found = known[row]
+        return self._weighed(row)
+
+    def _weighed(self, row: int) -> int:
+        """As `_of`, where there is room for the row."""
+        found = self._known[row]
         if found == _UNKNOWN:
-            found = known[row] = round(tokens(self.rows.features(row), self.weights))
+            found = self._known[row] = round(tokens(self.rows.values(row), self.weights))
         return found
 
     def _make_room(self, row: int) -> None:

@@ -22,7 +22,7 @@ from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
 from ctxtui.tui.dialogs.hover import Hover
-from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom
+from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone
 from ctxtui.tui.screen_roles import Aims, GivesWay, MayHold, MayStay, TakesEdits, TakesNote
 from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.theme.theme import dress, native_colours
@@ -147,6 +147,10 @@ class CtxtuiApp(App[None]):
     def _told_to_end(self, sign: signal.Signals) -> None:
         self.farewell = self.farewell or f"ended by {sign.name}"
         self.exit(return_code=128 + sign)
+
+    def on_terminal_gone(self, message: TerminalGone) -> None:
+        """The terminal was closed, and another program keeps its signal: it ends as if it had come here."""
+        self._told_to_end(signal.SIGHUP)
 
     async def on_event(self, event: events.Event) -> None:
         """Keys and the mouse come first: what works in the background of the screen waits until they are answered."""

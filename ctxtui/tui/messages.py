@@ -67,3 +67,7 @@ class Refused(Message):
     def __init__(self, error: CtxtuiError) -> None:
         self.error = error
         super().__init__()
+
+
+class TerminalGone(Message):
+    """There is no terminal any more: nobody looks, and nobody types."""

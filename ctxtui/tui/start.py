@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.chat.host import Host
     from ctxtui.services.config.config import Config
+    from ctxtui.services.session_source import SessionSource
     from ctxtui.tui.commands import Command
 
 
-def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
+def make_app(
+    name: str | None, settings: Settings, *, tips: bool = False, source: SessionSource | None = None
+) -> CtxtuiApp:
     """The app on what `name` stands for, or on the list of sessions. With `tips` the first session that was ever opened
-    begins with them."""
-    return _app(name, settings, Path.cwd(), None, tips=tips)
+    begins with them. Of `source`, where there is one, `name` is read first."""
+    return _app(name, settings, Path.cwd(), None, tips=tips, source=source)
 
 
 def make_chat(
@@ -55,8 +58,15 @@ def _chat(host: Host, config: Config) -> Screen[Any]:
 
 
 def _app(
-    name: str | None, settings: Settings, cwd: Path, first: Callable[[], Screen[Any]] | None, *, tips: bool = False
+    name: str | None,
+    settings: Settings,
+    cwd: Path,
+    first: Callable[[], Screen[Any]] | None,
+    *,
+    tips: bool = False,
+    source: SessionSource | None = None,
 ) -> CtxtuiApp:
+    begun = {source.name: source} if source is not None else {}
 
     def home() -> Screen[Any]:
         from ctxtui.tui.home.screen import home_screen
@@ -67,7 +77,9 @@ def _app(
         from ctxtui.services.session_source import SessionSource
         from ctxtui.tui.inspector.screen import InspectorScreen
 
-        return InspectorScreen(SessionSource(target, settings), pager=settings.pager, follow=settings.follow)
+        # What was begun is one screen's; another one of the same name begins anew.
+        source = begun.pop(target, None) or SessionSource(target, settings)
+        return InspectorScreen(source, pager=settings.pager, follow=settings.follow)
 
     def filler() -> Background:
         from ctxtui.services.workers.index_worker import Filler

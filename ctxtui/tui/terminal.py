@@ -3,14 +3,15 @@ is sent: a frame at once, in few bytes."""
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import termios
 import threading
 from codecs import getincrementaldecoder
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import Final
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any, Final
 
 from textual import events
 from textual._ansi_sequences import SYNC_END, SYNC_START
@@ -20,6 +21,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from ctxtui.tui.frame_bytes import OFF, shortened
+from ctxtui.tui.messages import TerminalGone
 
 BEGIN: Final = "\x1b[200~"
 END: Final = "\x1b[201~"
@@ -27,6 +29,8 @@ _READ: Final = 1 << 16
 """Bytes that are read at once."""
 _SOON: Final = 0.1
 """Seconds between looks whether a sequence that has begun goes on."""
+_NO_TERMINAL: Final = frozenset({errno.EIO, errno.ENXIO, errno.EBADF, errno.EPIPE})
+"""What reading and writing say where the terminal was closed, or went over to others for good."""
 
 
 class PasteParser(XTermParser):
@@ -102,6 +106,38 @@ class WakingEvent(threading.Event):
         os.close(self._writing)
 
 
+class TerminalOutput:
+    """What frames are written to. A terminal that is gone takes them as one that is there: a thread writes, and who
+    gave it a frame would wait for ever for the end of one that broke."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write `text`."""
+        with _unless_gone():
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        with _unless_gone():
+            self._file.flush()
+
+    def fileno(self) -> int:
+        """The number of the file."""
+        return self._file.fileno()
+
+
+@contextmanager
+def _unless_gone() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_TERMINAL:
+            raise
+
+
 class TerminalDriver(LinuxDriver):
     """Textual's driver with another parser, and larger reads. A frame is written at once; where nothing is typed,
     nothing wakes up."""
@@ -112,6 +148,10 @@ class TerminalDriver(LinuxDriver):
     """The pieces of a frame that was begun; None outside of one."""
     _cursor = ""
     """Where the last frame left the cursor: one that does no more than put it there is none."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._file: Any = TerminalOutput(self._file)
 
     def write(self, data: str) -> None:
         """Write to the terminal. What stands between the marks of a frame goes with them: a thread writes, and each
@@ -134,6 +174,7 @@ class TerminalDriver(LinuxDriver):
         try:
             termios.tcgetattr(self.fileno)
         except termios.error:
+            self._told_gone()
             return
         super()._sigcont_application(*signal)
 
@@ -152,7 +193,7 @@ class TerminalDriver(LinuxDriver):
             self._ends, self.exit_event = None, threading.Event()
 
     def run_input_thread(self) -> None:
-        """Read until the screen ends, or the terminal is gone."""
+        """Read until the screen ends, or the terminal is gone, which ends the program."""
         parser = PasteParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         # Not the quickest selector: it takes any terminal, pipe or file.
@@ -165,9 +206,10 @@ class TerminalDriver(LinuxDriver):
                 # A key may be the beginning of a longer sequence: it is one by itself when nothing follows.
                 ready = selector.select(_SOON if parser.waits or self._ends is None else None)
                 if any(key.fd == self.fileno for key, _ in ready):
-                    got = os.read(self.fileno, _READ)
+                    got = self._read()
                     if not got:
-                        # The terminal is gone: reading on would find that out again, as fast as it can.
+                        # Reading on would find that out again, as fast as it can.
+                        self._told_gone()
                         break
                     data = decode(got)
                 for event in (*(parser.feed(data) if data else ()), *parser.tick()):
@@ -175,3 +217,17 @@ class TerminalDriver(LinuxDriver):
         with suppress(EOFError, ParseError):
             for _ in parser.feed(""):
                 pass
+
+    def _read(self) -> bytes:
+        """What was typed; nothing where the terminal is gone."""
+        try:
+            return os.read(self.fileno, _READ)
+        except OSError as error:
+            if error.errno not in _NO_TERMINAL:
+                raise
+            return b""
+
+    def _told_gone(self) -> None:
+        # A signal says so only to who leads the session: `make`, which waits then for what it started.
+        with suppress(RuntimeError):
+            self.send_message(TerminalGone())

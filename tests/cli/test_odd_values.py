@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from ctxtui.services.editing.edited_context import TRANSLATED
+from tests.cases import agents
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_script import Script, text
 from tests.cli.conftest import Run
+from tests.transcripts.reading import as_lines
 
 
 def claude(path: Path, change: Any) -> Path:
@@ -74,6 +77,26 @@ def test_odd_roles_and_types_are_violations_and_no_faults(ctxtui: Run, tmp_path:
             assert "please report" not in ran.err, (name, command, ran.err)
 
 
+@pytest.mark.parametrize(
+    "odd", [3, None, ["a"], {}, {"type": [None], "text": "x"}, {"type": {}}, {"type": "text", "text": [1]}]
+)
+@pytest.mark.parametrize("role", ["user", "assistant", "toolResult"])
+@pytest.mark.parametrize("form", TRANSLATED)
+def test_odd_parts_stop_no_session_for_another_tool(
+    ctxtui: Run, tmp_path: Path, form: str, role: str, odd: Any
+) -> None:
+    records = agents.pi()
+    said = [one["message"] for one in records if one["type"] == "message" and one["message"]["role"] == role]
+    said[0]["content"] = [{"type": "text", "text": "what stands beside it"}, odd]
+    path, out = tmp_path / "pi.jsonl", tmp_path / "out"
+    path.write_bytes(as_lines(records))
+    ran = ctxtui("curate", path, "--to", form, "-o", out)
+    assert ran.code == 0, ran.err
+    if form == "claude-code" and odd != {"type": "text", "text": [1]}:
+        assert "parts that could not be read" in ran.err
+    assert b"what stands beside it" in out.read_bytes()
+
+
 def own(ctxtui: Run, tmp_path: Path) -> list[str]:
     script = Script()
     script.user("hello there")
@@ -88,6 +111,12 @@ def skeleton(dialect: str, frame: list[Any]) -> dict[str, Any]:
     return {"skeleton": {"dialect": dialect, "parts": {"frame": frame}}}
 
 
+def gaps(*around: str) -> dict[str, Any]:
+    made = skeleton("anthropic", [["{", '"messages"', ":", None], "}"])
+    made["skeleton"]["parts"]["sections"] = {"messages": {"gaps": list(around)}}
+    return made
+
+
 @pytest.mark.parametrize(
     ("start", "change"),
     [
@@ -98,8 +127,10 @@ def skeleton(dialect: str, frame: list[Any]) -> dict[str, Any]:
         ('{"call":', lambda line: line | skeleton("anthropic", [["a", "b"], "c"])),
         ('{"call":', lambda line: line | skeleton("anthropic", [[{}, {}, {}, "x"], ""])),
         ('{"call":', lambda line: line | skeleton("x", [""])),
+        ('{"call":', lambda line: line | skeleton("anthropic", [["{", '"messages"', ":", None], ""])),
+        ('{"call":', lambda line: line | gaps("]", "[")),
     ],
-    ids=["header", "usage", "time", "endless time", "short entry", "entry of objects", "dialect"],
+    ids=["header", "usage", "time", "endless time", "short entry", "entry of objects", "dialect", "open end", "gaps"],
 )  # fmt: skip
 def test_a_damaged_line_of_our_own_format_is_passed_over_and_named(
     ctxtui: Run, tmp_path: Path, start: str, change: Any
@@ -109,9 +140,11 @@ def test_a_damaged_line_of_our_own_format_is_passed_over_and_named(
     lines[at] = json.dumps(change(json.loads(lines[at])))
     path = tmp_path / "damaged.jsonl"
     path.write_text("\n".join(lines) + "\n")
-    for command in (["show", "--json"], ["cache", "--json"], ["preflight", "--json"], ["repair"]):
+    out = str(tmp_path / "page.html")
+    writing = (["share", "-o", out], ["export", "--to", "anthropic"], ["curate", "--to", "anthropic"])
+    for command in (["show", "--json"], ["cache", "--json"], ["preflight", "--json"], ["repair"], *writing):
         ran = ctxtui(command[0], path, *command[1:])
-        assert ran.code in (0, 3) and "please report" not in ran.err, (command, ran.err)
+        assert ran.code in (0, 3, 4) and "please report" not in ran.err, (command, ran.err)
 
 
 def test_a_flipped_bit_in_our_own_format_costs_one_line(ctxtui: Run, tmp_path: Path) -> None:

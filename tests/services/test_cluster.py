@@ -196,11 +196,39 @@ def test_a_scheduler_for_which_nobody_works(ctxtui: Run, dask: Any, monkeypatch:
     assert ran.code == 7 and "nobody works for it" in ran.err and "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("address", ["foo", "http://x", "http://x:80", "tcp://127.0.0.1"])
-def test_what_is_no_address_is_told_at_once(ctxtui: Run, dask: Any, address: str) -> None:
-    sessions(1)
+@pytest.mark.parametrize(
+    "address", ["foo", "http://x", "http://x:80", "tcp://127.0.0.1", "tcp://:8786", "tcp://h:eight", "tcp://h:99999"]
+)
+@pytest.mark.parametrize("there_is", ["something to read", "nothing to read"])
+def test_what_is_no_address_is_told_whatever_there_is_to_read(ctxtui: Run, address: str, there_is: str) -> None:
+    sessions(there_is == "something to read")
     ran = ctxtui("stats", "logs", "--cluster", address, "--json")
     assert ran.code == 2 and ran.json["error"]["way_out"] == "tcp://HOST:8786, or local"
+
+
+def test_an_address_is_looked_at_and_nobody_is_called_where_all_is_remembered(ctxtui: Run) -> None:
+    sessions(1)
+    first = ctxtui("stats", "logs", "--json")
+    assert first.code == 0
+    again = ctxtui("stats", "logs", "--json", "--cluster", "tcp://127.0.0.1:1")
+    assert (again.code, again.err) == (0, ""), "nothing is left to be read"
+    assert again.json["total"] == first.json["total"]
+    assert ctxtui("stats", "logs", "--json", "--cluster", "NONSENSE").code == 2
+
+
+@pytest.mark.parametrize(
+    "command", ["check logs --max-context 1k", "cost logs", "why logs", "report logs", "lab logs", "audit logs",
+                "db index", "export all --to parquet -o tables"],
+)  # fmt: skip
+def test_every_command_says_so(ctxtui: Run, command: str) -> None:
+    sessions(0)
+    ran = ctxtui(*command.split(), "--cluster", "NONSENSE")
+    assert ran.code == 2 and "no scheduler's address" in ran.err
+
+
+@pytest.mark.parametrize("address", ["local", "tcp://host:8786", "host:8786", "tls://[::1]:8786"])
+def test_what_is_an_address(address: str) -> None:
+    cluster.refuse_no_address(address)
 
 
 def test_without_dask_it_is_said_how_to_get_it(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import pty
 import selectors
@@ -9,6 +11,7 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 from threading import Event, Thread
+from typing import IO, cast
 
 import pytest
 from hypothesis import given
@@ -16,9 +19,11 @@ from hypothesis import strategies as st
 from textual import events
 from textual._parser import Parser
 from textual._xterm_parser import XTermParser
+from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 from textual.message import Message
 
-from ctxtui.tui.terminal import BEGIN, END, PasteParser, TerminalDriver, WakingEvent
+from ctxtui.tui.messages import TerminalGone
+from ctxtui.tui.terminal import BEGIN, END, PasteParser, TerminalDriver, TerminalOutput, WakingEvent
 
 TYPED = st.text(st.sampled_from("abc é\r\n"), max_size=5)
 PASTED = st.text(st.sampled_from("abc é[201~\n\0"), max_size=30)
@@ -69,11 +74,14 @@ def test_a_terminal_that_is_gone_is_read_no_more() -> None:
     driver._debug, driver.fileno, driver.exit_event = False, reading, Event()
     seen: list[Message] = []
     driver.process_message = seen.append  # type: ignore[method-assign,assignment]
+    told: list[Message] = []
+    driver.send_message = told.append  # type: ignore[method-assign,assignment]
     thread = Thread(target=driver.run_input_thread, daemon=True)
     thread.start()
     thread.join(30)
     assert not thread.is_alive(), "it read on"
     assert [event.key for event in seen if isinstance(event, events.Key)] == ["a"]
+    assert [type(message) for message in told] == [TerminalGone], "nobody may look at it any more"
     os.close(reading)
 
 
@@ -117,10 +125,39 @@ def test_a_terminal_that_goes_away_begins_nothing_anew(monkeypatch: pytest.Monke
     driver = object.__new__(TerminalDriver)
     driver.fileno, driver._auto_restart = inner, True
     begun: list[bool] = []
+    told: list[Message] = []
+    driver.send_message = told.append  # type: ignore[method-assign,assignment]
     monkeypatch.setattr(TerminalDriver, "resume_application_mode", lambda self: begun.append(True))
     driver._sigcont_application()
-    assert begun == [True], "it was stopped, and its terminal is there"
+    assert begun == [True] and not told, "it was stopped, and its terminal is there"
     os.close(outer)
     driver._sigcont_application()
-    assert begun == [True]
+    assert begun == [True] and [type(message) for message in told] == [TerminalGone]
     os.close(inner)
+
+
+def test_what_is_written_to_a_terminal_that_is_gone_goes_nowhere_and_nothing_waits() -> None:
+    outer, inner = pty.openpty()
+    written = WriterThread(cast(IO[str], TerminalOutput(os.fdopen(inner, "w"))))
+    written.start()
+    os.close(outer)
+    # More than it lets wait in line.
+
+    def draw() -> None:
+        for _ in range(3 * MAX_QUEUED_WRITES):
+            written.write("frame\n")
+
+    frames = Thread(target=draw, daemon=True)
+    frames.start()
+    frames.join(30)
+    assert not frames.is_alive(), "who draws waits for ever"
+    written.stop()
+
+
+def test_another_trouble_of_the_terminal_is_not_passed_over() -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "full")
+
+    with pytest.raises(OSError, match="full"):
+        TerminalOutput(Full()).write("frame")

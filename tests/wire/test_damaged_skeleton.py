@@ -14,6 +14,7 @@ from ctxtui.wire import registry
 from ctxtui.wire.codec.check_skeleton import check
 from ctxtui.wire.grammars import GRAMMARS
 from ctxtui.wire.request import Request
+from ctxtui.wire.translate.encode import export
 from tests.transcripts.reading import ODD, changed, places
 
 MARK = {"type": "ephemeral"}
@@ -31,7 +32,7 @@ BODIES: dict[str, Any] = {
     "openai_chat": {"messages": [{"role": "system", "content": "s"}, {"content": "hi", "role": "user"}], "model": "m"},
     "openai_responses": {"model": "m", "instructions": "be kind", "input": "hi"},
 }
-STRANGE = (*ODD, -1, 99, "\ud800", ["", "", "", None], [0, -1, "cache_control", 0, {}])
+STRANGE = (*ODD, "", "x", "}", -1, 99, "\ud800", ["", "", "", None], [0, -1, "cache_control", 0, {}])
 
 
 def spelled(dialect: str, indent: int | None) -> Request:
@@ -62,9 +63,19 @@ def test_a_damaged_spelling_is_refused_or_builds_or_says_why_not(dialect: str, i
                 registry.encode(request)
                 registry.encode(request.with_items(whole.items[:-1]))
                 built += 1
+                body, _ = export(dialect, whole.items, request.skeleton, model="m")
+                assert isinstance(json.loads(body.decode("utf-8", "replace"), strict=False), dict), place
             except Malformed as error:
                 assert "damaged" in error.way_out
     assert refused > 20 and built > 20
+
+
+def test_a_frame_that_is_no_object_is_no_skeleton_s() -> None:
+    parts = spelled("anthropic", None).skeleton.parts
+    *members, last = parts["frame"]
+    for frame in ([*members, ""], [*members, last + "}"], [["[", *members[0][1:]], *members[1:], "]"]):
+        with pytest.raises(ValueError, match=r"object|Expecting|Extra"):
+            check({**parts, "frame": frame}, GRAMMARS["anthropic"], 9)
 
 
 def test_a_marker_beyond_the_context_and_a_section_of_another_dialect_are_no_skeleton_s() -> None:

@@ -210,8 +210,8 @@ class MissFinder:
             pause=demand.pause,
             block=tree[second or first].depth if second or first else 0,
             blocks=tree[call.sent_head].depth,
-            old=_side(book, first) if differs else None,
-            new=_side(book, second) if differs else None,
+            old=_side(book, base.model, first) if differs else None,
+            new=_side(book, call.model, second) if differs else None,
             writer=_writer(book, base, call, second) if cause in (CONTENT, SYSTEM) else "",
         )
 
@@ -280,14 +280,14 @@ def _what(call: Call, base: Call, cause: str) -> str:
     return ""
 
 
-def _side(book: Book, node: int) -> PartingBlock | None:
+def _side(book: Book, model: str, node: int) -> PartingBlock | None:
     tree = book.session.tree
     if node == ROOT:
         return None
-    here = tree[node]
+    here, category = tree[node], CATEGORIES[book.category(model, node)]
     if here.block.kind == HEADER:
-        return PartingBlock(CATEGORIES[here.category], f"a message of the {here.place.role}", "")
-    return PartingBlock(CATEGORIES[here.category], book.names.label(here), _words(here.block))
+        return PartingBlock(category, f"a message of the {here.place.role}", "")
+    return PartingBlock(category, book.names.label(here), _words(here.block))
 
 
 def _words(block: Block) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster, Floors
+from ctxtui.analysis.figures import figures
 from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
@@ -87,7 +88,8 @@ class Replay:
         """`call` as it was sent, after every call that the session made before it."""
         known = self._upto(call, inclusive=False)
         foretold = known.inputs.forecast(call)
-        total = call.usage.input if call.usage else foretold.predicted if foretold else self._counted(call)
+        given = call.usage.input if call.usage else call.estimated_input
+        total = given if given is not None else foretold.predicted if foretold else self._counted(call)
         return _asking(known.reads, call, total)
 
     def following(self, call: Call, head: int, at: float | None = None) -> NextRequest:
@@ -107,13 +109,19 @@ class Replay:
             skeleton=_bare(call.skeleton),
         )
         known.reads.expect(coming, call)
-        foretold = known.inputs.forecast(coming)
+        # Where the recording has a figure of its own for `call`, that is what its context is shown as.
+        foretold = known.inputs.forecast(coming) if call.estimated_input is None else None
         forecast = known.reads.forecast(coming, foretold) if foretold is not None else None
-        total = foretold.predicted if foretold else self._counted(coming)
+        total = foretold.predicted if foretold else self._grown(call, coming)
         return _asking(known.reads, coming, total, forecast)
 
     def _counted(self, call: Call) -> int:
         return sum(self._book.sums(call.model, call.sent_head))
+
+    def _grown(self, call: Call, coming: Call) -> int:
+        """What the context of `call` comes to, with all that it has beyond its blocks, and the blocks that `coming` has
+        more (or less)."""
+        return max(0, figures(self._book, call).context_tokens + self._counted(coming) - self._counted(call))
 
 
 def _asks_alike(last: Call) -> bool:

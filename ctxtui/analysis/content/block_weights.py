@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.block import HEADER
 from ctxtui.core.tree import Tree
+from ctxtui.core.turns import is_read
 from ctxtui.dataclasses import dataclass
-from ctxtui.tokens.cumulate import is_read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

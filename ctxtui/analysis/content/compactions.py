@@ -13,8 +13,9 @@ from itertools import pairwise
 from typing import Final
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.file_accesses import READ, Touch, touches
-from ctxtui.analysis.figures import CallFigures, figures
+from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read

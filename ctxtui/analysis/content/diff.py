@@ -62,6 +62,16 @@ class DiffSide:
         """All tokens of the context, as `figures` has them."""
         return figures(self.book, self.chosen.call).context_tokens
 
+    def category(self, node: int) -> int:
+        """The index of the category that a block is shown in."""
+        return self.book.category(self.chosen.call.model, node)
+
+    def by_category(self, node: int) -> dict[int, int]:
+        """As `tokens`, by the index of the category that they count in."""
+        tokens, parts = self.tokens(node), self.book.own_by_category(self.chosen.call.model, node)
+        # Of a block that is not read, or in part, nobody knows which part.
+        return parts if sum(parts.values()) == tokens else {self.category(node): tokens}
+
     def tokens(self, node: int) -> int:
         """Tokens of one block, 0 where the provider takes it out."""
         found = block_figure(self.book, self.chosen.call, node)

@@ -1,9 +1,10 @@
-"""Content that stands elsewhere too: the same text twice, nearly the same, a file that was read again or changed."""
+"""Content that stands elsewhere too: the same text twice, nearly the same, a file that was read again or changed; and
+which tool results are stale for that, or as they answer a call of an earlier turn."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ctxtui.analysis.content.file_accesses import CHANGE, READ, Touch, touches
@@ -15,11 +16,15 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.core.turns import Turns
 from ctxtui.dataclasses import dataclass
 
 IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
 """Why a block could go: its text stands before it, or nearly so; its file was read again later, or changed later; its
 file holds the text now."""
+EARLIER: Final = "earlier turn"
+"""Why a tool's result is stale that stands nowhere else: it answers a call of an earlier turn."""
+_STALE: Final = {EDITED: "changed since", REREAD: "read again", IDENTICAL: "twice", NEAR: "nearly twice"}
 
 NEARLY: Final = 0.85
 """The share of a block's lines that must stand in another one."""
@@ -194,3 +199,17 @@ def standing(found: Mapping[int, Repeat], tree: Tree, head: int) -> list[Repeat]
         (one for one in list(found.values()) if one.node in path and (one.other == ROOT or one.other in path)),
         key=lambda one: tree[one.node].depth,
     )
+
+
+def stale(tree: Tree, head: int, turns: Turns, repeats: Iterable[Repeat]) -> dict[int, str]:
+    """The stale tool results of the context `head`, each with why: its file was read again or changed since, its text
+    stands elsewhere too (`repeats` of this context), or it answers a call of an earlier turn."""
+    known = {one.node: _STALE[one.kind] for one in repeats if one.kind != WORKSPACE}
+    now = turns.of(head)
+    found = {}
+    for node in tree.path(head):
+        if tree[node].category == _RESULT:
+            why = known.get(node) or (EARLIER if now and turns.of(node) < now else "")
+            if why:
+                found[node] = why
+    return found

@@ -13,7 +13,7 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
-from ctxtui.tokens.cumulate import is_read
+from ctxtui.core.turns import is_read
 
 
 class Parting(NamedTuple):

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.dead_results import DeadWeight, dead_weight
-from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, CallFigures, figures
+from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, figures
 from ctxtui.analysis.growth.phases import Phase
 from ctxtui.analysis.growth.projection import broken
 from ctxtui.analysis.growth.shape import FEWEST, GrowthShape, shape

@@ -20,10 +20,12 @@ _CANDIDATES = 50
 
 @dataclass(frozen=True, slots=True)
 class DearBlock:
-    """A block that was dear to carry: its first `node`, its `tokens`, what it cost in USD, in how many `calls` it was
-    sent. `gone` is the call (from 1) since which it is in its thread's context no longer, 0 where it still is."""
+    """A block that was dear to carry: its first `node`, its `tokens`, what it cost in USD, how often it was sent
+    (`calls`: once for each call and each place in it); `category` is the index of the one that it is shown in. `gone`
+    is the call (from 1) since which it is in its thread's context no longer, 0 where it still is."""
 
     node: int
+    category: int
     tokens: int
     usd: float
     calls: int
@@ -119,4 +121,5 @@ def _heavy(places: list[tuple[ThreadCosts, int]]) -> DearBlock:
     usd = sum(there.input_usd(at) for there, at in places)
     calls = sum(stop - start for there, at in places for start, stop, _ in there.ledger.read_in(at, there.ledger.done))
     gone = [there.gone(at) for there, at in places]
-    return DearBlock(node, thread.running.own(node), usd, calls, 0 if 0 in gone else gone[0])
+    running = thread.running
+    return DearBlock(node, running.category(node), running.own(node), usd, calls, 0 if 0 in gone else gone[0])

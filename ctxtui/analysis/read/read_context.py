@@ -8,6 +8,7 @@ recorded blocks, the blocks are found that are gone (`analysis.absence`). No lat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
@@ -22,7 +23,7 @@ from ctxtui.analysis.read.read_line import (
     reported_input,
 )
 from ctxtui.analysis.read.searches import compacted, links
-from ctxtui.analysis.read.shortfall import Shortfalls
+from ctxtui.analysis.read.shortfall import Shortfalls, least_missing
 from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
@@ -52,7 +53,7 @@ class ReadContexts:
         self._version = -1
         self._any = False
         self._heads: dict[int, Absences] = {}
-        self._seen: tuple[tuple[int, str, int], Absences, int] | None = None
+        self._seen: tuple[Call, int, Absences, int] | None = None
         """What was read of the context that was asked for last."""
 
     @property
@@ -112,6 +113,17 @@ class ReadContexts:
         if line is None or index is None or line.calls[index].sent_head != call.sent_head:
             return None
         return line.read[index]
+
+    def is_unexplained(self, call: Call, rest: int) -> bool:
+        """Whether the report of `call` falls short by `rest` (below 0) of what is taken to have been read, and nobody
+        has looked yet for what is gone."""
+        return has_report(call) and -rest > least_missing(call) and not self.has_seen(call)
+
+    def has_seen(self, call: Call) -> bool:
+        """Whether `call` was gone through with the report that it has now."""
+        line = self._lines.get(call.thread)
+        index = line.index.get(call.id) if line else None
+        return line is not None and index is not None and line.calls[index].usage == call.usage
 
     def at(self, head: int) -> Absences:
         """The blocks on the path to `head` that are gone: as of the last call whose context or answer is on it."""
@@ -259,11 +271,11 @@ class ReadContexts:
 
     def _visible(self, call: Call, gone: Absences) -> int:
         """Tokens of the recorded blocks that are read. Asked several times in a row: most calls miss nothing."""
-        asked, known = (self._book.version, call.model, call.sent_head), self._seen
-        if known is not None and known[0] == asked and known[1] is gone:
-            return known[2]
+        version, known = self._book.version, self._seen
+        if known is not None and known[0] is call and known[1] == version and known[2] is gone:
+            return known[3]
         found = sum(self._book.read_sums(call.model, call.sent_head, gone))
-        self._seen = asked, gone, found
+        self._seen = call, version, gone, found
         return found
 
     def _base(self, line: ReadLine, head: int) -> int | None:
@@ -295,8 +307,6 @@ class ReadContexts:
 
 
 def _same(before: Sequence[Call], now: Sequence[Call]) -> int:
-    """How many calls are the same objects, from the first on: only calls near the end are ever replaced."""
-    same = min(len(before), len(now))
-    while same and before[same - 1] is not now[same - 1]:
-        same -= 1
-    return same
+    """How many calls are the same objects, from the first on. Of two requests on their way at once the first may get
+    its report when the second stands behind it."""
+    return next((index for index, same in enumerate(map(is_, before, now)) if not same), min(len(before), len(now)))

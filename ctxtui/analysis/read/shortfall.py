@@ -44,6 +44,11 @@ _CLEARED: Final = Features(result=9.0, returns=1.0)
 """What stands in the place of a cleared result: a short notice."""
 
 
+def least_missing(call: Call) -> float:
+    """Tokens by which the report of `call` must at least fall short before anything is looked for."""
+    return max(_LEAST, _SHARE * reported_input(call))
+
+
 class Shortfalls:
     """Finds in the contexts of `book` what reports show to be gone."""
 
@@ -60,7 +65,7 @@ class Shortfalls:
         call = step.call
         if line.events >= _MOST:
             return gone
-        number, least = len(line.calls) + 1, max(_LEAST, _SHARE * reported_input(call))
+        number, least = len(line.calls) + 1, least_missing(call)
         fell = step.level - rest
         if gone and -fell > least and rest > least:
             again = step.base is not None and self._again(line.calls[step.base], call)
@@ -115,7 +120,7 @@ class Shortfalls:
         call, base = step.call, self._before(line, step)
         if front is None or (base is not None and self._again(base, call)):
             return 0
-        least = max(_LEAST, _SHARE * reported_input(call))
+        least = least_missing(call)
         fell = step.level - rest
         if lowered and rest > least and abs(-fell - lowered) <= _BACK * lowered:
             return -lowered

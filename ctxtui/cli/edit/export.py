@@ -14,7 +14,7 @@ from ctxtui.cli.agent.otlp_option import otlp_options
 from ctxtui.cli.all_sessions import Age, sessions_in_turn
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.edited_context import OWN, RESUMED
@@ -61,7 +61,7 @@ EVERY: Final = "all"
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
 @click.option("--since", type=Age(), metavar="AGE", help="With parquet: only calls within an age: 7d, 12h ...")
-@click.option("--cluster", metavar="ADDRESS", default="", help=f"With parquet. {CLUSTER_HELP}")
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=f"With parquet. {CLUSTER_HELP}")
 @otlp_options
 @click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and lost (schema_version 1).")
 @click.pass_context

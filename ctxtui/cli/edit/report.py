@@ -11,7 +11,7 @@ import click
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, worked
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import asdict
 from ctxtui.services.editing.exporting import write_private
@@ -56,7 +56,7 @@ _STDOUT = "-"
     help="secrets: keys, tokens, passwords; personal: also addresses, user names; text: every letter.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
-@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1), masked like the document.")
 @click.pass_context
 def report(

@@ -14,7 +14,7 @@ from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, worked
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.dataclasses import asdict
 from ctxtui.services.counting.books import Audit
@@ -44,7 +44,7 @@ _NAME: Final = 38
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
-@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, cluster: str, as_json: bool) -> int:

@@ -61,7 +61,7 @@ def _change(found: Diff, change: Change, begun: tuple[Since, Since]) -> dict[str
     return {
         "kind": change.kind,
         "at": change.at,
-        "category": CATEGORIES[here.category],
+        "category": CATEGORIES[side.category(node)],
         "label": side.book.names.label(here),
         "role": here.place.role,
         "why": found.why(change),
@@ -89,7 +89,7 @@ def _unsteady(side: DiffSide, one: Unsteady) -> dict[str, Any]:
     node = side.tree[one.nodes[-1]]
     return {
         "thread": side.chosen.thread,
-        "category": CATEGORIES[node.category],
+        "category": CATEGORIES[side.category(one.nodes[-1])],
         "label": side.book.names.label(node),
         "changes": one.changes,
         "calls": list(one.calls),

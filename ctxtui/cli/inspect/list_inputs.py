@@ -53,6 +53,10 @@ class ListInputs:
         calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
         return use.servers(self.own, used(tree, calls))
 
+    def category(self, node: int) -> int:
+        """The index of the category that a block is shown in."""
+        return self.book.category(self.chosen.call.model, node)
+
     @property
     def weighed(self) -> list[Weight]:
         """The blocks of the context, those that carried most first."""

@@ -50,15 +50,14 @@ def _block(asked: ListInputs, node: int) -> dict[str, Any]:
     return {
         "digest": here.block.digest,
         "at": here.depth,
-        "category": CATEGORIES[here.category],
+        "category": CATEGORIES[asked.category(node)],
         "label": asked.book.names.label(here),
     }
 
 
 def heaviest_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The heaviest blocks for people."""
-    tree = asked.book.session.tree
-    rows = [weight_view.HeavyBlock(one, tree[one.node].category, asked.paid(one)) for one in asked.weighed]
+    rows = [weight_view.HeavyBlock(one, asked.category(one.node), asked.paid(one)) for one in asked.weighed]
     yield from rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
     side = DiffSide(asked.book, asked.chosen)
     yield from _lines(weight_view.table(lambda node: said(side, node), rows), rows[:_MOST], "carry")
@@ -95,7 +94,9 @@ def repeat_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The repeats for people."""
     tree, side = asked.book.session.tree, DiffSide(asked.book, asked.chosen)
     turns = turns_of(tree, asked.book.session.thread_calls(asked.chosen.thread))
-    rows = repeat_view.ordered([repeat_view.repeated(tree, turns, one, asked.own(one.node)) for one in asked.repeats])
+    rows = repeat_view.ordered(
+        [repeat_view.repeated(tree, turns, one, asked.own(one.node), asked.category(one.node)) for one in asked.repeats]
+    )
     yield from rule("repeats", "".join(span.text for span in repeat_view.total(rows)))
     if not rows:
         yield [Span(" Nothing in this context stands there twice.", "dim")]

@@ -97,7 +97,8 @@ def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
         return _named(chosen["name"], config)
     found = shelf.stored(shelf.placed())
     if shelf.trouble:
-        note(f"the database was left out: {shelf.trouble}")
+        # What is looked through needs it, too: it would be said twice.
+        raise shelf.trouble
     oldest = time.time() - chosen["since"] if chosen["since"] is not None else 0.0
     wanted = [
         one

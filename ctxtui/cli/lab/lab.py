@@ -12,7 +12,7 @@ from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.lab.lab_json import lab_fields
 from ctxtui.cli.lab.solved import solved_fields, solved_lines
 from ctxtui.cli.output import note, report_error, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, worked
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 
 if TYPE_CHECKING:
     from ctxtui.analysis.lab.report import SessionLab
@@ -60,7 +60,7 @@ _LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what 
 @click.option(
     "--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="With --agree: without each of K blocks."
 )
-@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def lab(

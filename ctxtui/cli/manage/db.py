@@ -14,7 +14,7 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import REFUSED
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
-from ctxtui.cli.session_work import CLUSTER_HELP
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import InUse, NotFound
 from ctxtui.dataclasses import asdict
 from ctxtui.services.config.paths import database
@@ -100,7 +100,7 @@ def info(context: click.Context, as_json: bool) -> None:
 
 @db.command("index")
 @click.option("--anew", is_flag=True, help="Drop what is indexed and begin again.")
-@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @json_option
 @click.pass_context
 def index(context: click.Context, anew: bool, cluster: str, as_json: bool) -> None:

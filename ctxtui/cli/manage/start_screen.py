@@ -43,10 +43,18 @@ def start(name: str | None, settings: Settings) -> int:
     `name` cannot be opened.
     """
 
+    source = None
+    if name is not None:
+        from ctxtui.services.session_source import SessionSource
+
+        source = SessionSource(name, settings)
+        # The modules of the screen take longer to load than the end of a recording takes to read.
+        source.begin()
+
     def make() -> CtxtuiApp:
         from ctxtui.tui.start import make_app
 
-        return make_app(name, settings, tips=True)
+        return make_app(name, settings, tips=True, source=source)
 
     return run_app(make)
 

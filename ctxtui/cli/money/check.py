@@ -13,7 +13,7 @@ from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, as_fields
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, WrongUse
 from ctxtui.cli.output import shown, write, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, worked
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.limit_checks import (
@@ -49,7 +49,7 @@ from ctxtui.services.workers.session_studies import CHECK
 @click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="An earlier check --json: no worse.")
 @click.option("--tolerance", metavar="SHARE", default=f"{TOLERANCE:.0%}", help="How much worse is no worse [5%].")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report, too.")
-@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def check_(

@@ -13,7 +13,7 @@ from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.cli.session_work import CLUSTER_HELP, worked
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="NAME...", nargs=-1, type=SessionName())
 @click.option("--all", "every", is_flag=True, help="All your sessions (figures are remembered).")
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
-@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def cost(

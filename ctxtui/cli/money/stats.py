@@ -16,7 +16,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.redrawn import Redrawn, redrawn
-from ctxtui.cli.session_work import CLUSTER_HELP
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import asdict
@@ -79,7 +79,7 @@ _NONE: Final = (
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
 @click.option("--change", "changed", type=ChangeName(), metavar="WHAT", help="Hold before against after.")
 @click.option("--usage", is_flag=True, help="Only what calls used: at once, also of sessions never read.")
-@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def stats(

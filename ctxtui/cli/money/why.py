@@ -19,7 +19,7 @@ from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.cli.session_work import CLUSTER_HELP, worked
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
@@ -42,7 +42,7 @@ LAST, YESTERDAY = "last", "yesterday"
 )
 @click.argument("name", metavar="[NAME]", default=LAST, type=SessionName())
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
-@click.option("--cluster", metavar="ADDRESS", default="", help=CLUSTER_HELP)
+@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def why(context: click.Context, name: str, horizon: int | None, cluster: str, as_json: bool) -> None:

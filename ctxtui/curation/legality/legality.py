@@ -66,6 +66,8 @@ def check(dialect: str, body: bytes | Json, *, prefill: bool = True) -> list[Vio
         value = canonical.loads(body) if isinstance(body, bytes) else body
     except UnicodeDecodeError as error:
         return [Violation("$", f"the body is not UTF-8: byte {error.start}")]
+    except ValueError as error:
+        return [Violation("$", f"the body is not JSON: {error}")]
     if not isinstance(value, dict):
         return [Violation("$", "the body must be an object")]
     found = [violation for one in find for violation in one(value)]

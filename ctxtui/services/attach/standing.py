@@ -82,7 +82,9 @@ class StandingRelay:
                 urls = {one.name: relay.base_url(one) for one in found}
                 _write(lock, {"pid": os.getpid(), "port": relay.port, "urls": urls})
                 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                    asyncio.get_running_loop().add_signal_handler(number, stop.set)
+                    # Under `nohup` it stands on when its terminal is closed.
+                    if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                        asyncio.get_running_loop().add_signal_handler(number, stop.set)
                 give_way()
                 ready(urls)
                 watching = asyncio.create_task(self._watch(say))

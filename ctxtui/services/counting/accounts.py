@@ -127,7 +127,7 @@ def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:
     call = readings.call_of(node, got)
     about = telling(call, session.about.cwd) if call else line.text
     return Dear(
-        category=CATEGORIES[node.category],
+        category=CATEGORIES[heavy.category],
         label=line.label,
         about=about,
         tokens=heavy.tokens,

@@ -17,6 +17,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
+from ctxtui.core.turns import is_read
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
@@ -31,7 +32,6 @@ from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.next_request import question
 from ctxtui.services.editing.session_end import session_end
-from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.analysis.request_counts import request_count
 from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.turns import is_read
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies.builtin import budget
@@ -24,7 +25,6 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.editing.advice_search.search import AdviceSearch, weighed_once, without
-from ctxtui.tokens.cumulate import is_read
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.lists.policies import Proposed, Setting
 

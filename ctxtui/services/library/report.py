@@ -18,7 +18,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node
 from ctxtui.curation.masking import Masker
-from ctxtui.dataclasses import replace
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
@@ -38,13 +38,17 @@ HEAVIEST: Final = 12
 """Blocks that are named."""
 _TITLE: Final = 100
 """Characters of a title."""
+_TITLED: Final = ("user", "memory", "summary")
+"""Categories of blocks that a title may begin: a client's memory file stands in what it sends first as the user."""
 
 
-class DearBlockDraft(NamedTuple):
-    """A heavy block as it is: its node, the tool that it is a result of ("": of none) by its call's id, its tokens, in
-    how many calls it was sent, USD."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DearBlockDraft:
+    """A heavy block as it is: its node, the category that it is shown in, the tool that it is a result of ("": of none)
+    by its call's id, its tokens, in how many calls it was sent, USD."""
 
     node: Node
+    category: str
     call_id: str
     tool: str
     tokens: int
@@ -108,9 +112,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
             id_: known_usd(call, made.costs.get(id_)) for id_, call in session.calls.items() if call.usage is not None
         },
     )
-    said = [
-        row for row in block_figures(made.book, chosen.call) if row.node != ROOT and row.category in ("user", "summary")
-    ]
+    said = [row for row in block_figures(made.book, chosen.call) if row.node != ROOT and row.category in _TITLED]
     return ReportDraft(whole, grown, found, title, said, list(_blocks(made, chosen)))
 
 
@@ -170,7 +172,15 @@ def _blocks(made: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
         node = costs.tree[one.node]
         got = read(node.block)
         tool = made.book.names.answered_tool(node, got) if CATEGORIES[node.category] == "tool_result" else ""
-        yield DearBlockDraft(node, got.call_id, tool, one.tokens, one.calls, one.usd if priced else None)
+        yield DearBlockDraft(
+            node=node,
+            category=CATEGORIES[one.category],
+            call_id=got.call_id,
+            tool=tool,
+            tokens=one.tokens,
+            calls=one.calls,
+            usd=one.usd if priced else None,
+        )
 
 
 def _masked_block(one: DearBlockDraft, masker: Masker) -> ReportedBlock:
@@ -179,13 +189,14 @@ def _masked_block(one: DearBlockDraft, masker: Masker) -> ReportedBlock:
     # By a masked id no call is found.
     label = masker.text(label_of(one.node, got, lambda: one.tool if got.call_id == one.call_id else ""))
     words = first_words(got.text or got.arguments)
-    return ReportedBlock(CATEGORIES[one.node.category], label, words, one.tokens, one.calls, one.usd)
+    return ReportedBlock(one.category, label, words, one.tokens, one.calls, one.usd)
 
 
 def _carried(costs: ThreadCosts) -> list[DearBlock]:
     """Without prices: those that were carried most."""
+    running = costs.running
     every = [
-        DearBlock(node, costs.running.own(node), 0.0, costs.stays.count(node, len(costs.calls)))
+        DearBlock(node, running.category(node), running.own(node), 0.0, costs.stays.count(node, len(costs.calls)))
         for node in costs.nodes()
         if costs.tree[node].block.kind != HEADER
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import CallSeen, Described, Event, Session, Skipped, TipMoved
@@ -17,6 +18,9 @@ from ctxtui.services.recordings.file_tail import FileChange, Tail
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
+
+TOLD: Final = 1 << 20
+"""Bytes whose events are told together: few enough that taking them keeps a screen alive."""
 
 
 def no_context(head: bytes, name: str, place: str = "") -> NoContext:
@@ -71,16 +75,20 @@ class FirstReading:
         return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
 
     def chunks(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
-        """The events of each slice of the main file, then of settling it."""
-        for piece in data:
-            if len(self.head) < HEAD_BYTES:
-                self.head += piece[: HEAD_BYTES - len(self.head)]
-            self.lines += piece.count(b"\n")
-            yield self._heard(self.reader.feed(piece))
+        """The events of the main file, of some slices together, then of settling it."""
+        for events in _told(self.reader, map(self._seen, data)):
+            yield self._heard(events)
         if self.form.bodies:
             # How things stand is told when the bodies are known as well.
             yield from self.companions()
         yield self._heard(self.reader.settle())
+
+    def _seen(self, piece: bytes) -> bytes:
+        """`piece` of the main file, after what it says of its head and lines."""
+        if len(self.head) < HEAD_BYTES:
+            self.head += piece[: HEAD_BYTES - len(self.head)]
+        self.lines += piece.count(b"\n")
+        return piece
 
     def misjudged(self) -> bool:
         """Whether the head, which has grown, now speaks for another format."""
@@ -128,8 +136,8 @@ class FirstReading:
 
     def _part(self, part: CompanionPart) -> Iterator[list[Event]]:
         part.heard = time.monotonic()
-        for piece in part.tail.slices():
-            yield self._noted(part.reader.feed(piece))
+        for events in _told(part.reader, part.tail.slices()):
+            yield self._noted(events)
         yield self._noted(part.reader.settle())
 
     def tails(self) -> list[Skipped]:
@@ -140,6 +148,20 @@ class FirstReading:
     def has_context(self) -> bool:
         """Whether anything for a model was read, be it folded already or not: who folds may be another thread."""
         return self.found
+
+
+def _told(reader: Reader, data: Iterable[bytes]) -> Iterator[list[Event]]:
+    """The events that `reader` makes of `data`, those of `TOLD` bytes together."""
+    events: list[Event] = []
+    taken = 0
+    for piece in data:
+        events += reader.feed(piece)
+        taken += len(piece)
+        if taken >= TOLD:
+            yield events
+            events, taken = [], 0
+    if taken:
+        yield events
 
 
 def _says(event: Event) -> bool:

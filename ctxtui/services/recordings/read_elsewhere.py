@@ -1,7 +1,8 @@
 """A recording that another process reads: what it found comes in columns, when it has read all there is.
 
-Here the file is only looked at. When it grows, a reader takes it up from its beginning: it finds every node in the
-tree, and from there on it reads as any other.
+Here the file is only looked at. When it grows, the readers of the other process go on here, from where they stood;
+where they cannot be sent, new ones take the file up from its beginning: they find every node in the tree, and from
+there on read as any other.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ctxtui.services.recordings.companion_files import CompanionPart
 from ctxtui.services.recordings.file_tail import SLICE, FileChange, Tail
 from ctxtui.services.recordings.first_reading import FirstReading
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
+from ctxtui.transcripts.kit.reader_state import readers_from, state_of
 from ctxtui.transcripts.reader import Reader
 
 _LEVEL: Final = 1
@@ -71,6 +73,9 @@ class ReadingProcess(Protocol):
 
     def reading(self) -> SentReading | None:
         """What it read; None where that cannot be sent."""
+
+    def readers(self) -> bytes | None:
+        """Where its readers stand (`sent_readers`)."""
 
     def close(self) -> None:
         """End it."""
@@ -120,6 +125,17 @@ def sent(loaded: Loaded) -> SentReading | None:
         parts=tuple((path, part.tail, part.heard) for path, part in reading.parts.items()),
         tails=tuple(reading.tails()),
     )
+
+
+def sent_readers(loaded: Loaded, blocks: int) -> bytes | None:
+    """Where the readers of a recording stand, of which `blocks` blocks were sent; None where that cannot be written
+    down."""
+    reading = loaded.plain_reading
+    if reading is None:
+        return None
+    readers = [reading.reader, *(part.reader for part in reading.parts.values())]
+    state = state_of(readers, reading.session.tree, blocks)
+    return None if state is None else zstandard.ZstdCompressor(level=_LEVEL).compress(state)
 
 
 class ReadElsewhere(Loaded):
@@ -214,11 +230,24 @@ class ReadElsewhere(Loaded):
             return RecordingNews()
         if change == FileChange.GONE:
             return RecordingNews()
-        if change == FileChange.REWRITTEN or not _taken_up(reading, sent):
+        if change == FileChange.REWRITTEN or not (self._gone_on(reading, sent) or _taken_up(reading, sent)):
             self._sent = None
             return self._restart(reading)
         self._sent = None
         return super().fetch()
+
+    def _gone_on(self, reading: FirstReading, sent: SentReading) -> bool:
+        """Let the readers of the other process go on here; whether they could be had."""
+        try:
+            state = self._process.readers()
+        except ChildGone:
+            return False
+        if state is None:
+            return False
+        reading.reader, *others = readers_from(zstandard.decompress(state), reading.session.tree)
+        for (path, _, _), reader in zip(sent.parts, others, strict=True):
+            reading.parts[path].reader = reader
+        return True
 
     def _parts_moved(self, reading: FirstReading) -> bool:
         """Whether a companion file is another one than it was, or there is a new one."""

@@ -19,6 +19,11 @@ END: Final = 262_144
 """Bytes of the end that are read: a screenful of blocks even where some are large."""
 
 
+def is_long(size: int) -> bool:
+    """Whether a recording of so many bytes takes long to read."""
+    return size >= LONG
+
+
 def ending(path: Path) -> Session | None:
     """What the last `END` bytes of a recording of JSON lines hold, read as if it began there; None where the file is
     short, is not made of lines, or its end holds no context. Numbers that count from the beginning are not to be
@@ -30,7 +35,7 @@ def ending(path: Path) -> Session | None:
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if size < LONG:
+            if not is_long(size):
                 return None
             head = file.read(HEAD_BYTES)
             file.seek(size - END)

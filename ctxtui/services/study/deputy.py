@@ -13,6 +13,7 @@ from ctxtui.services.child_process import ChildGone
 from ctxtui.services.study import handed_over
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.next_call import AfterCall, Foretold
     from ctxtui.core.call import Call
     from ctxtui.services.counting.counting import BookStore
     from ctxtui.store.rows import KeptRow
@@ -46,6 +47,9 @@ class Elsewhere(Protocol):
     def parts(self) -> Iterator[handed_over.Part]:
         """All else that it has worked out."""
 
+    def foretold(self, asked: AfterCall) -> Foretold:
+        """The request that follows a call, as it foretells it."""
+
     def keep(self) -> None:
         """Let it remember what it counted for later runs, and end."""
 
@@ -70,6 +74,9 @@ class Deputy:
         self._waits_until: float | None = None
         self._taken: tuple[int, list[Call]] | None = None
         """The version of the book that the counts were taken over as, and the calls that the other process knows."""
+        self._rest_taken = False
+        self._asked: dict[AfterCall, None] = {}
+        """Requests that it is to foretell when all is worked out."""
         self.over = False
         """Whether there is no more to wait for."""
         self.trouble: CtxtuiError | None = None
@@ -88,8 +95,10 @@ class Deputy:
                 self._at = self._elsewhere.advance()
             elif self._taken is None:
                 return False
-            else:
+            elif not self._rest_taken:
                 self._take_rest(study, *self._taken)
+            else:
+                self._take_foretold(study)
         except ChildGone:
             self.trouble = CtxtuiError(
                 "the process that works out the figures ended",
@@ -125,6 +134,21 @@ class Deputy:
             self._give_up()
             return
         handed_over.take_over(study, calls, self._elsewhere.parts())
+        self._rest_taken = True
+
+    def foretell(self, asked: AfterCall) -> None:
+        """Let it foretell a request once all is worked out."""
+        self._asked[asked] = None
+
+    def _take_foretold(self, study: handed_over.SessionFigures) -> None:
+        for asked in list(self._asked):
+            try:
+                found = self._elsewhere.foretold(asked)
+            except ChildGone:
+                # All else is there: whoever asked asks here.
+                break
+            if found:
+                study.take_foretold(asked, found)
         self.over = True
         # It writes for a second or two; the figures are there.
         threading.Thread(target=self._elsewhere.keep, name="keep figures", daemon=True).start()

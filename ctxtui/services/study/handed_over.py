@@ -20,6 +20,7 @@ from ctxtui.core.tree import Node
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
+    from ctxtui.analysis.cache.next_call import AfterCall, Foretold
     from ctxtui.analysis.money.totals import SessionTotals
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.core.session import Session
@@ -66,6 +67,9 @@ class SessionFigures(Protocol):
         self, calls: Sequence[Call], prices: Sequence[tuple[Cost | None, float | None]], totals: SessionTotals
     ) -> None:
         """Take over the prices of all `calls`, and what they come to."""
+
+    def take_foretold(self, asked: AfterCall, found: Foretold) -> None:
+        """Take over how a request is foretold."""
 
 
 def _own(study: SessionFigures) -> dict[str, object]:

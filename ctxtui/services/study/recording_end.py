@@ -2,39 +2,86 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ctxtui.analysis.book import Book
-from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.core.block import Block
-from ctxtui.core.session import Session
-from ctxtui.dataclasses import replace
+from ctxtui.analysis.call_figures import CallFigures, UncountedBook, UncountedTotals
+from ctxtui.analysis.context_window import ContextWindow, context_window
+from ctxtui.analysis.short_names import Names
+from ctxtui.core.session import MAIN, Session
+from ctxtui.core.turns import turns_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import table_for
-from ctxtui.tokens.features import NOTHING, Features
-from ctxtui.views.model.scene import Scene, calls_of, scene_at
+from ctxtui.views.model.scene import Scene, calls_of
 from ctxtui.views.transcript.row_index import Boundaries
 
+# What counts is imported where it is used: the end is shown before, and another process may have read it.
 if TYPE_CHECKING:
-    from ctxtui.analysis.short_names import Names
+    from ctxtui.analysis.book import Book
+    from ctxtui.analysis.running_totals import RunningTotals
+    from ctxtui.core.block import Block
+    from ctxtui.tokens.features import Features
+
+
+class EndFacts(NamedTuple):
+    """The end of a recording, read as if it began there, with what its model's card says of the last call: values that
+    may come from another process."""
+
+    session: Session
+    limits: ContextWindow
+    figures: CallFigures
+    strips_thinking: bool
+
+
+def end_facts(session: Session, settings: Settings) -> EndFacts:
+    """What is to be shown of `session`, beside its blocks."""
+    from ctxtui.analysis.figures import figures
+
+    call = calls_of(session, session.first_thread)[-1]
+    book = _book(session, settings)
+    limits = context_window(book, call, settings.usable_share)
+    return EndFacts(session, limits, figures(book, call), book.card(call.model).strips_thinking)
 
 
 class RecordingEnd:
-    """What is shown of `session`, the end of a recording read as if it began there. Nothing of it is ever counted: that
-    takes a study, which is made of the whole. A worker thread makes it: what its model's card says is read then."""
+    """What is shown of the end of a recording. Nothing of it is ever counted: that takes a study, which is made of the
+    whole."""
 
-    def __init__(self, session: Session, settings: Settings) -> None:
-        self.session = session
+    def __init__(self, facts: EndFacts, settings: Settings) -> None:
+        session = self.session = facts.session
         self.thread = session.first_thread
         calls = calls_of(session, self.thread)
-        book = Book(session, table_for(settings), lambda card: _no_features)
-        running = RunningTotals(book, calls[-1].model)
-        self.names: Names = book.names
+        self.names = Names(session.tree)
         self.boundaries = Boundaries(session.tree)
         self.boundaries.extend(calls)
-        self.scene: Scene = replace(scene_at(book, running, calls, len(calls) - 1, settings.usable_share), partial=True)
+
+        def book() -> Book:
+            return _book(session, settings)
+
+        def totals() -> RunningTotals:
+            from ctxtui.analysis.running_totals import RunningTotals
+
+            return RunningTotals(book(), calls[-1].model)
+
+        self.scene = Scene(
+            # They answer whatever is asked of a book and totals.
+            cast("Book", UncountedBook(session, book)),
+            cast("RunningTotals", UncountedTotals(session.tree, facts.strips_thinking, totals)),
+            calls[-1].thread or MAIN,
+            calls=calls,
+            index=len(calls) - 1,
+            figures=facts.figures,
+            limits=facts.limits,
+            turns=turns_of(session.tree, calls),
+            partial=True,
+        )
         """Its last call. Numbers that count from the beginning are not to be believed."""
 
 
-def _no_features(block: Block) -> Features:
-    return NOTHING
+def _book(session: Session, settings: Settings) -> Book:
+    from ctxtui.analysis.book import Book
+    from ctxtui.services.counting.books import table_for
+    from ctxtui.tokens.features import NOTHING
+
+    def nothing(block: Block) -> Features:
+        return NOTHING
+
+    return Book(session, table_for(settings), lambda card: nothing)

@@ -24,6 +24,7 @@ from ctxtui.views.model.scene import Scene, scene_at
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.call_forecasts import CallForecasts
+    from ctxtui.analysis.cache.next_call import AfterCall, Foretold
     from ctxtui.analysis.money.totals import SessionTotals
     from ctxtui.core.block import Block
     from ctxtui.core.call import Call
@@ -56,6 +57,8 @@ class Study:
         self.session = session
         self.deputy = deputy
         """Who works all of it out in another process; None where nobody does, or does any more."""
+        self.foretold: dict[AfterCall, tuple[tuple[int, int], Foretold]] = {}
+        """Requests as the deputy foretold them, with the version of the book and the number of calls at that time."""
         self._trouble: CtxtuiError | None = None
         # Next requests get their nodes in a worker, beside those that the record brings.
         session.tree.guard = threading.Lock()
@@ -161,6 +164,7 @@ class Study:
             entered,
             here.ledger,
             here.records,
+            self.book.contexts.has_seen(call),
         )
 
     def count_all(self) -> None:
@@ -280,6 +284,10 @@ class Study:
                 self.uncached[call.id] = uncached
         if len(calls) == len(self.session.calls):
             self.totals, self._unsummed, self._unpriced = totals, False, []
+
+    def take_foretold(self, asked: AfterCall, found: Foretold) -> None:
+        """Take over how a request is foretold."""
+        self.foretold[asked] = (self.book.version, len(self.session.calls)), found
 
     def rest(self) -> bool:
         """Do one slice of what nothing on the screen waits for, a millisecond or two: how long blocks stayed, what

@@ -7,6 +7,7 @@ What it found it hands over in parts.
 from __future__ import annotations
 
 import gc
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,20 +22,22 @@ from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import price_here, prices_for
 from ctxtui.services.recordings.open_by_name import Named, opening_named
-from ctxtui.services.recordings.read_elsewhere import SentReading, sent
+from ctxtui.services.recordings.read_elsewhere import SentReading, sent, sent_readers
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.deputy import Progress
 from ctxtui.services.study.handed_over import Part, parts, totals
 from ctxtui.services.study.study import Study
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.next_call import AfterCall, Foretold
     from ctxtui.store.rows import KeptRow
 
 _MOMENT: Final = 0.05
 """Seconds that the child works between two answers: what else the asking thread has to do waits for as long."""
 
-_BYTES, _READING = "bytes_read", "reading"
+_BYTES, _READING, _READERS = "bytes_read", "reading", "readers"
 _ADVANCE, _COUNTS, _TOTALS, _PART, _KEEP = "advance", "counts", "totals", "part", "keep"
+_FORETOLD = "foretold"
 
 
 class StudyAsked(NamedTuple):
@@ -50,6 +53,11 @@ class StudyWorker:
     def __init__(self, path: Path, settings: Settings) -> None:
         self._asked = StudyAsked(path, settings)
         self._child = ChildProcess("ctxtui.services.workers.study_worker:make")
+        self._readers: list[bytes | None] = []
+        """Where its readers stand, once it has told."""
+        self._telling = threading.Lock()
+        self._lent = False
+        """Whether what it read is the screen's session, which its readers may have to go on with."""
 
     @property
     def runs(self) -> int:
@@ -65,7 +73,15 @@ class StudyWorker:
     def reading(self) -> SentReading | None:
         """What it read; None where that cannot be sent."""
         found: SentReading | None = self._ask(_READING)
+        self._lent = found is not None
         return found
+
+    def readers(self) -> bytes | None:
+        """Where its readers stand, also when it has ended; None where that cannot be sent."""
+        with self._telling:
+            if not self._readers:
+                self._readers.append(self._ask(_READERS))
+            return self._readers[0]
 
     def advance(self) -> Progress:
         """Let it work for a moment."""
@@ -87,9 +103,16 @@ class StudyWorker:
         while (part := self._ask(_PART)) is not None:
             yield part
 
+    def foretold(self, asked: AfterCall) -> Foretold:
+        """The request that follows a call, as it foretells it."""
+        found: Foretold = self._ask(_FORETOLD, asked)
+        return found
+
     def keep(self) -> None:
-        """Let it remember what it counted, and end."""
+        """Let it tell where its readers stand, remember what it counted, and end."""
         try:
+            if self._lent:
+                self.readers()
             self._ask(_KEEP)
         except ChildGone:
             return  # the screen was closed meanwhile: the next run counts again
@@ -99,9 +122,9 @@ class StudyWorker:
         """End it."""
         self._child.close()
 
-    def _ask(self, what: str) -> Any:
+    def _ask(self, what: str, *about: object) -> Any:
         # One that was closed is not started again, whoever still asks.
-        return self._child.ask((self._asked, what), closed=0)
+        return self._child.ask((self._asked, what, about), closed=0)
 
 
 class _Worked:
@@ -119,6 +142,8 @@ class _Worked:
         self._whole = False
         self._steps = self._work()
         self._parts: Iterator[Part] | None = None
+        self._blocks = 0
+        """How many blocks the tree had when it was sent."""
 
     def bytes_read(self) -> int | None:
         """Read for a moment: how many bytes are read; None once that is all there is."""
@@ -130,7 +155,14 @@ class _Worked:
 
     def reading(self) -> SentReading | None:
         """What was read."""
-        return sent(self._loaded) if self._loaded is not None else None
+        if self._loaded is None:
+            return None
+        self._blocks = len(self._loaded.session.tree.blocks)
+        return sent(self._loaded)
+
+    def readers(self) -> bytes | None:
+        """Where the readers stand."""
+        return sent_readers(self._loaded, self._blocks) if self._loaded is not None else None
 
     def advance(self) -> Progress:
         """Work for a moment."""
@@ -177,6 +209,14 @@ class _Worked:
             self._parts = parts(self._study)
         return next(self._parts, None)
 
+    def foretold(self, asked: AfterCall) -> Foretold:
+        """The request that follows a call."""
+        # Imported here: most recordings are at rest, and nobody asks.
+        from ctxtui.services.editing.foretold_beside import foretell
+
+        assert self._study is not None
+        return foretell(self._study, asked, time.time)
+
     def keep(self) -> None:
         """Remember what was counted."""
         assert self._study is not None
@@ -185,14 +225,14 @@ class _Worked:
         self._memory.close()
 
 
-def make() -> Callable[[tuple[StudyAsked, str]], object]:
+def make() -> Callable[[tuple[StudyAsked, str, tuple[Any, ...]]], object]:
     """What the child answers with. Whatever it cannot read it ends at: the screen's own reading tells what is wrong."""
     made: list[_Worked] = []
 
-    def answer(request: tuple[StudyAsked, str]) -> object:
-        asked, what = request
+    def answer(request: tuple[StudyAsked, str, tuple[Any, ...]]) -> object:
+        asked, what, about = request
         if not made:
             made.append(_Worked(asked))
-        return getattr(made[0], what)()
+        return getattr(made[0], what)(*about)
 
     return answer

@@ -59,6 +59,15 @@ class _Open:
     asked: Exchange | None = None
     """The request over a WebSocket that `answer` is of."""
 
+    def left(self, time: float | None) -> None:
+        """It left at `time`: a request that was held began then, for its provider and for whoever waits for it."""
+        if time is None:
+            return
+        if self.talk is not None:
+            self.talk.left(time)
+        else:
+            self.exchange = replace(self.exchange, started=time)
+
 
 class AttachedTaker:
     """Takes the lines of one recording."""
@@ -153,6 +162,7 @@ class AttachedTaker:
     def _more(self, name: str, one: _Open, line: dict[str, Json]) -> Iterator[Event]:
         time = moment(line.get("at"))
         if "sent" in line:
+            one.left(time)
             yield from self._sent(name, one, obj(line.get("sent")))
         elif "held" in line:
             yield from self._held(one, word(line.get("held")), time)

@@ -65,11 +65,12 @@ class LinesReader:
     def _events(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, FoundObject):
             return [Skipped(piece.line, piece.reason)]
-        noted: list[Event] = [Skipped(piece.line, piece.note)] if piece.note else []
         try:
-            return [*noted, *self._taker.record(canonical.loads(piece.raw), piece)]
+            found = self._taker.record(canonical.loads(piece.raw), piece)
+            return [*([Skipped(piece.line, piece.note)] if piece.note else ()), *found]
         except RecursionError:
-            return [*noted, Skipped(piece.line, "nested too deeply to be read")]
+            why = "nested too deeply to be read"
+            return [Skipped(piece.line, f"{piece.note}; {why}" if piece.note else why)]
 
 
 class _Nothing:

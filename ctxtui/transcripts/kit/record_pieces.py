@@ -12,7 +12,7 @@ import msgspec
 
 from ctxtui.core import canonical
 from ctxtui.core.session import Skipped
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.kit.lines import TextLine
 from ctxtui.wire.codec import spans
 
@@ -80,12 +80,32 @@ def read_line(line: TextLine) -> Iterator[Piece]:
     number, start, data = line
     text = data.removeprefix(BOM)
     bare = text.strip(BLANK)
-    nuls = text.replace(bare, b"", 1).count(b"\0") if b"\0" in text else 0
-    if nuls:
-        yield Skipped(number, f"{nuls:,} NUL byte{'s' if nuls > 1 else ''} passed over")
+    start += len(data) - len(text) + (text.index(bare[:1]) if bare else 0)
+    if b"\0" not in text:
+        yield from _records(number, start, bare)
+    elif not bare:
+        yield Skipped(number, f"{_nuls(text)} passed over")
+    else:
+        first, *more = _records(number, start, bare)
+        # One line is told once, whatever is wrong with it.
+        if isinstance(first, Broken):
+            yield replace(first, reason=f"{first.reason}; {_nuls(text)} in the line")
+        elif around := _nuls(text.replace(bare, b"", 1)):
+            yield replace(first, note="; ".join(filter(None, (f"{around} passed over", first.note))))
+        else:
+            yield first
+        yield from more
+
+
+def _nuls(text: bytes) -> str:
+    """How many NUL bytes `text` has, in words; "" where it has none."""
+    many = text.count(b"\0")
+    return f"{many:,} NUL byte{'s' if many > 1 else ''}" if many else ""
+
+
+def _records(number: int, start: int, bare: bytes) -> Iterator[FoundObject | Broken]:
     if not bare:
         return
-    start += len(data) - len(text) + text.index(bare[:1])
     if bare[:1] == b"{":
         try:
             small, clean = tidy(bare)
@@ -138,7 +158,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _slowly(number: int, start: int, text: str) -> Iterator[Piece]:
+def _slowly(number: int, start: int, text: str) -> Iterator[FoundObject | Broken]:
     """Reads glued values one by one, mends escapes and characters, unfolds lists. `start` is the offset of `text`."""
     at, note = 0, ""
     while at < len(text):
@@ -162,7 +182,7 @@ def _slowly(number: int, start: int, text: str) -> Iterator[Piece]:
         at = after
 
 
-def _value(number: int, start: int, text: str, note: str) -> Iterator[Piece]:
+def _value(number: int, start: int, text: str, note: str) -> Iterator[FoundObject | Broken]:
     raw = _bytes(text)
     end = start + len(raw)
     if text[0] == "[" and text.strip("[]" + _SPACE):

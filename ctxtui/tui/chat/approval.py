@@ -45,7 +45,7 @@ class ApprovalPane(ScrolledRows):
         """Another one, or none. Who was reading on in this one stays where they are."""
         if data is None or self.data is None or replace(data, lines=()) != replace(self.data, lines=()):
             # Else it is the same one, its lines wrapped for another width.
-            self.top, self._read_to_end = 0, False
+            self.viewport.top, self._read_to_end = 0, False
         self.data = data
         self.title = "to be run" if data is not None and data.runs else "to be written"
         self.fit()
@@ -68,34 +68,36 @@ class ApprovalPane(ScrolledRows):
 
     def notes(self) -> Spans:
         """How much of it is in view."""
-        last = min(self.row_count, self.top + self.body_height)
-        return [Span(f"{self.top + 1:,}–{last:,} of {self.row_count:,} lines", "dim")] if self.row_count else []
+        last = min(self.row_count, self.viewport.top + self.body_height)
+        return (
+            [Span(f"{self.viewport.top + 1:,}–{last:,} of {self.row_count:,} lines", "dim")] if self.row_count else []
+        )
 
     def scroll_by(self, key: str) -> None:
         """Read on with one of `KEYS`."""
         page = max(1, self.body_height - 1)
         steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.row_count, "end": self.row_count}
-        self._read(self.top + steps[key])
+        self._read(self.viewport.top + steps[key])
 
     def on_resize(self) -> None:
         """Who had read to the end still sees it where an alarm takes a line away."""
         if self._read_to_end:
-            self._read(self.last_top)
+            self._read(self.viewport.last_top)
 
     def _read(self, top: int) -> None:
         if self.scroll_to_line(top):
             self.refresh_rule()
-        self._read_to_end = self.top > 0 and self.at_end
+        self._read_to_end = self.viewport.top > 0 and self.viewport.at_end
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel reads on."""
         event.stop()
-        self._read(self.top + _WHEEL)
+        self._read(self.viewport.top + _WHEEL)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """The wheel goes back."""
         event.stop()
-        self._read(self.top - _WHEEL)
+        self._read(self.viewport.top - _WHEEL)
 
 
 def _head(data: Approval, room: int) -> list[Spans]:

@@ -158,7 +158,7 @@ def _focus(screen: Screen[Any]) -> tuple[int, int]:
         return 0, 0
     x, y, _, height = widget.region
     if isinstance(widget, Pane):
-        line = widget.body_top + widget.heights.line_of(widget.cursor) - widget.top
+        line = widget.body_top + widget.viewport.heights.line_of(widget.cursor) - widget.viewport.top
         # Not the cursor itself: what kind of row it is on.
         return x + _SIGN, y + min(max(0, line), height - 1)
     return x, y

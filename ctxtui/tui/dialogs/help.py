@@ -183,7 +183,7 @@ class HelpPage(ScrolledRows):
 
     def search(self, words: str) -> None:
         """Show only what these words occur in."""
-        self._words, self.top = words, 0
+        self._words, self.viewport.top = words, 0
         self.reload()
 
     @property
@@ -260,4 +260,4 @@ class HelpScreen(ModalScreen[None]):
 
     def action_scroll(self, lines: int) -> None:
         """Scroll the page."""
-        self._page.scroll_to_line(self._page.top + lines)
+        self._page.scroll_to_line(self._page.viewport.top + lines)

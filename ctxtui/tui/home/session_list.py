@@ -65,24 +65,24 @@ class SessionList(Pane):
 
     def show(self, entries: Sequence[Entry], *, to_top: bool = False) -> None:
         """Show another list; the cursor follows its session, or goes to the first one with `to_top`."""
-        current, line = self.current, self.heights.line_of(self.cursor) - self.top
+        current, line = self.current, self.viewport.heights.line_of(self.cursor) - self.viewport.top
         self.entries = entries
         if to_top or current is None:
-            self.top = 0
+            self.viewport.top = 0
             self.reload(cursor=0)
             return
         keys = {entry.key: i for i, entry in enumerate(entries) if isinstance(entry, SessionSummary)}
         found = keys.get(current.key, min(self.cursor, max(0, len(entries) - 1)))
         self.reload(cursor=found)
-        self.scroll_to_line(self.heights.line_of(self.cursor) - line)
+        self.scroll_to_line(self.viewport.heights.line_of(self.cursor) - line)
         self.reveal()
 
     def reveal(self, *, downwards: bool = True) -> bool:
         """The head of a group comes into view with its first session."""
         moved = super().reveal(downwards=downwards)
         above = self.cursor - 1
-        if above >= 0 and above < self.top and isinstance(self.entries[above], Group) and self.body_height > 1:
-            return self.scroll_to_line(self.heights.line_of(above)) or moved
+        if above >= 0 and above < self.viewport.top and isinstance(self.entries[above], Group) and self.body_height > 1:
+            return self.scroll_to_line(self.viewport.heights.line_of(above)) or moved
         return moved
 
     def tick(self, now: float) -> None:
@@ -95,4 +95,4 @@ class SessionList(Pane):
 
     def in_view(self) -> range:
         """Rows that are on the screen."""
-        return range(min(self.top, self.row_count), min(self.top + self.body_height, self.row_count))
+        return range(min(self.viewport.top, self.row_count), min(self.viewport.top + self.body_height, self.row_count))

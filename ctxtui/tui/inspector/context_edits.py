@@ -230,19 +230,25 @@ class ContextEdits:
         if desk is None or desk.study is not state.study or not (scene.last or self.ahead):
             return None
         # Imported here: a screen without a desk never asks.
+        from ctxtui.services.editing.foretold_beside import Beside, beside
         from ctxtui.services.editing.next_request_cache import foretold_unasked
 
         wanted = self.ahead or state.live or state.waits is not None
         if not wanted and not foretold_unasked(desk.study.book, scene, time.time()):
             return None
         live = state.live or state.waits is not None
-        found = desk.next_call(scene, state.feed.want, live=live)
-        if found is None and desk.ready(scene, state.feed.want):
-            found = desk.earlier_call(scene, live=live)
-        if found is None:
+        edited = desk.has_edits(scene.thread)
+        told = beside(desk.study, scene, desk.clock(), live=live) if not edited else Beside()
+        coming = told.coming
+        if not told.waits and (coming is None or coming.outdated):
+            found = desk.next_call(scene, state.feed.want, live=live)
+            if found is None and desk.ready(scene, state.feed.want):
+                found = desk.earlier_call(scene, live=live)
+            coming = found.coming if found is not None else coming
+        if coming is None:
             return None
-        warm = found.coming.expires is not None and found.coming.expires > time.time()
-        return found.coming if wanted or warm else None
+        warm = coming.expires is not None and coming.expires > time.time()
+        return coming if wanted or warm else None
 
     def next_moment(self) -> None:
         """Let what is staged leave at the next moment of those that there are: now, or it waits."""

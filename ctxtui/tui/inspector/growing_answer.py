@@ -28,7 +28,7 @@ class GrowingAnswer:
         rows, pane = self.rows, self._pane
         if rows is None:
             return
-        following, before = pane.at_end, pane.heights
+        following, before = pane.viewport.at_end, pane.viewport.heights
         if rows.count != before.count or not rows.live:
             self._measure_anew(following)
             return
@@ -40,7 +40,7 @@ class GrowingAnswer:
         if height != was:
             before.set(last, height)
             if following:
-                pane.top = pane.last_top
+                pane.viewport.to_end()
                 pane.refresh()
                 return
         self._paint_from(before.line_of(last) + same - 2)
@@ -48,16 +48,16 @@ class GrowingAnswer:
 
     def _measure_anew(self, following: bool) -> None:
         pane = self._pane
-        follows_cursor = pane.cursor >= pane.heights.count - 1
+        follows_cursor = pane.cursor >= pane.viewport.heights.count - 1
         pane.measure_anew()
         if follows_cursor:
             pane.to_last_row()
         if following:
-            pane.top = pane.last_top
+            pane.viewport.to_end()
         pane.refresh()
 
     def _paint_from(self, line: int) -> None:
         pane = self._pane
-        first = max(0, line - pane.top)
+        first = max(0, line - pane.viewport.top)
         if first < pane.body_height:
             pane.refresh(Region(0, pane.body_top + first, pane.size.width, pane.body_height - first))

@@ -24,7 +24,7 @@ def place_in_end(transcript: Transcript) -> Callable[[], None]:
         return _stay
     cursor = min(transcript.cursor, data.count - 1)
     behind, block = data.count - 1 - cursor, _block(data, cursor)
-    line = transcript.heights.line_of(cursor) - transcript.top
+    line = transcript.viewport.heights.line_of(cursor) - transcript.viewport.top
     opened = {data.count - 1 - data.index_of(node): how for node, how in data.opened.items() if data.holds(node)}
     folded = {data.count - 1 - data.index_of(node) for node in data.folded if data.holds(node)}
 
@@ -38,7 +38,7 @@ def place_in_end(transcript: Transcript) -> Callable[[], None]:
         if behind or opened:
             transcript.measure_anew()
             transcript.move_to(last - behind)
-            transcript.scroll_to_line(transcript.heights.line_of(transcript.cursor) - line)
+            transcript.scroll_to_line(transcript.viewport.heights.line_of(transcript.cursor) - line)
             transcript.refresh()
 
     return stand

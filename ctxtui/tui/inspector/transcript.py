@@ -70,10 +70,7 @@ class Transcript(Pane):
 
     def shows(self, nodes: Collection[int]) -> bool:
         """Whether the row of any of `nodes` is in view, in part at least."""
-        if self.data is None or not self.heights.count:
-            return False
-        lines = range(self.top, min(self.top + self.body_height, self.heights.total))
-        return any(self.data.entry(row) in nodes for row in {self.heights.row_at(line)[0] for line in lines})
+        return self.data is not None and any(self.data.entry(row) in nodes for row in self.viewport.rows)
 
     @property
     def rule(self) -> RuleRow | None:
@@ -101,10 +98,10 @@ class Transcript(Pane):
         data = self.data
         if data is None:
             return
-        if data.coming_in and self.at_end and self.cursor >= self.heights.count - 1:
+        if data.coming_in and self.viewport.follows(self.cursor):
             # The row of an answer that comes in is no node's: its view goes along, whatever else is shown anew.
             to_end = True
-        line = self.heights.line_of(min(self.cursor, max(0, self.heights.count - 1))) - self.top
+        line = self.viewport.line_in_view(min(self.cursor, max(0, self.viewport.heights.count - 1)))
         stays = not to_end and node is not None and data.holds(node)
         self._around = data.index_of(node) if stays and node is not None else data.count - 1
         self.measure_anew()
@@ -118,10 +115,10 @@ class Transcript(Pane):
             row = data.index_of(node)
         if row is None:
             self.to_last_row()
-            self.top = self.last_top
+            self.viewport.to_end()
         else:
             self.cursor = self._near(row)
-            self.top = min(max(0, self.heights.line_of(self.cursor) - line), self.last_top)
+            self.viewport.put(self.cursor, line)
         self.reveal()
         self.refresh()
 
@@ -134,13 +131,6 @@ class Transcript(Pane):
         around, near = (self._around, READ) if data.reading is not None else (self.cursor, NEAR)
         rows = range(max(0, around - near), min(data.count, around + near))
         return frozenset((*(rows if data.reading is not None else data.opened_rows(rows)), *data.coming_in))
-
-    def fit(self) -> None:
-        """Another size. Who stood at the end of the last row stays there: an answer that comes in is followed on."""
-        along = self.at_end and self.heights.count > 0 and self.cursor >= self.heights.count - 1
-        super().fit()
-        if along:
-            self.top = self.last_top
 
     def measure_anew(self) -> None:
         """Other rows are open, or the rows are others: nothing that was painted holds any more."""
@@ -181,7 +171,7 @@ class Transcript(Pane):
     def scroll_to_line(self, top: int) -> bool:
         """As for any pane, with the heights of what comes into view."""
         moved = super().scroll_to_line(top)
-        if moved and self._reach(self.heights.row_at(self.top)[0]):
+        if moved and self._reach(self.viewport.first_row):
             self.refresh()
         return moved
 
@@ -207,9 +197,9 @@ class Transcript(Pane):
         self.cursor = self._near(index)
         self.opened = self.opened_rows()
         self.measure()
-        at = self.heights.line_of(self.cursor) + line
-        if not self.top < at < self.top + self.body_height - 1:
-            self.top = min(max(0, at - self.body_height // 3), self.last_top)
+        at = self.viewport.line_in_view(self.cursor) + line
+        if not 0 < at < self.body_height - 1:
+            self.viewport.put(self.cursor, self.body_height // 3 - line)
         self.refresh()
         self.post_message(self.Moved(self, self.cursor))
 
@@ -263,6 +253,6 @@ class Transcript(Pane):
         """The heads of the columns, and how much is above the view."""
         if self.data is None or self.data.reading is not None:
             return ()
-        above = self.heights.row_at(self.top)[0]
+        above = self.viewport.first_row
         partial = self.data.scene is not None and self.data.scene.partial
         return self.grid.heads(above, self.data.blocks, partial=partial)

@@ -48,9 +48,10 @@ class RepeatsScreen(BlockList[Repeated]):
         scene = self.scene
         if scene is None:
             return ()
+        tree, running = scene.session.tree, scene.running
         found = repeats_of(scene.session, scene.book.names, scene.head)
         return duplicates.ordered(
-            [duplicates.repeated(scene.session.tree, scene.turns, r, scene.running.own(r.node)) for r in found]
+            [duplicates.repeated(tree, scene.turns, r, running.own(r.node), running.category(r.node)) for r in found]
         )
 
     def figures(self, rows: Sequence[Repeated]) -> Table[Repeated]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from ctxtui.analysis.content.notes import PlacedNote
-from ctxtui.core.tree import Tree
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.lists import notes
@@ -21,14 +20,15 @@ class GoToNote(Command):
 
 
 class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
-    """The notes `found` in the order of the calls; closes with the one that was chosen."""
+    """The notes `found` in the order of the calls, on blocks that are shown in a `category`; closes with the one
+    that was chosen."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)
     heading, at_once, inset = "notes and bookmarks", True, 0
     none = "No notes yet. In the transcript `*` marks a block, `J` jots a note on it."
 
-    def __init__(self, found: Sequence[PlacedNote], tree: Tree) -> None:
-        self._found, self._tree = found, tree
+    def __init__(self, found: Sequence[PlacedNote], category: Callable[[int], int]) -> None:
+        self._found, self._category = found, category
         super().__init__()
 
     def load(self) -> Sequence[PlacedNote]:
@@ -37,7 +37,7 @@ class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
 
     def table(self, rows: Sequence[PlacedNote]) -> Table[PlacedNote]:
         """Where it is, what it is about, what was written."""
-        return notes.table(self._tree)
+        return notes.table(self._category)
 
     def choose(self, row: PlacedNote) -> PlacedNote:
         """This one."""

@@ -58,7 +58,7 @@ class DiffPane(Pane):
         if row == self.cursor:
             return
         self.move_to(row)
-        self.scroll_to_line(max(0, self.heights.line_of(row) - 1))
+        self.scroll_to_line(max(0, self.viewport.heights.line_of(row) - 1))
 
     @property
     def row_count(self) -> int:

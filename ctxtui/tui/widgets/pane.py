@@ -68,8 +68,11 @@ class Pane(ScrolledRows, can_focus=True):
             self.reveal()
 
     def fit(self) -> None:
-        """The cursor stays in view."""
+        """The cursor stays in view; who stands at the end of the last row stays there."""
+        follows = self.viewport.follows(self.cursor)
         super().fit()
+        if follows:
+            self.viewport.to_end()
         self.reveal()
 
     def move_to(self, index: int) -> None:
@@ -84,20 +87,14 @@ class Pane(ScrolledRows, can_focus=True):
             self.post_message(self.Moved(self, self.cursor))
 
     def reveal(self, *, downwards: bool = True) -> bool:
-        """Scroll as little as brings the cursor row into view; whether the view moved.
-
-        A row taller than the view shows its beginning, or its end when the cursor comes from below.
-        """
-        first, height, room = self.heights.line_of(self.cursor), self.heights.height(self.cursor), self.body_height
-        top = self.top
-        if height >= room:
-            if first > top or first + height < top + room:
-                top = first if downwards else first + height - room
-        elif first < top:
-            top = first
-        elif first + height > top + room:
-            top = first + height - room
-        if top > 0 and first == top and self.sticky(self.cursor) not in (None, self.cursor):
+        """Scroll as little as brings the cursor row into view; whether the view moved. Where the head of its turn would
+        stand on it, it goes a line down."""
+        top = self.viewport.top_showing(self.cursor, downwards=downwards)
+        if (
+            top > 0
+            and self.viewport.heights.line_of(self.cursor) == top
+            and self.sticky(self.cursor) not in (None, self.cursor)
+        ):
             top -= 1
         return self.scroll_to_line(top)
 
@@ -106,7 +103,7 @@ class Pane(ScrolledRows, can_focus=True):
         count = self.row_count
         index = min(max(0, index), max(0, count - 1))
         for row in chain(range(index, count), range(index - 1, -1, -1)):
-            if self.selectable(row) and self.heights.height(row) > 0:
+            if self.selectable(row) and self.viewport.heights.height(row) > 0:
                 return row
         return index
 
@@ -114,7 +111,7 @@ class Pane(ScrolledRows, can_focus=True):
         """The next row that takes the cursor, one way; the same row where there is none."""
         row = self.cursor + step
         while 0 <= row < self.row_count:
-            if self.selectable(row) and self.heights.height(row) > 0:
+            if self.selectable(row) and self.viewport.heights.height(row) > 0:
                 return row
             row += step
         return self.cursor
@@ -123,30 +120,29 @@ class Pane(ScrolledRows, can_focus=True):
         """Move the cursor; first line by line through a row that reaches out of the view."""
         step = 1 if rows > 0 else -1
         for _ in range(abs(rows)):
-            first, height = self.heights.line_of(self.cursor), self.heights.height(self.cursor)
-            beyond = first + height - self.top - self.body_height if step > 0 else self.top - first
-            if height > 1 and 0 < beyond < height and self.scroll_to_line(self.top + step):
+            height = self.viewport.heights.height(self.cursor)
+            out_of_view = 0 < self.viewport.beyond(self.cursor, step) < height
+            if height > 1 and out_of_view and self.scroll_to_line(self.viewport.top + step):
                 continue
             if (row := self._stepped(step)) == self.cursor:
-                self.scroll_to_line(self.top + step)
+                self.scroll_to_line(self.viewport.top + step)
                 return
             self.move_to(row)
 
     def action_page(self, pages: int) -> None:
         """Scroll by the height of the view less one line; the cursor keeps its place in it."""
         by = pages * max(1, self.body_height - 1)
-        line = self.heights.line_of(self.cursor)
-        offset = min(max(0, line - self.top), max(0, self.body_height - 1))
-        if self.scroll_to_line(self.top + by):
-            self.move_to_line(self.top + offset)
+        offset = min(max(0, self.viewport.line_in_view(self.cursor)), max(0, self.body_height - 1))
+        if self.scroll_to_line(self.viewport.top + by):
+            self.move_to_line(self.viewport.top + offset)
         else:
             self.action_edge(pages)
 
     def move_to_line(self, line: int) -> None:
         """Put the cursor on the row at `line` of the list without scrolling for a tall row."""
         before = self.cursor
-        self.cursor = self._near(self.heights.row_at(line)[0])
-        if self.heights.height(self.cursor) == 1:
+        self.cursor = self._near(self.viewport.heights.row_at(line)[0])
+        if self.viewport.heights.height(self.cursor) == 1:
             self.reveal()
         self.refresh()
         if self.cursor != before:
@@ -159,7 +155,7 @@ class Pane(ScrolledRows, can_focus=True):
             self.move_to(0)
         else:
             self.move_to(self.row_count - 1)
-            self.scroll_to_line(self.last_top)
+            self.scroll_to_line(self.viewport.last_top)
 
     def action_choose(self) -> None:
         """Open the row under the cursor."""

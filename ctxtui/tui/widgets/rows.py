@@ -1,13 +1,8 @@
-"""Rows: a list of any length through the Line API; only rows in view are rendered, and each of them once.
-
-Heights: which row stands on which line, when a few rows of very many are taller than one line or hidden.
-"""
+"""Rows: a list of any length through the Line API; only rows in view are rendered, and each of them once."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
-from itertools import accumulate
+from collections.abc import Iterable
 
 from textual import events
 from textual.geometry import Region
@@ -15,6 +10,7 @@ from textual.strip import Strip
 
 from ctxtui.tui.theme.theme import Look
 from ctxtui.tui.widgets.board import Board
+from ctxtui.tui.widgets.viewport import Heights, Viewport
 from ctxtui.views.text.span import Span, Spans
 
 _MOST_STRIPS = 4000
@@ -32,13 +28,9 @@ class ScrolledRows(Board):
 
     def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(title=title, join=join, id=id, classes=classes)
-        self.top = 0
-        """The line at the top of the view."""
-        self._room = 0
-        """Lines of the body when the view was last fitted to it."""
+        self._viewport = Viewport()
         self.opened: frozenset[int] = frozenset()
         """Rows of another height than one."""
-        self.heights = Heights(0)
         self._strips: dict[tuple[int, int, str], Strip] = {}
 
     @property
@@ -108,50 +100,42 @@ class ScrolledRows(Board):
 
     def measure(self) -> None:
         """Find the heights anew; the row at the top stays there."""
-        row, inside = self.heights.row_at(self.top)
         count, width = self.row_count, self.body_width
         tall = {index: self.row_height(index, width) for index in self.opened if index < count} if width else {}
-        self.heights = Heights(count, tall)
-        row = min(row, max(0, count - 1))
-        self.top = self.heights.line_of(row) + min(inside, max(0, self.heights.height(row) - 1))
-        self.top = min(max(0, self.top), self.last_top)
+        self.viewport.measured(Heights(count, tall))
 
     # The view
 
     @property
-    def last_top(self) -> int:
-        """The top of the view at the end of the list."""
-        return max(0, self.heights.total - self.body_height)
-
-    @property
-    def at_end(self) -> bool:
-        """Whether the last line is in view, or was before the pane got its present height."""
-        return self.top >= max(0, self.heights.total - (self._room or self.body_height))
+    def viewport(self) -> Viewport:
+        """Where the view stands in the rows."""
+        self._viewport.room = self.body_height
+        return self._viewport
 
     def scroll_to_line(self, top: int) -> bool:
         """Bring line `top` to the top, as far as the list reaches; whether the view moved."""
-        top = min(max(0, top), self.last_top)
-        if top == self.top:
-            return False
-        self.top = top
-        self.refresh()
-        return True
+        moved = self.viewport.scroll_to(top)
+        if moved:
+            self.refresh()
+        return moved
 
     def repaint_row(self, index: int, *, whole: bool = False) -> None:
         """Paint the first line of row `index` again if it is in view, or its `whole`."""
-        first = self.heights.line_of(index) - self.top
-        last = first + (self.heights.height(index) if whole else 1)
+        view = self.viewport
+        first = view.line_in_view(index)
+        last = first + (view.heights.height(index) if whole else 1)
         first, last = max(0, first), min(self.body_height, last)
         if first < last:
             self.refresh(Region(0, self.body_top + first, self.size.width, last - first))
 
     def row_under(self, y: int) -> int | None:
         """The row at the widget's line `y`, None above and below the rows."""
-        line = y - self.body_top + self.top
-        if y < self.body_top or line >= self.heights.total:
+        view = self.viewport
+        line = y - self.body_top + view.top
+        if y < self.body_top or line >= view.heights.total:
             return None
-        stuck = self.sticky(self.heights.row_at(self.top)[0])
-        return stuck if y == self.body_top and stuck is not None else self.heights.row_at(line)[0]
+        stuck = self.sticky(view.first_row)
+        return stuck if y == self.body_top and stuck is not None else view.heights.row_at(line)[0]
 
     def forget(self) -> None:
         """Drop what was painted."""
@@ -161,17 +145,18 @@ class ScrolledRows(Board):
     def fit(self) -> None:
         """Another width gives other lines."""
         self.measure()
-        self._room = self.body_height
+        self.viewport.fitted()
 
     def body_line(self, y: int, look: Look) -> Strip:
         """A line in view, painted once as long as nothing about it changes."""
-        if self.heights.count != self.row_count:
+        view = self.viewport
+        if view.heights.count != self.row_count:
             self.measure()  # the first frame, or data that changed before its reload
-        at = self.top + y
-        if at >= self.heights.total:
-            sentence = [Span(" "), *self.empty()] if y == 0 and not self.heights.total else ()
+        at = view.top + y
+        if at >= view.heights.total:
+            sentence = [Span(" "), *self.empty()] if y == 0 and not view.heights.total else ()
             return self.strip_of(sentence, look)
-        index, line = self.heights.row_at(at)
+        index, line = view.heights.row_at(at)
         if y == 0 and (stuck := self.sticky(index)) is not None and stuck != index:
             index, line = stuck, -1
         state = self.row_state(index, line)
@@ -191,67 +176,9 @@ class ScrolledRows(Board):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel moves the view and leaves the cursor."""
         event.stop()
-        self.scroll_to_line(self.top + _WHEEL)
+        self.scroll_to_line(self.viewport.top + _WHEEL)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """As downwards."""
         event.stop()
-        self.scroll_to_line(self.top - _WHEEL)
-
-
-class Heights:
-    """The lines of `count` rows, each one line high but for those that were given another height (0 hides).
-
-    Rows and lines count from 0. Finding is O(log n) in the rows of another height, a change O(n) in them, whatever
-    `count` is.
-    """
-
-    def __init__(self, count: int, other: Mapping[int, int] | None = None) -> None:
-        self.count = count
-        self._rows = sorted(row for row in other or {} if row < count)
-        self._heights = [max(0, other[row]) for row in self._rows] if other else []
-        self._before: list[int] | None = None
-
-    def set(self, row: int, height: int) -> None:
-        """Give `row` another height in lines."""
-        at = bisect_left(self._rows, row)
-        known = at < len(self._rows) and self._rows[at] == row
-        if known:
-            del self._rows[at], self._heights[at]
-        if height != 1:
-            self._rows.insert(at, row)
-            self._heights.insert(at, max(0, height))
-        self._before = None
-
-    def height(self, row: int) -> int:
-        """Lines of `row`."""
-        at = bisect_left(self._rows, row)
-        return self._heights[at] if at < len(self._rows) and self._rows[at] == row else 1
-
-    def _extra(self) -> list[int]:
-        # Lines beyond one per row, before each row of another height, and at last in all.
-        if self._before is None:
-            self._before = list(accumulate((height - 1 for height in self._heights), initial=0))
-        return self._before
-
-    @property
-    def total(self) -> int:
-        """Lines of all rows."""
-        return self.count + self._extra()[-1]
-
-    def line_of(self, row: int) -> int:
-        """The first line of `row`."""
-        return row + self._extra()[bisect_left(self._rows, row)]
-
-    def row_at(self, line: int) -> tuple[int, int]:
-        """The row on `line` and which of its lines that is; the last row's for lines behind the end."""
-        extra = self._extra()
-        at = bisect_right(range(len(self._rows)), line, key=lambda i: self._rows[i] + extra[i]) - 1
-        if at < 0:
-            row, inside = line, 0
-        else:
-            inside = line - self._rows[at] - extra[at]
-            row = self._rows[at]
-            if inside >= self._heights[at]:
-                row, inside = row + 1 + inside - self._heights[at], 0
-        return (row, inside) if row < self.count else (max(0, self.count - 1), 0)
+        self.scroll_to_line(self.viewport.top - _WHEEL)

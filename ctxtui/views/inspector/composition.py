@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ctxtui.analysis.figures import CallFigures
+from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.core.category import CATEGORIES
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.inspector import composition_row

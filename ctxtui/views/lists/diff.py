@@ -60,7 +60,9 @@ class DiffList:
             self.rows.append([Span("╌╌ changing within the run: the same place, other content ╌╌", "hair")])
             self.rows += steady
         changed = (i for i, row in enumerate(self.rows) if isinstance(row, Change) and row.kind == CHANGED)
-        self.opened: frozenset[int] = frozenset(islice(changed, OPENED))
+        # What is said of both sides has as many lines as it needs, always.
+        said = frozenset(i for i in range(len(self.rows)) if not self.selectable(i))
+        self.opened: frozenset[int] = said.union(islice(changed, OPENED))
         self.whole = False
         self._bodies: dict[tuple[int, int, bool], Body] = {}
 
@@ -84,18 +86,18 @@ class DiffList:
 
     def height(self, index: int, room: int) -> int:
         """Lines of row `index` where it is open."""
-        return 1 + self._body(index, room).height(_LINES) if self.selectable(index) else 1
+        return self.selectable(index) + self._body(index, room).height(_LINES)
 
     def line(self, index: int, line: int, room: int, *, here: bool) -> Spans:
         """Line `line` of row `index` in `room` cells; `here` is where the cursor stands."""
         row = self.rows[index]
+        if not isinstance(row, Change | Unsteady):
+            return [Span(" "), *(self._body(index, room).line(line) or ())]
         if line:
             return [Span("  "), *(self._body(index, room).line(line - 1) or ())]
         if isinstance(row, Change):
             return change_row(self.found, row, room - 1, here=here)
-        if isinstance(row, Unsteady):
-            return steady_row(self.found.b, row, room - 1, here=here)
-        return [Span(" "), *row]
+        return steady_row(self.found.b, row, room - 1, here=here)
 
     def _body(self, index: int, room: int) -> Body:
         key = (index, room, self.whole)
@@ -108,7 +110,8 @@ class DiffList:
         if isinstance(row, Unsteady):
             side = self.found.b
             return Body(drawn(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
-        assert isinstance(row, Change)
+        if not isinstance(row, Change):
+            return Body(iter([row]), room + 2)
         if row.before is not None and row.after is not None:
             pieces = _words(self.found.a, self.found.b, row.before, row.after, raw=row.kind == RESPELLED)
             return Body(drawn(pieces, room, whole=self.whole), room)
@@ -163,11 +166,11 @@ def by_category(found: Diff) -> Iterator[list[Span]]:
     """What each category gained and lost, the largest first; nothing where it is one category only."""
     sums: dict[int, list[int]] = {}
     for change in found.changes:
-        side, node = (found.a, change.before) if change.after is None else (found.b, change.after)
-        assert node is not None
-        gained = sums.setdefault(side.tree[node].category, [0, 0])
-        more = (change.tokens_after or 0) - (change.tokens_before or 0)
-        gained[more < 0] += more
+        before = found.a.by_category(change.before) if change.before is not None else {}
+        after = found.b.by_category(change.after) if change.after is not None else {}
+        for category in before | after:
+            more = after.get(category, 0) - before.get(category, 0)
+            sums.setdefault(category, [0, 0])[more < 0] += more
     parts = sorted(sums.items(), key=lambda one: -max(one[1][0], -one[1][1]))
     parts = [part for part in parts if any(part[1])]
     if len(parts) < 2:
@@ -208,8 +211,7 @@ def change_row(found: Diff, change: Change, room: int, *, here: bool = False) ->
 
 def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> list[Span]:
     def words(node: int, room: int) -> list[Span]:
-        here, says = side.tree[node], said(side, node)
-        sign = CATEGORY[here.category]
+        says, sign = said(side, node), CATEGORY[side.category(node)]
         return [
             *lead,
             Span(" "),

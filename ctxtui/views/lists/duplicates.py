@@ -38,10 +38,10 @@ class Repeated:
     other_place: int
 
 
-def repeated(tree: Tree, turns: Turns, found: Repeat, tokens: int) -> Repeated:
-    """The row of a repeat in `tree` whose block has so many tokens; `turns` are those of its thread."""
-    node, other = tree[found.node], tree[found.other]
-    return Repeated(found, tokens, node.category, turns.of(found.other), other.depth)
+def repeated(tree: Tree, turns: Turns, found: Repeat, tokens: int, category: int) -> Repeated:
+    """The row of a repeat in `tree` whose block has so many tokens and is shown in `category`; `turns` are those of its
+    thread."""
+    return Repeated(found, tokens, category, turns.of(found.other), tree[found.other].depth)
 
 
 def total(rows: Sequence[Repeated]) -> list[Span]:

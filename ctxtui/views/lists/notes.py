@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ctxtui.analysis.content.notes import PlacedNote
-from ctxtui.core.tree import Tree
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import CATEGORY, of_note
 from ctxtui.views.text.span import Span, cropped
@@ -16,11 +17,11 @@ def where(one: PlacedNote) -> str:
     return f"{words} {safe_text.one_line(one.thread)}" if one.found and one.thread != "main" else words
 
 
-def table(tree: Tree) -> Table[PlacedNote]:
-    """The table of the notes on blocks of `tree`, and on calls."""
+def table(category: Callable[[int], int]) -> Table[PlacedNote]:
+    """The table of the notes on blocks and on calls; `category` gives the one that the block of a node is shown in."""
 
     def glyph(one: PlacedNote, room: int) -> Span:
-        return CATEGORY[tree[one.node].category].span if one.node is not None else Span(" ")
+        return CATEGORY[category(one.node)].span if one.node is not None else Span(" ")
 
     return Table(
         (

@@ -16,6 +16,8 @@ _WIDE: Final = 110
 """Cells of a line from which it has every column."""
 _GREW: Final = 96
 """Cells of a line from which it says what grew."""
+_TYPICAL: Final = 3
+"""Phases from which on there is one that is neither the first nor the last."""
 
 
 def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
@@ -142,13 +144,20 @@ def _most(row: GrownPhase, room: int) -> list[Span]:
 def sum_of_summary(rows: Sequence[Phase]) -> str:
     """What the figures of the rule are made of."""
     sent = sums.added(sum(row.sent for row in rows), "sent", [row.sent for row in rows], "phases")
-    return f"{sent} What a phase and a call add are medians; the first and the last phase are left out."
+    return (
+        sent
+        if len(rows) < _TYPICAL
+        else f"{sent} What a phase and a call add are medians; the first and the last phase are left out."
+    )
 
 
 def summary(rows: Sequence[Phase]) -> list[Span]:
-    """What a phase typically adds, for the rule."""
+    """What a phase typically adds, for the rule. Of two phases one begins the prompt and one may not be over: neither
+    is typical."""
     if len(rows) < 2:
         return []
+    if len(rows) < _TYPICAL:
+        return [Span(f"{numbers.tokens(sum(row.sent for row in rows))} sent in all", "dim")]
     grown, each = typical(rows)
     return [
         Span(f"{numbers.typical(grown)} a phase", "ink"),

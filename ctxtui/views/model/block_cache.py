@@ -13,7 +13,6 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.views.model.preview import Preview, preview
-from ctxtui.wire.codec import long_json
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -109,6 +108,9 @@ class Readings:
             return value, read_value(block.kind, value)
         found = self._large.get(node)
         if found is None:
+            # Imported here: few recordings have a block of this size.
+            from ctxtui.wire.codec import long_json
+
             value = long_json.loads(block.body)
             found = self._large.put(node, (value, read_value(block.kind, value)))
         return found

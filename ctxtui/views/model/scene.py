@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.session import MAIN, Session
-from ctxtui.core.tree import ROOT
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.views.text import numbers
@@ -18,8 +18,8 @@ _GOES_ON = frozenset({"ctxtui", "attached"})
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.cache.missed import Missed
+    from ctxtui.analysis.call_figures import CallFigures
     from ctxtui.analysis.context_window import ContextWindow
-    from ctxtui.analysis.figures import CallFigures
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost
@@ -147,6 +147,11 @@ def scene_at(
         missed=missed or {},
         turns=turns or turns_of(book.session.tree, calls),
     )
+
+
+def shown_category(scene: Scene | None, tree: Tree, node: int) -> int:
+    """The index of the category that the block of a node is shown in: of its place, until the `scene` is there."""
+    return scene.running.category(node) if scene is not None else tree[node].category
 
 
 def is_unreported(scene: Scene) -> bool:

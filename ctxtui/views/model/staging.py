@@ -11,8 +11,8 @@ from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.edit import USER, Edit
 from ctxtui.core.tree import ROOT
+from ctxtui.core.turns import is_read
 from ctxtui.dataclasses import replace
-from ctxtui.tokens.cumulate import is_read
 from ctxtui.views.model.scene import Scene
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class Staging:
         for category, tokens in own.items():
             told[category] = round(change * tokens / total) if total else 0
             left -= told[category]
-        home = scene.session.tree[node].category
+        home = running.category(node)
         told[home] = told.get(home, 0) + left
         return told
 

@@ -12,7 +12,7 @@ from ctxtui.dataclasses import replace
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.call_charge import Charge, charge
-from ctxtui.views.model.scene import Scene
+from ctxtui.views.model.scene import Scene, shown_category
 from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
@@ -375,7 +375,8 @@ class ContextRows:
                 return self._rule_line(index, row, grid, cursor)
             return body_line(self.body(index, how, grid.body), how, line, Span(" "), "accent")
         if line == 0 and how is not None and not how.raw and self._is_text(self.entry(index)):
-            row = replace(row, words=(Span(CATEGORY[self.readings.tree[self.entry(index)].category].name, "dim"),))
+            of = shown_category(self.scene, self.readings.tree, self.entry(index))
+            row = replace(row, words=(Span(CATEGORY[of].name, "dim"),))
         if line == 0 or how is None:
             if self.find is not None:
                 from ctxtui.views.transcript.hits import marked

@@ -15,6 +15,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.views.blocks import content, one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Recent
+from ctxtui.views.model.scene import shown_category
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.signs import CATEGORY
@@ -87,8 +88,7 @@ class Reading:
         return entry == MISSING or (entry > 0 and self._category(entry) in _FRONT)
 
     def _category(self, entry: int) -> int:
-        scene = self._rows.scene
-        return scene.running.category(entry) if scene is not None else self._rows.readings.tree[entry].category
+        return shown_category(self._rows.scene, self._rows.readings.tree, entry)
 
     def _got(self, entry: int) -> BlockContent:
         return self._rows.readings.reading(entry)

@@ -26,6 +26,7 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
     frame.params()
     if not all(isinstance(e.name, str) and (e.raw is not None or e.name in grammar.keys) for e in frame.entries):
         raise ValueError("a member of a frame must have a name and a value, or be a section")
+    _need(isinstance(frame.value(), dict), "a frame must be an object's")
     styles = styles_of(parts)
     for style in styles:
         spelled = (

@@ -49,6 +49,11 @@ class Frame:
         """The members that are no sections, decoded; of duplicate keys the last one."""
         return {entry.name: canonical.loads(entry.raw) for entry in self.entries if entry.raw is not None}
 
+    def value(self) -> Json:
+        """The body read as JSON, null where sections stand. Raises `ValueError` where it is none."""
+        texts = [f"{e.before}{e.key}{e.colon}{'null' if e.raw is None else e.raw}" for e in self.entries]
+        return canonical.loads("".join([*texts, self.after]).removeprefix(BOM))
+
     def without(self, key: str) -> Frame:
         """This frame less every member under `key`, section or not."""
         index = next((n for n, entry in enumerate(self.entries) if entry.name == key), None)

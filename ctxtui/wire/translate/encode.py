@@ -9,6 +9,8 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, MARKER_KEYS, NOT_RECORDED, TOOL, UNREADABLE, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
+from ctxtui.wire.codec.check_skeleton import fitting
+from ctxtui.wire.codec.frame import BOM
 from ctxtui.wire.definitions import convert
 from ctxtui.wire.grammar import TOOLS
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
@@ -101,10 +103,14 @@ def export(
     recorded: Sequence[Item] | None = None,
 ) -> tuple[bytes, list[str]]:
     """A call's request in `dialect`: with the call's own `skeleton` where it is of that dialect (byte for byte what
-    was sent, if `items` are what was `recorded`), else a fresh body. Returns the body and what was lost."""
+    was sent, if `items` are what was `recorded`), else a fresh body. Returns the body and what was lost. Raises
+    `Malformed` where the skeleton, of a damaged recording, makes no JSON of them."""
     if skeleton is not None and skeleton.dialect == dialect:
         request = Request(tuple(items if recorded is None else recorded), skeleton)
-        return encode(request.with_items(items)), []
+        body = encode(request.with_items(items))
+        with fitting():
+            canonical.loads(body.decode("utf-8", "replace").removeprefix(BOM))
+        return body, []
     losses = Losses()
     if skeleton is not None:
         _note_markers(items if recorded is None else recorded, skeleton, losses)

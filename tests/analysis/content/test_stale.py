@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
-from ctxtui.analysis.content.stale import EARLIER, stale
+from ctxtui.analysis.content.duplicates import EARLIER, DuplicateFinder, stale, standing
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.turns import turns_of
 from tests.cases.sessions import Story, use

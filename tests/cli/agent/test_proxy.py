@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anthropic
 import openai
@@ -16,6 +19,7 @@ import pytest
 from ctxtui.offline import Provider, RunningProvider, Server, offline
 from ctxtui.services.recordings.open import load
 from tests.cli.conftest import Run
+from tests.pty_app import CTXTUI
 from tests.warm import warm_ctxtui
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
@@ -59,6 +63,24 @@ def test_several_clients_through_one_port_until_it_is_off(home: Path, provider: 
         for path in (Path(os.environ["CTXTUI_HOME"]) / "attached").glob("*.jsonl")
     }
     assert sorted(found.values()) == [1, 1, 1, 2] and found["one"] == 2
+
+
+def test_under_nohup_it_stands_when_its_terminal_is_closed(home: Path, ctxtui: Run) -> None:
+    command = ["/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *CTXTUI, "proxy", "--port", "0", "--json"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert running.stdout is not None
+        urls = json.loads(running.stdout.readline())["urls"]
+        running.send_signal(signal.SIGHUP)
+        # Behind the signal it answers still.
+        asked = HTTPConnection(urlsplit(urls["anthropic"]).netloc)
+        asked.request("GET", "/nothing")
+        assert asked.getresponse().status == 404
+        asked.close()
+        assert ctxtui("proxy", "status", "--json").json["urls"] == urls
+        assert ctxtui("proxy", "off").code == 0 and running.wait(60) == 0
+    finally:
+        running.kill()
 
 
 def test_what_cannot_be_recorded_is_said_while_it_stands(home: Path, provider: RunningProvider) -> None:

@@ -127,6 +127,21 @@ def test_no_secret_is_in_it(ctxtui: Run, secret: Path) -> None:
         assert "api key" in text, "what was masked is said"
 
 
+@pytest.mark.parametrize("before", range(0, 30, 6))
+def test_a_title_that_a_memory_file_begins_shows_no_half_of_a_secret(ctxtui: Run, tmp_path: Path, before: int) -> None:
+    key = "sk-ant-api03-" + "q1W2" * 20
+    words = f"# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\n{'x' * before} {key}\n</INSTRUCTIONS>"
+    said = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": one}]} for one in (words, "hi")
+    ]
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps({"model": "gpt-5", "input": said}), encoding="utf-8")
+    shown = ctxtui("show", path, "--json").json
+    assert "memory" in shown["categories"] and shown["session"]["title"].startswith("# AGENTS.md")
+    (one,) = ctxtui("report", path, "--json").json["sessions"]
+    assert "q1W2" not in one["title"] and "sk-ant" not in one["title"], one["title"]
+
+
 def test_of_a_folder_every_session_has_its_row_and_the_dearest_are_told(ctxtui: Run, tmp_path: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from datetime import datetime
 from pathlib import Path
@@ -161,3 +162,12 @@ def test_on_every_recording_of_the_corpus_the_parts_add_up_to_the_cost(ctxtui: R
         why = ctxtui("why", path, "--json").json
         assert sum(part["usd"] for part in why["parts"]) == pytest.approx(cost.json["total_usd"] or 0.0, abs=1e-6), path
         assert why["total_usd"] == (None if cost.json["total_usd"] is None else pytest.approx(cost.json["total_usd"]))
+
+
+def test_no_block_was_sent_in_more_calls_than_there_are(ctxtui: Run) -> None:
+    # Its memory stands several times in each of its contexts.
+    sample = next((Path(__file__).parents[3] / "sessions").glob("2-*.jsonl"))
+    said = ctxtui("why", str(sample)).out
+    calls = int(re.findall(r"([0-9,]+) calls", said)[0])
+    heaviest = ctxtui("why", str(sample), "--json").json["heaviest"][0]["calls"]
+    assert heaviest > calls and f"sent {heaviest} times" in " ".join(said.split()) and f"{heaviest} calls" not in said

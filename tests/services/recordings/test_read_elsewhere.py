@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.recordings.open import load, opening
-from ctxtui.services.recordings.read_elsewhere import ReadElsewhere, SentReading, sent
+from ctxtui.services.recordings.read_elsewhere import ReadElsewhere, SentReading, sent, sent_readers
 from ctxtui.services.recordings.recording import Loaded
 from tests.cases.claude_code import generate
 from tests.conftest import THOROUGH
@@ -39,9 +39,14 @@ class ReadsHere:
         return 10 * self._asked if self._asked < 3 else None
 
     def reading(self) -> SentReading | None:
-        found = sent(load(self._path))
+        self._loaded = load(self._path)
+        self._blocks = len(self._loaded.session.tree.blocks)
+        found = sent(self._loaded)
         self._then()
         return pickle.loads(pickle.dumps(found))  # type: ignore[no-any-return]
+
+    def readers(self) -> bytes | None:
+        return sent_readers(self._loaded, self._blocks)
 
     def close(self) -> None:
         self.closed += 1
@@ -51,6 +56,13 @@ class Dies(ReadsHere):
     """Ends before it has read all."""
 
     def reading(self) -> SentReading | None:
+        raise ChildGone("killed")
+
+
+class EndsWhenRead(ReadsHere):
+    """Ends before anybody asks where its readers stand."""
+
+    def readers(self) -> bytes | None:
         raise ChildGone("killed")
 
 
@@ -88,16 +100,18 @@ def talk(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_says_the_same_and_goes_on_alike(talk: Path) -> None:
+@pytest.mark.parametrize("process", [ReadsHere, EndsWhenRead])
+def test_it_says_the_same_and_goes_on_alike(talk: Path, process: type[ReadsHere]) -> None:
     lines = talk.read_bytes().splitlines(keepends=True)
     talk.write_bytes(b"".join(lines[:200]))
-    there, here = elsewhere(talk), load(talk)
+    there, here = elsewhere(talk, process(talk)), load(talk)
     assert there.taken_over and whole(there) == whole(here)
     assert not there.more() and there.taken_over, "nothing came"
     with talk.open("ab") as file:
         file.write(b"".join(lines[200:240]))
-    assert there.more() == here.more() and not there.taken_over
-    assert whole(there) == whole(here)
+    assert there.more() == here.more()
+    read_here = not there.taken_over
+    assert read_here and whole(there) == whole(here)
     with talk.open("ab") as file:
         file.write(b"".join(lines[240:]))
     assert there.more() == here.more() and whole(there) == whole(here)

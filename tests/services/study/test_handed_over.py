@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from ctxtui.analysis.cache import what_if
+from ctxtui.analysis.cache.next_call import AfterCall, Foretold
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services import session_source
@@ -20,6 +21,7 @@ from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.kept_figures import KeptFigures
 from ctxtui.services.counting.pricing import price_here, prices_for
+from ctxtui.services.recordings import read_elsewhere
 from ctxtui.services.recordings.open import load
 from ctxtui.services.session_source import SessionSource
 from ctxtui.services.study import handed_over
@@ -30,6 +32,7 @@ from ctxtui.store.rows import KeptRow
 from tests.cases.claude_code import generate
 from tests.conftest import THOROUGH
 from tests.corpus import ABSENT, CORPUS
+from tests.services.recordings.test_first_reading import state
 from tests.services.recordings.test_read_elsewhere import elsewhere
 
 FEW = 16
@@ -78,6 +81,9 @@ class Beside:
 
     def parts(self) -> Iterator[handed_over.Part]:
         return handed_over.parts(self.study)
+
+    def foretold(self, asked: AfterCall) -> Foretold:
+        raise AssertionError("nobody asks for it")
 
     def keep(self) -> None:
         self.ended += 1
@@ -297,6 +303,12 @@ def test_a_long_recording_is_read_and_worked_out_by_one_process(
     study.grew()
     study.read_so_far(whole=True)
     assert study.take_trouble() is None and told(finish(study)) == told(finish(study_of(load(talk).session)))
+    # Its readers go on here when the file grows, also once that process has ended.
+    monkeypatch.setattr(read_elsewhere, "_taken_up", lambda reading, sent: pytest.fail("read from the beginning"))
+    last = talk.read_bytes().splitlines(keepends=True)[-1]
+    with talk.open("ab") as file:
+        file.write(last.replace(b'"uuid":"', b'"uuid":"x'))
+    assert loaded.more() and not loaded.taken_over and state(loaded) == state(load(talk))
     source.close()
 
 

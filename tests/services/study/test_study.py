@@ -12,6 +12,7 @@ from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.study.study import Study
 from tests.cases.scenes import study_of
 from tests.cases.sessions import Story, book_of, every_category, long_session, use
+from tests.cases.unsaid import cleared
 
 
 def finish(study: Study) -> int:
@@ -61,6 +62,26 @@ def test_a_session_that_grows_is_worked_on_from_where_it_was() -> None:
     finish(study)
     assert known.priced == 2 and study.costs["main-1"] is first
     assert study.scene(MAIN, 1).counted
+
+
+def test_what_a_report_shows_to_be_gone_is_news_of_its_call() -> None:
+    made, _ = cleared(1)
+    session, waited = made.script.session, 0
+    told = [call for call in made.calls if call.usage is not None]
+    for call in told:
+        session.apply(CallSeen(replace(call, usage=None)))
+    study = Study(session, book_of(session, counted=False), None, price_here(PriceTable()))
+    finish(study)
+    for index, call in enumerate(told):
+        session.apply(CallSeen(call))
+        study.grew()
+        study.thread(call.thread)
+        if not study.scene(call.thread, index).counted:
+            before, waited = study.known(call.thread, index), waited + 1
+            study.book.advance()
+            assert study.scene(call.thread, index).counted and study.known(call.thread, index) != before
+        finish(study)
+    assert waited, "a report was here before it was known what is gone"
 
 
 def test_a_fuller_record_of_a_call_replaces_its_costs() -> None:

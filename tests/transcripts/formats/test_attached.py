@@ -7,7 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ctxtui.core.tree import Tree
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.next_request import next_call_of
 from ctxtui.transcripts.formats.attached import reader
 from ctxtui.transcripts.kit.http_exchange.line_kinds import BODY, KNOWN
 from ctxtui.transcripts.registry import detect, what_is
@@ -58,6 +63,61 @@ def test_a_call_with_its_answer_and_times() -> None:
     assert (session.about.cwd, session.about.client, session.about.title) == ("/work", "agent", "hoi")
     law_2(data, NAME)
     survives_cuts(data, NAME)
+
+
+def test_a_request_that_was_held_began_when_it_left() -> None:
+    first, asked, *answered = lines()
+    held = {"x": "a", "at": 1.1, "held": "each"}
+    # What a provider caches lives from when it reads, and its answer is waited for from then.
+    left = {"x": "a", "at": 90.0, "sent": {"released": "release"}}
+    later = [{**one, "at": one["at"] + 100} for one in answered]
+    data = dump([first, asked, held, left, *later])
+    (call,) = calls(read(data, NAME))
+    assert (call.started, call.first_byte, call.ended) == (90.0, 102.5, 103.0)
+    survives_cuts(data, NAME)
+
+
+@pytest.mark.parametrize(("held_for", "foretold"), [(0.0, 0), (200.0, 3_000)])
+def test_what_it_cached_lives_from_when_it_left(held_for: float, foretold: int) -> None:
+    long = {"type": "text", "text": "word " * 3_000, "cache_control": {"type": "ephemeral"}}
+    body = json.dumps(
+        {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": [long]}]}
+    )
+    usage = {"input_tokens": 5, "cache_creation_input_tokens": 3_000, "cache_read_input_tokens": 0, "output_tokens": 2}
+    first, asked, *answered = lines(answer={**ANSWER, "usage": usage})
+    asked["asked"]["body"] = {"size": len(body), "text": body}
+    left = {"x": "a", "at": asked["at"] + held_for, "sent": {"released": "release"}}
+    later = [{**one, "at": one["at"] + held_for} for one in answered]
+    session = read(dump([first, asked, left, *later]), NAME)
+    # 350 s after it was asked an entry of five minutes is gone, but for one that was written while it was held.
+    found = next_call_of(session, Counter(), Settings(), at=asked["at"] + 350)
+    assert found is not None and found.coming.read == foretold
+
+
+def test_a_request_over_a_websocket_that_was_held_began_when_it_left() -> None:
+    created = {"type": "response.create", "model": "gpt-5.6", "input": [{"role": "user", "content": "hoi"}]}
+    done = {"type": "response.completed", "response": {"id": "resp_1", "model": "gpt-5.6", "status": "completed",
+            "output": [], "usage": {"input_tokens": 5, "output_tokens": 2}}}  # fmt: skip
+    url = "wss://api.openai.com/v1/responses"
+    told: list[Any] = [
+        {"ctxtui_attached": 1, "session": "s", "program": "agent"},
+        {"x": "a", "at": 1.0, "asked": {"method": "GET", "url": url, "headers": [], "body": {"size": 0, "text": ""}}},
+        {"x": "a", "at": 2.0, "answered": {"status": 101, "headers": []}},
+    ]
+    for number in range(2):
+        at = 100.0 * number
+        told += [
+            {"x": "a", "at": at + 3, "frame": json.dumps(created), "by": "client"},
+            {"x": "a", "at": at + 3, "held": "each"},
+            {"x": "a", "at": at + 60, "sent": {"released": "release"}},
+            {
+                "x": "a",
+                "at": at + 62,
+                "frame": json.dumps({**done, "response": {**done["response"], "id": f"r{number}"}}),
+            },
+        ]
+    found = calls(read(dump(told), NAME))
+    assert [(call.started, call.ended) for call in found] == [(60.0, 62.0), (160.0, 162.0)]
 
 
 def test_any_value_anywhere() -> None:

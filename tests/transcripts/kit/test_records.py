@@ -69,7 +69,12 @@ def test_what_was_taken_of_the_rest_is_gone() -> None:
     [
         (b'\xef\xbb\xbf{"a":1}\r\n{"b":2}', ['1 {"a":1}', '2 {"b":2}']),
         (b'{"a":1}{"b":2} {"c":3}\n', ['1 {"a":1}', '1 {"b":2}', '1 {"c":3}']),
-        (b'\0\0{"a":1}\n\n \n{"b":2}\n', ["1 ! 2 NUL bytes passed over", '1 {"a":1}', '4 {"b":2}']),
+        (b'\0\0{"a":1}\n\n \n{"b":2}\n', ['1 {"a":1}', '4 {"b":2}']),
+        (b'\0\0\0\n{"b":2}\n', ["1 ! 3 NUL bytes passed over", '2 {"b":2}']),
+        (b"\xff\xfe\0" * 50 + b"\n", ["1 ! no JSON; 50 NUL bytes in the line"]),
+        (b'\0{"a":"cut\0\n{"b":2}\n', [
+            "1 ! no JSON: Unterminated string starting at (9 characters); 2 NUL bytes in the line", '2 {"b":2}'
+        ]),
         (b'{"a":"x\0y"}\n', ['1 {"a":"x\\u0000y"}']),
         (b'"x"\n7\n', ["1 ! a string where a record is expected", "2 ! a number where a record is expected"]),
         (b"null\n[]\n", ["1 ! null where a record is expected", "2 ! an empty list where a record is expected"]),
@@ -93,6 +98,8 @@ def test_records_of_files_in_any_state(data: bytes, expected: list[str]) -> None
     [
         (b'{"a":"\xff"}\n', "invalid UTF-8 at byte 6, read as U+FFFD"),
         (b'{"a":"\\x41 \\uZZZZ"}\n', "an escape that is no JSON, read as plain text"),
+        (b'\0\0{"a":1}\0\n', "3 NUL bytes passed over"),
+        (b'\0{"a":"\xff"}\n', "1 NUL byte passed over; invalid UTF-8 at byte 7, read as U+FFFD"),
     ],
 )
 def test_what_is_mended_is_noted(data: bytes, note: str) -> None:

@@ -282,12 +282,12 @@ async def test_new_files_do_not_move_the_cursor_from_its_session_or_line() -> No
         await pilot.press("pagedown", "pagedown", "down")
         rows = app.home.browser.rows
         assert rows.current is not None
-        key, line = rows.current.key, rows.heights.line_of(rows.cursor) - rows.top
+        key, line = rows.current.key, rows.viewport.heights.line_of(rows.cursor) - rows.viewport.top
         shelf.sessions.insert(0, glimpse("brand new", mtime=time.time(), live=True))
         app.home.lookout.look()
         await until(pilot, app, "101 sessions")
         assert rows.current.key == key
-        assert rows.heights.line_of(rows.cursor) - rows.top == line
+        assert rows.viewport.heights.line_of(rows.cursor) - rows.viewport.top == line
 
 
 async def test_what_is_on_the_screen_is_read_first() -> None:

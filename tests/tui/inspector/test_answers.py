@@ -55,7 +55,14 @@ def seen(screen: InspectorScreen) -> tuple[object, ...]:
     rows that open, all that is drawn."""
     pane, drawn = screen.panels.transcript, screen.app.screen._compositor.render_strips()
     lines = tuple(strip.text for strip in drawn)
-    return (len(screen.app.screen_stack), screen.line.asking, pane.heights.total, pane.cursor, pane.opened, lines)
+    return (
+        len(screen.app.screen_stack),
+        screen.line.asking,
+        pane.viewport.heights.total,
+        pane.cursor,
+        pane.opened,
+        lines,
+    )
 
 
 async def walked(keys: Sequence[str], state: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:

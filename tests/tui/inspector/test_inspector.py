@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ctxtui.core.category import INDEX
-from ctxtui.core.session import Session, Skipped
+from ctxtui.core.session import CallSeen, Session, Skipped
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import RecordingNews
 from ctxtui.tui.inspector.loader import Brought
@@ -257,7 +257,8 @@ async def grown(story: Story, screen: InspectorScreen, pilot: Pilot[None], id_: 
     """The recording goes on by a result and another call."""
     calls = len(story.session.calls)
     story.results((id_, result)).call(f"answer to {result}", use(id_ + "x", "Bash", command=id_)).tip()
-    screen.state.on.loader.emit(Brought(RecordingNews()))
+    came = [CallSeen(call) for call in story.session.thread_calls()[calls:]]
+    screen.state.on.loader.emit(Brought(RecordingNews(came)))
     await until(pilot, lambda: screen.state.study is not None and len(screen.state.study.thread("main").calls) > calls)
     await settled(screen, pilot)
 

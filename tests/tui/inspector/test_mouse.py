@@ -42,12 +42,12 @@ async def test_a_click_on_the_head_of_a_column_orders_the_list_by_it() -> None:
 async def test_a_click_puts_the_cursor_on_a_row_and_a_double_click_opens_it() -> None:
     async with opened(every_category()) as (screen, pilot):
         pane = screen.panels.transcript
-        row = pane.heights.row_at(pane.top + 3)[0]
+        row = pane.viewport.heights.row_at(pane.viewport.top + 3)[0]
         await pilot.click(pane, offset=(12, pane.body_top + 3))
         assert pane.cursor == row and pane.has_focus
-        before = pane.heights.total
+        before = pane.viewport.heights.total
         await pilot.click(pane, offset=(12, pane.body_top + 3), times=2)
-        await until(pilot, lambda: pane.heights.total != before)
+        await until(pilot, lambda: pane.viewport.heights.total != before)
 
 
 async def test_a_click_on_the_strip_the_map_and_the_context_does_what_it_shows() -> None:
@@ -78,10 +78,10 @@ async def test_a_click_on_the_key_line_does_what_its_key_does_and_the_wheel_scro
         await until(pilot, lambda: pilot.app.screen is screen)
         assert screen.panels.transcript.node == node, "a double click goes to the block"
         await pilot.press("less_than_sign")
-        top = screen.panels.transcript.top
+        top = screen.panels.transcript.viewport.top
         await pilot._post_mouse_events([events.MouseScrollDown], "#transcript", offset=(8, 3))
         await pilot.pause()
-        assert screen.panels.transcript.top >= top
+        assert screen.panels.transcript.viewport.top >= top
 
 
 async def test_a_click_on_the_prompt_asks_for_a_place() -> None:

@@ -50,7 +50,7 @@ class Numbers(Pane):
         return [Span("↑"), Span(f"row {index}")]
 
     def notes(self) -> Spans:
-        return [Span(f"↑ {self.top}")]
+        return [Span(f"↑ {self.viewport.top}")]
 
     def empty(self) -> Spans:
         return [Span("Nothing here.")]
@@ -142,17 +142,17 @@ async def test_moving_scrolls_and_says_so() -> None:
     async with app.run_test(size=(40, 20)) as pilot:
         pane = app.query_one(Numbers)
         await press(pilot, *["down"] * 12)
-        assert (pane.cursor, pane.top) == (12, 3)
+        assert (pane.cursor, pane.viewport.top) == (12, 3)
         assert shown(pane)[-1] == "▸row 12"
         assert pane.render_line(0).text.rstrip().endswith("↑ 3 ━")
         await press(pilot, "enter")
         assert app.said[-2:] == [("moved", 12), ("chosen", 12)]
         await press(pilot, "end")
-        assert (pane.cursor, pane.top) == (99, 90)
+        assert (pane.cursor, pane.viewport.top) == (99, 90)
         await press(pilot, "pageup")
-        assert (pane.cursor, pane.top) == (90, 81)
+        assert (pane.cursor, pane.viewport.top) == (90, 81)
         await press(pilot, "home", "up")
-        assert (pane.cursor, pane.top) == (0, 0)
+        assert (pane.cursor, pane.viewport.top) == (0, 0)
 
 
 async def test_tall_rows_are_read_line_by_line() -> None:
@@ -163,9 +163,9 @@ async def test_tall_rows_are_read_line_by_line() -> None:
         await pilot.pause()
         assert shown(pane)[2:7] == ["row 2", "row 2.1", "row 2.2", "row 2.3", "row 3"]
         pane.move_to(50)
-        assert pane.heights.row_at(pane.top) == (50, 0)
+        assert pane.viewport.heights.row_at(pane.viewport.top) == (50, 0)
         await press(pilot, "down")
-        assert pane.cursor == 50 and pane.heights.row_at(pane.top) == (50, 1)
+        assert pane.cursor == 50 and pane.viewport.heights.row_at(pane.viewport.top) == (50, 1)
         await press(pilot, *["down"] * 20)
         assert pane.cursor == 51
         await press(pilot, "up")
@@ -173,7 +173,7 @@ async def test_tall_rows_are_read_line_by_line() -> None:
         pane.open_rows({2})
         await pilot.pause()
         assert pane.opened == {2}
-        assert pane.heights.total == 103
+        assert pane.viewport.heights.total == 103
 
 
 async def test_what_is_in_view_stays_when_a_row_above_grows() -> None:
@@ -243,7 +243,7 @@ async def test_mouse() -> None:
         await pilot.click(pane, offset=(3, 6), times=2)
         assert app.said[-1] == ("chosen", 5)
         await pilot._post_mouse_events([events.MouseScrollDown], pane, offset=(3, 3))
-        assert (pane.top, pane.cursor) == (3, 5)
+        assert (pane.viewport.top, pane.cursor) == (3, 5)
 
 
 async def test_the_cursor_has_its_ground_with_the_focus_only() -> None:
@@ -270,7 +270,7 @@ async def test_an_empty_list_says_so_and_a_shrunk_one_keeps_a_cursor() -> None:
         pane.move_to(99)
         pane.count = 5
         pane.reload()
-        assert (pane.cursor, pane.top) == (4, 0)
+        assert (pane.cursor, pane.viewport.top) == (4, 0)
         pane.count = 0
         pane.reload()
         assert shown(pane)[0] == "Nothing here."

@@ -27,3 +27,17 @@ def test_sums_by_category_and_the_largest_first() -> None:
     assert sizes == sorted(sizes, reverse=True) and len(sizes) == len(before)
     rows.sort()
     assert changes() == before
+
+
+def test_what_both_share_is_said_whole_in_a_narrow_window() -> None:
+    session = compacted()
+    book = book_of(session)
+    found = diff(*(DiffSide(book, choose(session, "main", number)) for number in (3, 4)))
+    rows = DiffList(found, ())
+    heads = [number for number in range(len(rows.rows)) if not rows.selectable(number)]
+    for number in heads:
+        whole = plain(rows.rows[number])  # type: ignore[arg-type]
+        lines = [plain(rows.line(number, line, 40, here=False)) for line in range(rows.height(number, 40))]
+        assert " ".join("".join(lines).split()) == " ".join(whole.split()), number
+        assert all(len(line) <= 40 for line in lines), lines
+    assert set(heads) <= rows.opened, "so that the pane asks for their height"

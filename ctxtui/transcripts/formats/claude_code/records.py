@@ -97,8 +97,10 @@ _FIELD: Final = {name: field.name for name, field in _FIELDS.items()}
 _decoder: Final = msgspec.json.Decoder(ClaudeRecord)
 
 
-strictly: Final = _decoder.decode
-"""The record in a JSON object; raises `msgspec.MsgspecError` where a field is of an unexpected type."""
+def strictly(raw: bytes) -> ClaudeRecord:
+    """The record in the JSON object `raw`; raises `msgspec.MsgspecError` where a field is of an unexpected type."""
+    # A function with a name: where a reader stands can be written down with it.
+    return _decoder.decode(raw)
 
 
 def decode(raw: bytes) -> ClaudeRecord:

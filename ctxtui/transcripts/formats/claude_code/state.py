@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,10 @@ class ClaudeState:
     """Bodies of requests that the client wrote to files."""
 
     def __post_init__(self) -> None:
-        self.bodies = BodyJoin(self.tree, self.call_at, lambda: self.about.sessions, self._beside)
+        self.bodies = BodyJoin(self.tree, self.call_at, self._sessions, self._beside)
+
+    def _sessions(self) -> Collection[str]:
+        return self.about.sessions
 
     def _beside(self, call: Call) -> None:
         """A call that bodies tell of and no record: what the client counts is less by it."""

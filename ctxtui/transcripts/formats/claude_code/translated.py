@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ctxtui.core import canonical
 from ctxtui.transcripts.formats.claude_code.resume.record import made_record
@@ -24,13 +24,11 @@ def _kept(body: Body, losses: Losses) -> Body:
     messages: list[Body] = []
     for message in body.get("messages", []):
         content = message["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else _readable(content, losses)
         role = message["role"]
         if role == "system":
             losses.note("system messages became reminders of the user")
-            parts = [
-                {**part, "text": f"<system-reminder>\n{part.get('text', '')}\n</system-reminder>"} for part in parts
-            ]
+            parts = [{**part, "text": _REMINDER.format(part.get("text", ""))} for part in parts]
             role = "user"
         kept = [made for part in parts if (made := _block(part, _SAID, losses)) is not None]
         if kept and messages and messages[-1]["role"] == role:
@@ -42,13 +40,23 @@ def _kept(body: Body, losses: Losses) -> Body:
     return {"model": body["model"], "max_tokens": body.get("max_tokens", 1), "messages": messages}
 
 
+def _readable(content: Any, losses: Losses) -> list[Body]:
+    """The parts of `content` that say of what type they are: a damaged recording may have others."""
+    parts = content if isinstance(content, list) else [content]
+    found = [part for part in parts if isinstance(part, dict) and isinstance(part.get("type"), str)]
+    if len(found) < len(parts):
+        losses.note("parts that could not be read")
+    return found
+
+
 def _block(part: Body, known: frozenset[str], losses: Losses) -> Body | None:
-    if part.get("type") not in known:
-        losses.note(f"{part.get('type')}{ONLY_THERE}")
+    if part["type"] not in known:
+        losses.note(f"{part['type']}{ONLY_THERE}")
         return None
     made = {key: value for key, value in part.items() if key not in _BESIDE}
     if isinstance(made.get("content"), list) and part["type"] == "tool_result":
-        made["content"] = [one for each in made["content"] if (one := _block(each, _IN_RESULT, losses)) is not None]
+        inner = _readable(made["content"], losses)
+        made["content"] = [one for each in inner if (one := _block(each, _IN_RESULT, losses)) is not None]
     return made
 
 

@@ -36,6 +36,10 @@ class SocketTalk:
         self._events.append(text)
         return self.close(time) if kind in _LAST else None
 
+    def left(self, time: float) -> None:
+        """The request that is open left at `time`: until then it was held."""
+        self._started = time
+
     @property
     def asked(self) -> Exchange | None:
         """The request that is open, as far as it is asked; None where none is."""

@@ -64,10 +64,10 @@ class BlocksController(Controller):
         if rows.is_open(self._pane.cursor) is None:
             self._toggle()
             return
-        before = self._pane.heights.total
+        before = self._pane.viewport.heights.total
         rows.more(self._pane.cursor)
         self._pane.reopen()
-        if self._pane.heights.total == before:
+        if self._pane.viewport.heights.total == before:
             self.say([Span("all of it is shown", "dim")])
 
     def open_turn(self) -> None:

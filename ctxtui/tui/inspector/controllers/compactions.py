@@ -127,7 +127,7 @@ class CompactionsController(EditController):
         def answered(key: str) -> None:
             if key in _SCROLL:
                 pane = self.panels.transcript
-                pane.scroll_to_line(pane.top + _SCROLL[key] * (pane.body_height - 1 if "page" in key else 1))
+                pane.scroll_to_line(pane.viewport.top + _SCROLL[key] * (pane.body_height - 1 if "page" in key else 1))
             elif key == "R":
                 self.prompt.cancel()
                 self.access.command("Replace")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
@@ -186,7 +187,8 @@ class NotesController(Controller):
         """The list; Enter goes to one."""
         from ctxtui.tui.lists.notes import NotesScreen
 
-        if self.state.study is None:
+        study = self.state.study
+        if study is None:
             return
 
         def go(one: notes.PlacedNote | None) -> None:
@@ -194,7 +196,7 @@ class NotesController(Controller):
                 self._to_note(one)
 
         rows = self.standing.order if self.standing is not None else ()
-        self.access.push(NotesScreen(rows, self.state.study.session.tree), go)
+        self.access.push(NotesScreen(rows, partial(study.book.category, study.session.model)), go)
 
     def _to_note(self, one: notes.PlacedNote) -> None:
         """Show what a note is about: its block where the context shown holds it, else the first call that does."""

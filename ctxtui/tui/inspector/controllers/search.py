@@ -100,7 +100,7 @@ class SearchController(Controller):
             return
         if self.sought is None:
             self.sought = search_view.Sought(rows)
-            self._origin = transcript.cursor, transcript.top
+            self._origin = transcript.cursor, transcript.viewport.top
             self._hits = self._at = None
         self._question = Question(
             self._lead,

@@ -67,7 +67,7 @@ class _Walk:
     def _enter(self) -> float:
         """Walk along what is changed; the shift at the end."""
         staging, changes, fates = self._staging, self._staging.applied.changes, self._staging.fates
-        read, tree, missing = self._read, self._tree, self._staging.scene.missing
+        read, running, missing = self._read, self._staging.scene.running, self._staging.scene.missing
         starts, categories, shifts, ats = self._starts, self._categories, self._shifts, self._at
         news = list(staging.news)[::-1]
         done, shift = 0, 0.0
@@ -90,7 +90,7 @@ class _Walk:
             if change is not None:
                 fate = fates[change.node]
                 if fate.after:
-                    put(at, tree[change.node].category)
+                    put(at, running.category(change.node))
                 shift -= fate.freed
                 done = at + 1
         if done < len(self._nodes):
@@ -99,7 +99,8 @@ class _Walk:
 
     def categories(self, tokens: Iterable[float]) -> Iterator[int]:
         """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
-        missing, nodes, read, tree = self._staging.scene.missing, self._nodes, self._read, self._tree
+        scene, nodes, read = self._staging.scene, self._nodes, self._read
+        missing, running = scene.missing, scene.running
         stretches = zip(self._at, self._categories, self._shifts, [*self._starts[1:], inf], strict=True)
         # Before the first stretch stands what is not recorded.
         at, category, shift, until = 0, None, inf, self._starts[0] if self._starts else inf
@@ -115,7 +116,7 @@ class _Walk:
                 yield NOT_RECORDED
             else:
                 at = bisect_right(read, token - shift - missing, at)
-                yield tree[nodes[min(at, last)]].category
+                yield running.category(nodes[min(at, last)])
 
     def _shifted(self, at: int) -> float:
         found = bisect_right(self._at, at) - 1

@@ -103,7 +103,7 @@ _BLOCKS: Final[Table[Dear]] = Table(
         Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
         Column("", 0, _about, "left", gap=1),
         Column("", 8, lambda one, _: Span(numbers.tokens(one.tokens), "dim")),
-        Column("", 12, lambda one, _: Span(many(one.calls, "call"), "dim")),
+        Column("", 12, lambda one, _: Span(many(one.calls, "time"), "dim")),
         Column("", 9, lambda one, _: _money(one.usd)),
     ),
     mark=0,
@@ -247,7 +247,7 @@ def _named(one: Dear) -> str:
 
 
 def _carried(one: Dear) -> str:
-    return f"{numbers.money(one.usd)} over {one.calls:,} call{'s' if one.calls != 1 else ''}"
+    return f"{numbers.money(one.usd)}, sent {many(one.calls, 'time')}"
 
 
 def worthwhile(what: Statement) -> list[Cure]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
-from ctxtui.analysis.content.duplicates import Repeat
-from ctxtui.analysis.content.stale import stale
+from ctxtui.analysis.content.duplicates import Repeat, stale
 from ctxtui.dataclasses import dataclass
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
@@ -163,7 +162,7 @@ def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None, repeats: Iter
     return [
         HeavyBlock(
             one,
-            tree[one.node].category,
+            running.category(one.node),
             ledger.block(one.node, one.tokens, number) if ledger else None,
             context,
             old.get(one.node, ""),

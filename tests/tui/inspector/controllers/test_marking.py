@@ -81,11 +81,11 @@ async def test_rows_and_place_stay_at_the_first_edit_and_a_jump_unfolds_its_targ
         assert rows is not None
         pane.move_to(rows.count // 2)
         await pilot.pause()
-        before, top, node = [entry for entry in rows.entries if entry >= 0], pane.top, pane.node
+        before, top, node = [entry for entry in rows.entries if entry >= 0], pane.viewport.top, pane.node
         await pilot.press("d")
         stood = [rows.entry(index) for index in range(rows.count)]
         assert [entry for entry in stood if entry >= 0] == before and pane.node == node
-        assert abs(pane.top - top) <= 2, "a line says where the prefix ends"
+        assert abs(pane.viewport.top - top) <= 2, "a line says where the prefix ends"
         await pilot.press("z")
         assert rows.count < 20 and "edits only" in text(screen) and pane.node == node
         target = before[-5]

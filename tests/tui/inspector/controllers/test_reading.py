@@ -22,11 +22,11 @@ async def test_one_key_reads_another_shows_all_panes_again() -> None:
         assert "reading" in text(screen)
         # To the other end, where no height is known yet, and by pages.
         await pilot.press("less_than_sign")
-        assert transcript.cursor == 0 and transcript.top == 0
+        assert transcript.cursor == 0 and transcript.viewport.top == 0
         await pilot.press("pagedown", "pagedown")
-        assert transcript.top > 0
+        assert transcript.viewport.top > 0
         await pilot.press("greater_than_sign")
-        assert transcript.at_end and transcript.at_last
+        assert transcript.viewport.at_end and transcript.at_last
         node = transcript.node
         await pilot.press("escape")
         await pilot.pause(0.05)

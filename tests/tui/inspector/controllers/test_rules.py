@@ -24,14 +24,14 @@ async def test_an_answer_opens_as_a_whole_and_folds_again() -> None:
         row = kinds(pane.data)["answer"]
         pane.move_to(row)
         assert pane.cursor == row and pane.node is None
-        before = pane.heights.total
+        before = pane.viewport.heights.total
         assert "opens its blocks" in text(screen)
         await pilot.press("enter")
         await pilot.pause()
-        assert pane.heights.total > before and "answered" in text(screen) and "opened" in text(screen)
+        assert pane.viewport.heights.total > before and "answered" in text(screen) and "opened" in text(screen)
         await pilot.press("enter")
         await pilot.pause()
-        assert pane.heights.total == before and pane.cursor == row
+        assert pane.viewport.heights.total == before and pane.cursor == row
 
 
 async def test_an_epoch_leads_to_its_first_call() -> None:

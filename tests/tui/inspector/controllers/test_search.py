@@ -84,12 +84,12 @@ async def test_esc_in_the_prompt_puts_all_back() -> None:
     async with opened(searched()) as (screen, pilot):
         transcript = screen.panels.transcript
         await pilot.press("up", "up", "up")
-        before = transcript.cursor, transcript.top, dict(transcript.data.opened)
+        before = transcript.cursor, transcript.viewport.top, dict(transcript.data.opened)
         await typed(pilot, screen, "line 400")
         assert transcript.data.opened != before[2]
         await pilot.press("escape")
         await pilot.pause(0.05)
-        assert (transcript.cursor, transcript.top, transcript.data.opened) == before
+        assert (transcript.cursor, transcript.viewport.top, transcript.data.opened) == before
         assert screen.focused is transcript
 
 

@@ -1,0 +1,62 @@
+"""The next request is as long as the context that it goes on from, and what came since: by one source."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.forecast import usage_of
+from ctxtui.analysis.cache.what_if import Replay
+from ctxtui.analysis.figures import figures
+from ctxtui.core import block
+from ctxtui.core.call import ESTIMATED_INPUT, Call
+from ctxtui.core.session import CallSeen
+from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import cached_by
+from tests.analysis.sessions import Script, book
+
+MODEL = "claude-opus-4-5-20251101"
+
+
+def text(words: int) -> block.Block:
+    return block.of({"type": "text", "text": "word " * words})
+
+
+def gone_on(script: Script, call: Call) -> tuple[Book, int, int]:
+    """A book, what the context of `call` comes to, and the request after its answer."""
+    made = book(script.session, model_table())
+    following = Replay(made, cached_by(made)).following(call, call.response_head)
+    total = following.prompt.total
+    if following.forecast is not None:
+        assert usage_of(following.forecast).input == total
+    return made, figures(made, call).context_tokens, total
+
+
+def with_report(script: Script, tokens: int) -> Call:
+    return script.call(text(50), usage=Usage(fresh=tokens, output=60))
+
+
+def with_estimate(script: Script, tokens: int) -> Call:
+    call = script.call(text(50))
+    call = replace(call, extra={**call.extra, ESTIMATED_INPUT: tokens})
+    script.session.apply(CallSeen(call))
+    return call
+
+
+@pytest.mark.parametrize("said", [with_report, with_estimate])
+@pytest.mark.parametrize("before", [None, with_report, with_estimate])
+@pytest.mark.parametrize("beyond", [900, 0, -300])
+def test_what_a_context_has_beyond_its_blocks_travels_with_the_next_call(said, before, beyond: int) -> None:  # type: ignore[no-untyped-def]
+    script = Script(MODEL)
+    script.hear(text(1_000))
+    if before is not None:
+        before(script, 2_000)
+        script.hear(text(500))
+    blocks = sum(book(script.session, model_table()).sums(MODEL, script.head)) if before is not None else 1_000
+    call = said(script, blocks + 1_000 + beyond)
+    made, context, total = gone_on(script, call)
+    answer = sum(made.sums(MODEL, call.response_head)) - sum(made.sums(MODEL, call.sent_head))
+    assert context == blocks + 1_000 + beyond
+    assert answer > 0 and context + answer - 15 <= total <= context + answer + 15
