@@ -20,6 +20,7 @@ from ctxtui.services.session_source import SessionSource
 from ctxtui.services.workers import advice_worker
 from ctxtui.services.workers.advice_worker import AdviceSearcher
 from ctxtui.tui.inspector.controllers.why import WhyController
+from ctxtui.tui.inspector.loader import SessionLoader
 from tests.cases.claude_code import generate
 from tests.cases.inspect import InMemory
 from tests.services.editing.test_advice_columns import told
@@ -197,6 +198,8 @@ async def test_trouble_is_told_beside_the_cut(monkeypatch: pytest.MonkeyPatch) -
     told = list[str]()
     # From the beginning: on a busy machine it has rested before anybody asks.
     monkeypatch.setattr(WhyController, "say", lambda self, spans: told.append("".join(span.text for span in spans)))
+    # Whoever searches stands back behind keys: what was found is taken meanwhile.
+    monkeypatch.setattr(SessionLoader, "wait_for_keys", lambda self: time.sleep(0.1))
     async with opened(reads().session) as (screen, pilot):
         await until(pilot, lambda: screen.edits.editable())
         screen.owner(WhyController)._rested()

@@ -139,19 +139,19 @@ class WhyController(EditController):
 
         def look() -> None:
             every = search.found(stopped)
-            self.access.deliver(lambda: self._found(subject, proposals, every))
-            if search.trouble and not stopped():
-                self.access.deliver(lambda: self.say([Span(f"{search.trouble}; it was looked for without", "dim")]))
+            self.access.deliver(lambda: self._found(subject, proposals, every, search.trouble))
 
         self.access.work(look, "cheapest cut", exclusive=True)
 
-    def _found(self, subject: Subject, proposals: Proposals, every: list[Advice]) -> None:
+    def _found(self, subject: Subject, proposals: Proposals, every: list[Advice], trouble: str) -> None:
         if self._closed or self._looking != subject:
             return
         self._looking = None
         self._proposals = proposals
         self.panels.reasons.found(subject, every[0] if every else None)
         self.panels.say_why()
+        if trouble:
+            self.say([Span(f"{trouble}; it was looked for without", "dim")])
 
     # What the keys do
 
