@@ -27,6 +27,8 @@ UNREAD: Final = frozenset({"id", "status", "content"})
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 _SPELLINGS: Final = ("string", "list", "object")
 _THINKING: Final = INDEX["thinking"]
+_EMPTY: Final = blake2b(digest_size=KEY_BYTES)
+"""A hash that nothing went into: a copy of it takes a third less than a new one."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -103,7 +105,7 @@ class PrefixKeys:
 
     def _chained(self, known: dict[int, PrefixEnd], spot: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
         """The place at the end of `missing`, which follow `spot`; each is `known` then."""
-        bare, bounded = known is not self._current, self._bounded
+        bare, bounded, empty = known is not self._current, self._bounded, _EMPTY.copy
         at: Place | None = None
         told, section, role = b"", "", ""
         for here in missing:
@@ -118,8 +120,9 @@ class PrefixKeys:
                 told, section, role = self._told(at), at.section, at.role
             if kind in _USUAL and section == spot.section:
                 # Nearly every block: the general way gives the same.
-                digest = blake2b(spot.key + told + block.digest.encode(), digest_size=KEY_BYTES).digest()
-                spot = PrefixEnd(digest, spot, here.id, spot.number + 1, section, role)
+                hashed = empty()
+                hashed.update(spot.key + told + block.digest.encode())
+                spot = PrefixEnd(hashed.digest(), spot, here.id, spot.number + 1, section, role)
             else:
                 spot = self._after(spot, here, bare)
             known[here.id] = spot
