@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import string
 import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -142,6 +144,18 @@ def test_the_terms_of_a_text_are_its_sequences_each_once(texts: list[str]) -> No
     for words in texts:
         told = made.of(words).split(" ")
         assert sorted(filter(None, told)) == sorted(terms_of(words))
+
+
+@pytest.mark.parametrize("rare", [0, 1, 30, 90, 100])
+def test_terms_are_the_same_whatever_share_of_a_text_is_of_rare_characters(rare: int) -> None:
+    draw, made = Random(rare), IndexTexts()
+    for kinds in (40, 300, 1200):
+        for size in (0, 1, 2, 3, 5000):
+            words = "".join(
+                chr(0x4E00 + draw.randrange(kinds)) if draw.randrange(100) < rare else draw.choice(string.printable)
+                for _ in range(size)
+            )
+            assert sorted(filter(None, made.of(words).split(" "))) == sorted(terms_of(words))
 
 
 def test_without_numpy_the_terms_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
