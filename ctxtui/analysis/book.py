@@ -210,12 +210,20 @@ class Book:
             self.version += any(way.counted(told) for way in ways.values())
         done = min(way.advance(limit) for way in ways.values())
         self._learning.advance()
-        if done == len(self.session.tree) and self._learning.give():
+        if done == len(self.session.tree):
+            self._give(all_there_is=False)
+        return done, len(self.session.tree)
+
+    def settle(self) -> None:
+        """All that there is by now was read, and is counted: it is weighed as all of it taught, whatever the pieces
+        were in which it came."""
+        self._give(all_there_is=True)
+
+    def _give(self, *, all_there_is: bool) -> None:
+        if self._learning.give(all_there_is=all_there_is):
             self._weights = {model: self._learning.weights(model) for model in self._weights}
             self.version += 1
-        if done == len(self.session.tree):
-            self.contexts.advance()
-        return done, len(self.session.tree)
+        self.contexts.advance()
 
     @property
     def forecasts(self) -> Mapping[str, ForecastRange]:

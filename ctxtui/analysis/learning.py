@@ -148,14 +148,16 @@ class Learning:
                 self._learn(id_)
                 del self._waiting[thread]
 
-    def give(self) -> bool:
-        """Give out the weights as they are now, if enough was learnt since the last time; whether they are new."""
+    def give(self, *, all_there_is: bool = False) -> bool:
+        """Give out the weights as they are now, if enough was learnt since the last time; whether they are new. With
+        `all_there_is` anything that was learnt is enough: whoever reads all of it at once says the same."""
         if "" not in self._learner and self._given:
             # Nothing was learnt beyond what an earlier run kept.
             return False
         learnt = self.forecaster.learnt
         carrying = self.forecaster.carrying
-        if learnt < max(1.0, self._given * _STEP) and carrying == self._carrying:
+        least = self._given + 1 if all_there_is else max(1.0, self._given * _STEP)
+        if learnt < least and carrying == self._carrying:
             return False
         self._given, self._carrying = learnt, carrying
         self._weights = self.forecaster.weights()

@@ -85,6 +85,8 @@ class Study:
         self._counting = threading.Lock()
         self._unlearnt = False
         """Whether calls came that the book has not learnt from."""
+        self._unsettled = False
+        """Whether all was read, and is to be weighed as all of it taught."""
 
     def features_of(self, model: str, block: Block) -> Features | None:
         """The features of a block that stands in no context yet, as `model` counts it; None while it is counted."""
@@ -270,8 +272,8 @@ class Study:
         return trouble
 
     def counted_elsewhere(self) -> None:
-        """The book has taken over what was counted and learnt in another process."""
-        self._version = self.book.version
+        """The book has taken over what was counted and learnt in another process, of all that was read."""
+        self._version, self._unsettled = self.book.version, False
         self._kept.taken_elsewhere()
 
     def take_prices(
@@ -309,6 +311,7 @@ class Study:
 
     def read_so_far(self, *, whole: bool) -> None:
         """Whether all that the recording holds by now is read: what an earlier run kept of it waits for that."""
+        self._unsettled = self._unsettled or (whole and not self._kept.read)
         self._kept.read = whole
 
     def keep(self, *, at_once: bool = False) -> None:
@@ -331,6 +334,9 @@ class Study:
                 self.book.advance(STEP)
             else:
                 count_on(self.book, self._counter, STEP)
+        elif self._unsettled:
+            self._unsettled = False
+            self.book.settle()
         if self._version != self.book.version:
             # Weights were learnt: what is shown stays until the new sums have come as far.
             self._version = self.book.version

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.analysis.figures import figures
-from ctxtui.core.session import MAIN, CallSeen
+from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.counting.pricing import price_here
@@ -62,6 +62,29 @@ def test_a_session_that_grows_is_worked_on_from_where_it_was() -> None:
     finish(study)
     assert known.priced == 2 and study.costs["main-1"] is first
     assert study.scene(MAIN, 1).counted
+
+
+@pytest.mark.parametrize("first", [1, 10, 17, 18])
+def test_a_session_read_in_pieces_is_weighed_as_one_that_is_read_at_once(first: int) -> None:
+    told = cleared(1)[0].script.session
+    whole = book_of(told)
+    session = Session(told.tree)
+    study = Study(session, book_of(session, counted=False), None, price_here(PriceTable()))
+    calls = list(told.calls.values())
+    for piece in (calls[:first], calls[first:]):
+        session.fold(map(CallSeen, piece))
+        study.thread(MAIN)
+        study.grew()
+        finish(study)
+    study.read_so_far(whole=True)
+    finish(study)
+    assert study.book.weights(session.model) == whole.weights(session.model)
+    assert study.scene(MAIN, 18).running.version == study.book.version
+    assert study.scene(MAIN, 18).figures == figures(whole, calls[-1])
+    settled = study.book.version
+    study.read_so_far(whole=True)
+    finish(study)
+    assert study.book.version == settled, "what was learnt is given out once"
 
 
 def test_what_a_report_shows_to_be_gone_is_news_of_its_call() -> None:
