@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.core.session import Session
     from ctxtui.pricing.price import Cost
+    from ctxtui.services.study.session_groups import SessionGroups
     from ctxtui.services.study.session_misses import SessionMisses
     from ctxtui.services.study.thread_study import ThreadStudy
 
@@ -50,6 +51,7 @@ class SessionFigures(Protocol):
     uncached: dict[str, float]
     totals: SessionTotals | None
     misses: SessionMisses
+    groups: SessionGroups
 
     def running(self, model: str) -> RunningTotals:
         """The running totals as `model` counts."""

@@ -17,6 +17,7 @@ from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study import new_blocks
 from ctxtui.services.study.kept_counts import KeptCounts
+from ctxtui.services.study.session_groups import SessionGroups
 from ctxtui.services.study.session_misses import SessionMisses
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.weights import tokens
@@ -79,6 +80,7 @@ class Study:
         self._version = book.version
         self._threads: dict[str, ThreadStudy] = {}
         self.misses = SessionMisses(book, self.running)
+        self.groups = SessionGroups(session)
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
         self._kept = KeptCounts(book, counter.kept if counter is not None else None)
