@@ -17,6 +17,7 @@ import zstandard
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.tree import Node
+from ctxtui.services.study.call_costs import price_columns
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.core.session import Session
     from ctxtui.pricing.price import Cost
+    from ctxtui.services.study.call_costs import ByCall, PriceColumns
     from ctxtui.services.study.session_groups import SessionGroups
     from ctxtui.services.study.session_misses import SessionMisses
     from ctxtui.services.study.thread_study import ThreadStudy
@@ -47,8 +49,8 @@ class SessionFigures(Protocol):
 
     session: Session
     book: Book
-    costs: dict[str, Cost | None]
-    uncached: dict[str, float]
+    costs: ByCall[Cost | None]
+    uncached: ByCall[float]
     totals: SessionTotals | None
     misses: SessionMisses
     groups: SessionGroups
@@ -65,9 +67,7 @@ class SessionFigures(Protocol):
     def counted_elsewhere(self) -> None:
         """The book has taken over what was counted and learnt."""
 
-    def take_prices(
-        self, calls: Sequence[Call], prices: Sequence[tuple[Cost | None, float | None]], totals: SessionTotals
-    ) -> None:
+    def take_prices(self, calls: Sequence[Call], prices: PriceColumns, totals: SessionTotals) -> None:
         """Take over the prices of all `calls`, and what they come to."""
 
     def take_foretold(self, asked: AfterCall, found: Foretold) -> None:
@@ -162,7 +162,7 @@ def parts(study: SessionFigures) -> Iterator[Part]:
 
 def _worked_out(study: SessionFigures, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
     if study.totals is not None:
-        yield COSTS, ([(study.costs.get(call.id), study.uncached.get(call.id)) for call in calls], study.totals)
+        yield COSTS, (price_columns(calls, study.costs, study.uncached), study.totals)
     finder, taken = study.misses.kept()
     if finder is not None:
         yield MISSES, (tuple(finder.found), taken)
