@@ -221,8 +221,6 @@ class NodeColumns(PackedNodes):
         self.root = root
         self._many = len(packed.parents)
         self._since: list[Node] = []
-        self._numbers = list(range(self._many))
-        """Every number once: the paths of a long session hold hundreds of thousands of them, over and over."""
 
     def __len__(self) -> int:
         return self._many + len(self._since)
@@ -259,14 +257,10 @@ class NodeColumns(PackedNodes):
     def climb(self, head: int, after: int) -> list[int]:
         """The nodes from `head` up to the one below `after` (or the root)."""
         found: list[int] = []
-        many, parents, numbers = self._many, self.packed.parents, self._numbers
+        many, parents = self._many, self.packed.parents
         while head != after and head != ROOT:
-            if head < many:
-                found.append(numbers[head])
-                head = parents[head]
-            else:
-                found.append(head)
-                head = self._since[head - many].parent
+            found.append(head)
+            head = parents[head] if head < many else self._since[head - many].parent
         return found
 
 

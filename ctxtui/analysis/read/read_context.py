@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
 from ctxtui.analysis.read.provider_edits import by_provider
 from ctxtui.analysis.read.read_line import (
+    CallAtNode,
     ReadContext,
     ReadLine,
     ReadStep,
@@ -89,7 +90,7 @@ class ReadContexts:
             if known and same == len(calls) == len(known.calls):
                 continue
             reads: list[ReadContext] = []
-            line = ReadLine([], reads, {}, {}, set(known.linked) if known else set())
+            line = ReadLine([], reads, CallAtNode(), {}, set(known.linked) if known else set())
             for index, call in enumerate(calls):
                 if known and index < same:
                     read = known.read[index]
@@ -99,7 +100,8 @@ class ReadContexts:
                     # Another thread has folded it in since everything was counted.
                     break
                 line.index[call.id] = len(line.calls)
-                line.at[call.sent_head] = line.at[call.response_head] = len(line.calls)
+                line.at.put(call.sent_head, len(line.calls))
+                line.at.put(call.response_head, len(line.calls))
                 line.calls.append(call)
                 reads.append(read)
                 self._any = self._any or bool(read.gone)

@@ -39,13 +39,32 @@ class ReadContext:
     blank: bool = False
 
 
+class CallAtNode:
+    """Which call stands at a node, by its index."""
+
+    def __init__(self) -> None:
+        self._next = array("i")
+        """By node the index of the call behind its own, 0 where none stands."""
+
+    def get(self, node: int) -> int | None:
+        """The index of the call at `node`; None where none stands."""
+        found = self._next[node] if node < len(self._next) else 0
+        return found - 1 if found else None
+
+    def put(self, node: int, index: int) -> None:
+        """The call `index` stands at `node`."""
+        if node >= len(self._next):
+            self._next.frombytes(bytes(self._next.itemsize * (node + 1 - len(self._next))))
+        self._next[node] = index + 1
+
+
 @dataclass(frozen=True, slots=True)
 class ReadLine:
     """The calls of a thread that are gone through, how each was read, and which of them stands at a node."""
 
     calls: list[Call]
     read: Sequence[ReadContext]
-    at: dict[int, int]
+    at: CallAtNode
     index: dict[str, int]
     linked: set[str]
     """Ids of calls whose request links to documents that it does not hold."""
@@ -117,10 +136,12 @@ def line_of(kept: Any, calls: Iterable[Call]) -> ReadLine:
     fits = way == _WAY and len(made) == 1 + len(_NAMES) and all(len(one) == len(ids) for one in made)
     if not fits or any(number >= len(several) for number in numbers):
         raise ValueError("readings of another shape")
-    line = ReadLine([], _KeptReads(list(map(_narrow, made)), several), {}, {}, set(linked))
+    line = ReadLine([], _KeptReads(list(map(_narrow, made)), several), CallAtNode(), {}, set(linked))
     line.calls.extend([known[id_] for id_ in ids])
     for index, call in enumerate(line.calls):
-        line.index[call.id] = line.at[call.sent_head] = line.at[call.response_head] = index
+        line.index[call.id] = index
+        line.at.put(call.sent_head, index)
+        line.at.put(call.response_head, index)
     return line
 
 

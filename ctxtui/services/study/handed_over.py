@@ -40,6 +40,8 @@ REPEATS: Final = "repeats"
 Part = tuple[str, bytes]
 """A part of what was worked out: what it is, and how it is sent."""
 
+_AT_ONCE: Final = 1 << 16
+"""Bytes that are unpacked at a time."""
 _LEVEL: Final = 1
 """What is sent is packed: some of it waits in memory until it is asked for."""
 
@@ -108,8 +110,8 @@ class _Sender(pickle.Pickler):
 class _Receiver(pickle.Unpickler):
     """Reads what a `_Sender` wrote. `calls` are those that the other process knew."""
 
-    def __init__(self, data: bytes, study: SessionFigures, calls: Sequence[Call]) -> None:
-        super().__init__(io.BytesIO(data))
+    def __init__(self, file: io.BufferedReader[Any], study: SessionFigures, calls: Sequence[Call]) -> None:
+        super().__init__(file)
         self._study = study
         self._tree = study.session.tree
         self._calls = calls
@@ -194,4 +196,6 @@ def take_over(study: SessionFigures, calls: Sequence[Call], sent: Iterator[Part]
 
 
 def _made(data: bytes, study: SessionFigures, calls: Sequence[Call]) -> Any:
-    return _Receiver(zstandard.decompress(data), study, calls).load()
+    # Unpacked as it is read: all of a part at once would be a third of what is made of it.
+    with zstandard.ZstdDecompressor().stream_reader(data) as unpacked, io.BufferedReader(unpacked, _AT_ONCE) as file:
+        return _Receiver(file, study, calls).load()
