@@ -250,9 +250,15 @@ class NodeColumns(PackedNodes):
 
     def digest(self, node: int) -> str:
         """The digest of a node's block."""
+        here = ROOT < node < self._many
+        return self.by_digest.digest(self.packed.blocks[node]) if here else self[node].block.digest
+
+    def looks(self, node: int) -> tuple[str, int]:
+        """The kind of a node's block and its category."""
+        packed, made = self.packed, self.packed.made
         if not ROOT < node < self._many:
-            return self[node].block.digest
-        return self.by_digest.digest(self.packed.blocks[node])
+            return self[node].kind, self[node].category
+        return made.names[made.kinds[packed.blocks[node]]], packed.categories[node]
 
     def climb(self, head: int, after: int) -> list[int]:
         """The nodes from `head` up to the one below `after` (or the root)."""

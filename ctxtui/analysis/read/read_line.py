@@ -96,6 +96,7 @@ class ReadStep:
 
 _NAMES: Final = "number front attached brought residual since step events lowered reported blank".split()
 _FACTS: Final = attrgetter(*_NAMES)
+_NUMBER, _RESIDUAL, _REPORTED = map(_NAMES.index, ("number", "residual", "reported"))
 _WHETHER: Final = frozenset({"reported", "blank"})
 _NONE: Final = -(1 << 63)
 """In place of a figure that is not known."""
@@ -165,6 +166,11 @@ class _KeptReads(Sequence[ReadContext]):
     def __len__(self) -> int:
         return len(self._numbers)
 
+    def residual(self, at: int) -> tuple[int, int] | None:
+        """As `residual_of`."""
+        told = self._columns
+        return (told[_NUMBER][at], told[_RESIDUAL][at]) if told[_REPORTED][at] else None
+
     @overload
     def __getitem__(self, at: int) -> ReadContext: ...
 
@@ -186,6 +192,15 @@ class _KeptReads(Sequence[ReadContext]):
             # Two threads may ask at once: both get the same.
             found = self._made.setdefault(at, ReadContext(gone=self._absences[self._numbers[at]], **told))
         return found
+
+
+def residual_of(read: Sequence[ReadContext], at: int) -> tuple[int, int] | None:
+    """The number of a call and the residual of its report, of the call at `at`; None where it has none. Who asks goes
+    through all calls: of those that are kept nothing else is made."""
+    if isinstance(read, _KeptReads):
+        return read.residual(at)
+    one = read[at]
+    return (one.number, one.residual) if one.reported else None
 
 
 def has_report(call: Call) -> bool:

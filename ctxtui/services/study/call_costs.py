@@ -4,7 +4,7 @@ that were priced here."""
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from math import isnan, nan
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -36,13 +36,15 @@ class ByCall(MutableMapping[str, T]):
 
     def __init__(self) -> None:
         self._here: dict[str, T] = {}
-        self._numbers: dict[str, int] = {}
+        self._numbers: Mapping[str, int] = {}
         self._made: Callable[[int], T] | None = None
+        self._beside = 0
+        """Of how many calls it is known here alone."""
 
-    def take(self, numbers: dict[str, int], made: Callable[[int], T]) -> None:
-        """Know also of the calls in `numbers` what `made` makes of their number, which raises `KeyError` where nothing
-        is known."""
+    def take(self, numbers: Mapping[str, int], made: Callable[[int], T]) -> None:
+        """Know also of the calls in `numbers` what `made` makes of their number."""
         self._numbers, self._made = numbers, made
+        self._beside = sum(id_ not in numbers for id_ in self._here)
 
     def __getitem__(self, id_: str) -> T:
         found = self._here
@@ -50,20 +52,23 @@ class ByCall(MutableMapping[str, T]):
             return found[id_]
         return self._made(self._numbers[id_])
 
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._here or id_ in self._numbers
+
     def __setitem__(self, id_: str, known: T) -> None:
+        self._beside += id_ not in self
         self._here[id_] = known
 
     def __delitem__(self, id_: str) -> None:
         raise TypeError("what is known of a call stays")
 
     def __iter__(self) -> Iterator[str]:
-        for id_ in self._numbers:
-            if id_ not in self._here and id_ in self:
-                yield id_
-        yield from list(self._here)
+        yield from self._numbers
+        yield from [id_ for id_ in self._here if id_ not in self._numbers]
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        # A scene asks whether there is any, at every key.
+        return len(self._numbers) + self._beside
 
 
 def price_columns(
@@ -95,11 +100,8 @@ def take_columns(
         version = sent.versions[sent.by[number]]
         return Cost(usd, fresh=fresh, read=read, write=write, output=output, version=version, other=other)
 
-    def without(number: int) -> float:
-        found = sent.uncached[number]
-        if isnan(found):
-            raise KeyError(number)
-        return found
-
+    known = numbers
+    if any(map(isnan, sent.uncached)):
+        known = {id_: number for id_, number in numbers.items() if not isnan(sent.uncached[number])}
     costs.take(numbers, cost)
-    uncached.take(numbers, without)
+    uncached.take(known, sent.uncached.__getitem__)

@@ -174,17 +174,17 @@ class RowIndex:
         self._entries.append(-len(self._rules))
 
     def _add(self, path: Sequence[int], boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
-        tree, hidden, add = self._tree, self._hidden[0], self._entries.append
+        looks, hidden, add = self._tree.looks, self._hidden[0], self._entries.append
         for at, node in enumerate(path):
             if node in boundaries:
                 for rule in boundaries[node]:
                     self._put(rule)
-            here = tree[node]
-            if hidden and moved.get(node, here.category) in hidden:
+            kind, category = looks(node)
+            if hidden and moved.get(node, category) in hidden:
                 continue
-            if here.kind == HEADER and at + 1 < len(path) and tree[path[at + 1]].kind != HEADER:
+            if kind == HEADER and at + 1 < len(path) and looks(path[at + 1])[0] != HEADER:
                 continue
-            if here.category == _THINKING and self._is_sealed(node):
+            if category == _THINKING and self._is_sealed(node):
                 self.withheld.append(node)
                 if len(self.withheld) > 1 or self._partial:
                     continue
