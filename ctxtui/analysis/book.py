@@ -230,6 +230,11 @@ class Book:
         """What was foretold of each call that the book has learnt from, by call id."""
         return self._learning.forecasts
 
+    @property
+    def foretold(self) -> int:
+        """How many `forecasts` there are."""
+        return self._learning.foretold
+
     def forecast(self, call: Call) -> Forecast | None:
         """The input of `call` as everything learnt so far foretells it; None where it extends no call with a report.
 

@@ -45,6 +45,8 @@ class Learning:
     ) -> None:
         self._learner: dict[str, Forecaster] = {"": Forecaster(session, cumulated, card)}
         self._forecasts: dict[str, dict[str, ForecastRange]] = {"": {}}
+        self._foretold = 0
+        """How many of them an earlier run kept."""
         self._part: Callable[[str], Any] | None = None
         """Gives what an earlier run kept of the forecaster and its forecasts, which are made of it when asked for."""
         self._card = card
@@ -80,18 +82,24 @@ class Learning:
         assert found is not None
         return found
 
+    @property
+    def foretold(self) -> int:
+        """How many forecasts there are: they are made when one of them is asked for."""
+        found = self._forecasts.get("")
+        return self._foretold if found is None else len(found)
+
     def kept(self) -> Iterator[tuple[str, Any]]:
         """What was learnt, in plain values, in three parts; with the weights of all of it, whichever were given out."""
         learner = self.forecaster
         known = learner.weights() if learner.learnt >= 1 or learner.carrying else {}
         weights = {model: [w.factors, w.spread, w.half_width, w.exact, w.calibrated] for model, w in known.items()}
-        yield LEARNING, [self._read, learner.learnt, self._waiting, learner.carrying, weights]
+        yield LEARNING, [self._read, learner.learnt, self._waiting, learner.carrying, weights, self.foretold]
         yield LEARNER, learner.kept()
         yield FORECASTS, [[id_, *one] for id_, one in self.forecasts.items()]
 
     def take_over(self, part: Callable[[str], Any], *, grown: bool) -> None:
         """Go on from what `kept` gave; where the session has `grown` since, weights are given out anew at its end."""
-        self._read, given, self._waiting, carrying, weights = part(LEARNING)
+        self._read, given, self._waiting, carrying, weights, self._foretold = part(LEARNING)
         self._part = part
         self._learner.clear()
         self._forecasts.clear()

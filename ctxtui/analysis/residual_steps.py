@@ -45,9 +45,9 @@ def steps(book: Book, call: Call) -> tuple[ResidualStep, ...]:
     """Every step by which the residual of `call` came to be since its epoch began, in order. They add up to it where
     the context only grew."""
     reports = [
-        (read.number, read.residual)
+        told
         for one in _of_epoch(book, call)
-        if (read := book.contexts.of(one)) is not None and read.reported and one.usage is not None
+        if one.usage is not None and (told := book.contexts.residual_of(one)) is not None
     ]
     moved = ((number, here - before) for (_, before), (number, here) in pairwise([(0, 0), *reports]))
     return tuple(ResidualStep(number, tokens) for number, tokens in moved if tokens)

@@ -221,8 +221,6 @@ class NodeColumns(PackedNodes):
         self.root = root
         self._many = len(packed.parents)
         self._since: list[Node] = []
-        self._numbers = list(range(self._many))
-        """Every number once: the paths of a long session hold hundreds of thousands of them, over and over."""
 
     def __len__(self) -> int:
         return self._many + len(self._since)
@@ -252,21 +250,23 @@ class NodeColumns(PackedNodes):
 
     def digest(self, node: int) -> str:
         """The digest of a node's block."""
+        here = ROOT < node < self._many
+        return self.by_digest.digest(self.packed.blocks[node]) if here else self[node].block.digest
+
+    def looks(self, node: int) -> tuple[str, int]:
+        """The kind of a node's block and its category."""
+        packed, made = self.packed, self.packed.made
         if not ROOT < node < self._many:
-            return self[node].block.digest
-        return self.by_digest.digest(self.packed.blocks[node])
+            return self[node].kind, self[node].category
+        return made.names[made.kinds[packed.blocks[node]]], packed.categories[node]
 
     def climb(self, head: int, after: int) -> list[int]:
         """The nodes from `head` up to the one below `after` (or the root)."""
         found: list[int] = []
-        many, parents, numbers = self._many, self.packed.parents, self._numbers
+        many, parents = self._many, self.packed.parents
         while head != after and head != ROOT:
-            if head < many:
-                found.append(numbers[head])
-                head = parents[head]
-            else:
-                found.append(head)
-                head = self._since[head - many].parent
+            found.append(head)
+            head = parents[head] if head < many else self._since[head - many].parent
         return found
 
 

@@ -94,6 +94,10 @@ class PackedNodes(Sequence[Node]):
         """The digest of a node's block."""
 
     @abstractmethod
+    def looks(self, node: int) -> tuple[str, int]:
+        """The kind of a node's block and its category."""
+
+    @abstractmethod
     def climb(self, head: int, after: int) -> list[int]:
         """The nodes from `head` up to the one below `after` (or the root)."""
 
@@ -132,6 +136,13 @@ class Tree:
     def digest(self, node: int) -> str:
         """The digest of a node's block."""
         return self._nodes[node].block.digest if self._packed is None else self._packed.digest(node)
+
+    def looks(self, node: int) -> tuple[str, int]:
+        """The kind of a node's block and its category: for who goes through very many of them."""
+        if self._packed is not None:
+            return self._packed.looks(node)
+        here = self._nodes[node]
+        return here.kind, here.category
 
     @property
     def blocks(self) -> Mapping[str, Block]:

@@ -28,6 +28,50 @@ _WAYS: Final = 8
 """Weights under which whole tokens are kept: those of a few models, and of the step of learning before."""
 
 
+class _Owed:
+    """The features of headers by node. A session has few different ones: each is kept once."""
+
+    def __init__(self) -> None:
+        self._of = array("i")
+        """By node the number of its features, from 1; 0 where nothing is owed."""
+        self._several: list[Features] = []
+        self._numbers: dict[Features, int] = {}
+
+    def __contains__(self, node: int) -> bool:
+        return node < len(self._of) and self._of[node] > 0
+
+    def at(self, node: int) -> Features:
+        """What is owed behind `node`."""
+        number = self._of[node] if node < len(self._of) else 0
+        return self._several[number - 1] if number else NOTHING
+
+    def put(self, node: int, features: Features) -> None:
+        """Behind `node`, `features` are owed."""
+        number = self._numbers.get(features)
+        if number is None:
+            self._several.append(features)
+            number = self._numbers[features] = len(self._several)
+        if node >= len(self._of):
+            self._of.frombytes(bytes(self._of.itemsize * (node + 1 - len(self._of))))
+        self._of[node] = number
+
+    def kept(self) -> tuple[list[Features], bytes, bytes]:
+        """All of it: the different ones, the nodes, and which of them each has."""
+        nodes = array("q", [node for node, number in enumerate(self._of) if number])
+        return list(self._several), nodes.tobytes(), array("q", [self._of[node] - 1 for node in nodes]).tobytes()
+
+    def take(self, several: Sequence[Sequence[float]], nodes: bytes, numbers: bytes) -> None:
+        """Be what `kept` gave. Raises `ValueError` for anything else."""
+        ids = array("q", nodes)
+        self._several = [Features(*one) for one in several]
+        self._numbers = {one: number for number, one in enumerate(self._several, 1)}
+        self._of = array("i", bytes(self._of.itemsize * (max(ids, default=-1) + 1)))
+        for node, number in zip(ids, array("q", numbers), strict=True):
+            if number >= len(self._several):
+                raise ValueError("features of another shape")
+            self._of[node] = number + 1
+
+
 class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
@@ -52,11 +96,9 @@ class Cumulated:
         self._reported = reported if reported is not None else {}
         self._split: dict[int, tuple[int, ...]] = {}
         self._rows = FeatureRows()
-        self._owed: dict[int, Features] = {}
-        self._headers: dict[Features, Features] = {}
-        """The features of headers, of which a session has few, each once ..."""
+        self._owed = _Owed()
         self._alone: dict[str, Features] = {}
-        """... and by the digest of the block, of those that no other header stands before."""
+        """The features of headers by the digest of the block, of those that no other header stands before."""
         self._whole: dict[int, WholeTokens] = {}
 
     @property
@@ -111,15 +153,14 @@ class Cumulated:
 
     def _more(self, node: Node) -> list[tuple[int, Features]] | None:
         """What the block of `node` adds, with category indexes; None for a header, which counts with what follows."""
-        owed = self._owed.get(node.parent, NOTHING)
+        owed = self._owed.at(node.parent)
         if node.block.kind == HEADER:
             known = self._alone.get(node.block.digest) if owed is NOTHING else None
             if known is None:
-                features = plus(owed, self.measure(node.block))
-                known = self._headers.setdefault(features, features)
+                known = plus(owed, self.measure(node.block))
                 if owed is NOTHING:
                     self._alone[node.block.digest] = known
-            self._owed[node.id] = known
+            self._owed.put(node.id, known)
             return None
         parts = self._parts(node) if self._parts else ()
         if not parts:
@@ -131,32 +172,27 @@ class Cumulated:
 
     def kept(self) -> list[Any]:
         """All that is counted, in plain values."""
-        several = list(self._headers)
-        numbers = {features: number for number, features in enumerate(several)}
-        owed = array("q", [numbers[features] for features in self._owed.values()])
+        several, nodes, owed = self._owed.kept()
         split = [[node, *categories] for node, categories in self._split.items()]
-        return [self._rows.packed(), several, array("q", self._owed).tobytes(), owed.tobytes(), split]
+        return [self._rows.packed(), several, nodes, owed, split]
 
     def kept_of(self, nodes: Sequence[int]) -> list[Any]:
         """As `kept`, for another tree that has these `nodes` alone: theirs are its numbers 1, 2 ... in order. Raises
         `IndexError` while one of them is not counted."""
-        owed = [(new, self._owed[node]) for new, node in enumerate(nodes, 1) if node in self._owed]
-        several = list(dict.fromkeys(features for _, features in owed))
-        numbers = {features: number for number, features in enumerate(several)}
+        owed = _Owed()
+        for new, node in enumerate(nodes, 1):
+            if node in self._owed:
+                owed.put(new, self._owed.at(node))
         split = [[new, *self._split[node]] for new, node in enumerate(nodes, 1) if node in self._split]
-        ids, of = array("q", [new for new, _ in owed]), array("q", [numbers[features] for _, features in owed])
-        return [self._rows.packed_of(nodes), several, ids.tobytes(), of.tobytes(), split]
+        return [self._rows.packed_of(nodes), *owed.kept(), split]
 
     def take_over(self, kept: Sequence[Any]) -> None:
         """Go on from what `kept` gave. Raises `ValueError` where another machine wrote it."""
         rows, several, nodes, numbers, split = kept
         self._rows = FeatureRows.unpacked(rows)
-        headers = [Features(*one) for one in several]
-        self._headers = {one: one for one in headers}
+        self._owed = _Owed()
+        self._owed.take(several, nodes, numbers)
         self._alone = {}
-        self._owed = {
-            node: headers[number] for node, number in zip(array("q", nodes), array("q", numbers), strict=True)
-        }
         self._split = {node: tuple(categories) for node, *categories in split}
 
     def revise(self, first: int) -> None:
@@ -179,7 +215,7 @@ class Cumulated:
 
     def outstanding(self, node: int) -> Features:
         """The features of a header that ends the context `node`: the part that comes next will count with it."""
-        return self._owed.get(node, NOTHING)
+        return self._owed.at(node)
 
     def categories(self, node: int) -> tuple[int, ...]:
         """The categories in which the block of `node` counts."""

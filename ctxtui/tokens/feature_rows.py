@@ -1,9 +1,13 @@
 """Compositions of many contexts, packed: a context shares with the one before it everything that its last block did not
-change, and numbers stand in arrays. A tuple of features for each node takes three times as much memory."""
+change, and numbers stand in arrays. A tuple of features for each node takes three times as much memory.
+
+Of many that another run or process has made, full pieces stay packed.
+"""
 
 from __future__ import annotations
 
 import sys
+import zlib
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -24,6 +28,68 @@ _pack: Final = _ROW.pack
 _RECENT: Final = 4096
 """Rows that are kept unpacked: a screen asks for those of one context many times."""
 
+_PIECE: Final = 256
+"""Rows that are packed together, and unpacked for one of them."""
+_MANY: Final = 64
+"""Pieces from which on they stay packed."""
+_UNPACKED: Final = 32
+"""Pieces that are kept unpacked: one goes through contexts in order, and each has rows in a few places."""
+_LEVEL: Final = 1
+
+
+class _Numbers:
+    """Rows of `width` numbers each, `since` those that are not packed: they come after the others."""
+
+    def __init__(self, code: str, width: int) -> None:
+        self._row = Struct(f"{width}{code}")
+        self._width = width
+        self._pieces: list[bytes] = []
+        self._before = 0
+        self._opened: dict[int, bytes] = {}
+        self.since: array[Any] = array(code, bytes(self._row.size))
+
+    def __len__(self) -> int:
+        return self._before + len(self.since) // self._width
+
+    def row(self, number: int) -> tuple[Any, ...]:
+        """The numbers of a row."""
+        at = number - self._before
+        if at >= 0:
+            return self._row.unpack_from(self.since, at * self._row.size)
+        return self._row.unpack_from(self._piece(number // _PIECE), number % _PIECE * self._row.size)
+
+    def copy(self, number: int) -> array[Any]:
+        """As `row`, to be changed."""
+        start = (number - self._before) * self._width
+        return self.since[start : start + self._width] if start >= 0 else array(self.since.typecode, self.row(number))
+
+    def one(self, number: int, column: int) -> Any:
+        """As `row`, one of its numbers."""
+        at = number - self._before
+        return self.since[at * self._width + column] if at >= 0 else self.row(number)[column]
+
+    def _piece(self, number: int) -> bytes:
+        found = self._opened.get(number)
+        if found is None:
+            # Two threads may both unpack one: nothing is wrong then.
+            kept = list(self._opened.items())[1 - _UNPACKED :]
+            found = zlib.decompress(self._pieces[number])
+            self._opened = {**dict(kept), number: found}
+        return found
+
+    def packed(self) -> list[bytes]:
+        """All of them, some at a time."""
+        size = _PIECE * self._row.size
+        with memoryview(self.since).cast("B") as since:
+            later = [zlib.compress(since[at : at + size], _LEVEL) for at in range(0, len(since), size)]
+        return [*self._pieces, *later]
+
+    def take(self, pieces: Sequence[bytes]) -> None:
+        """Be what `packed` gave."""
+        full = len(pieces) - 1 if len(pieces) >= _MANY else 0
+        self._pieces, self._before = list(pieces[:full]), full * _PIECE
+        self.since = array(self.since.typecode, b"".join(map(zlib.decompress, pieces[full:])))
+
 
 class FeatureRows:
     """The compositions of contexts by number, from 0 (the empty one) on. They are only appended, so that one thread may
@@ -32,9 +98,9 @@ class FeatureRows:
     def __init__(self) -> None:
         self._of = array("i", [0])
         """The composition of each context."""
-        self._rows = array("i", bytes(4 * _KINDS))
+        self._rows = _Numbers("i", _KINDS)
         """The row of each category in each composition."""
-        self._values = array("d", NOTHING)
+        self._values = _Numbers("d", _WIDTH)
         self._recent: dict[int, Features] = {0: NOTHING}
 
     def __len__(self) -> int:
@@ -57,7 +123,7 @@ class FeatureRows:
         values = values.reshape(-1, _WIDTH)
         rows = numpy.empty((len(blocks), _KINDS), dtype=numpy.intc)
         rows[:] = self.rows_at(before)
-        first = len(self._values) // _WIDTH
+        first = len(self._values)
         for category in numpy.flatnonzero(numpy.bincount(categories)).tolist():
             of_it = numpy.flatnonzero(categories == category)
             known = numpy.array([self._row(int(rows[0, category]))])
@@ -65,9 +131,9 @@ class FeatureRows:
             # A composition has the newest row of each category: the one with the largest number.
             rows[of_it, category] = first + of_it
             numpy.maximum.accumulate(rows[:, category], out=rows[:, category])
-        made = len(self._rows) // _KINDS
-        self._values.frombytes(values.tobytes())
-        self._rows.frombytes(rows.tobytes())
+        made = len(self._rows)
+        self._values.since.frombytes(values.tobytes())
+        self._rows.since.frombytes(rows.tobytes())
         return made
 
     def name(self, compositions: Iterable[int]) -> None:
@@ -87,23 +153,22 @@ class FeatureRows:
         self._of[number] = self._of[as_]
 
     def _made(self, before: int, more: Iterable[tuple[int, Features]]) -> int:
-        start = self._of[before] * _KINDS
-        rows, recent, values = self._rows[start : start + _KINDS], self._recent, self._values
+        rows, recent, values = self._rows.copy(self._of[before]), self._recent, self._values
         for category, own in more:
             row = rows[category]
             grown = plus(recent.get(row) or self._row(row), own)
-            rows[category] = row = len(values) // _WIDTH
-            values.frombytes(_pack(*grown))
+            rows[category] = row = len(values)
+            values.since.frombytes(_pack(*grown))
             recent[row] = grown
         if len(recent) >= _RECENT:
             self._recent = {}
-        self._rows.extend(rows)
-        return len(self._rows) // _KINDS - 1
+        self._rows.since.extend(rows)
+        return len(self._rows) - 1
 
     def _row(self, row: int) -> Features:
         found = self._recent.get(row)
         if found is None:
-            found = tuple.__new__(Features, _ROW.unpack_from(self._values, row * _ROW.size))
+            found = tuple.__new__(Features, self._values.row(row))
             self._keep(row, found)
         return found
 
@@ -122,22 +187,22 @@ class FeatureRows:
 
     def rows_at(self, number: int) -> Sequence[int]:
         """The row of each category in a context; a row never changes."""
-        start = self._of[number] * _KINDS
-        return self._rows[start : start + _KINDS]
+        return self._rows.row(self._of[number])
 
     def row_at(self, number: int, category: int) -> int:
         """As `rows_at`, of one category alone."""
-        return self._rows[self._of[number] * _KINDS + category]
+        found: int = self._rows.one(self._of[number], category)
+        return found
 
     def values(self, row: int) -> Sequence[float]:
         """The features of a row, for who keeps what they come to: no row is unpacked for them to stay."""
-        return self._recent.get(row) or _ROW.unpack_from(self._values, row * _ROW.size)
+        return self._recent.get(row) or self._values.row(row)
 
-    def packed(self) -> tuple[str, bytes, bytes, bytes]:
+    def packed(self) -> tuple[str, bytes, list[bytes], list[bytes]]:
         """All of it as bytes, with the way in which this machine writes numbers."""
-        return _WAY, self._of.tobytes(), self._rows.tobytes(), self._values.tobytes()
+        return _WAY, self._of.tobytes(), self._rows.packed(), self._values.packed()
 
-    def packed_of(self, numbers: Iterable[int]) -> tuple[str, bytes, bytes, bytes]:
+    def packed_of(self, numbers: Iterable[int]) -> tuple[str, bytes, list[bytes], list[bytes]]:
         """As `packed`, of the empty context and those of `numbers` alone, numbered anew in their order."""
         way, _, rows, values = self.packed()
         return way, array("i", [self._of[number] for number in (0, *numbers)]).tobytes(), rows, values
@@ -150,7 +215,9 @@ class FeatureRows:
             raise ValueError("written on another machine")
         found = cls()
         of, rows, values = parts
-        found._of, found._rows, found._values = array("i", of), array("i", rows), array("d", values)
+        found._of = array("i", of)
+        found._rows.take(rows)
+        found._values.take(values)
         return found
 
 

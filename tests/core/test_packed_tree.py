@@ -51,6 +51,8 @@ def same(one: Tree, other: Tree) -> None:
     assert [members(node) for node in one.nodes()] == [members(node) for node in other.nodes()]
     assert [members(one[at]) for at in range(len(one))] == [members(other[at]) for at in range(len(one))]
     assert [one.digest(at) for at in range(len(one))] == [other.digest(at) for at in range(len(one))]
+    assert [one.looks(at) for at in range(len(one))] == [(node.kind, node.category) for node in other.nodes()]
+    assert [other.looks(at) for at in range(len(one))] == [(node.kind, node.category) for node in one.nodes()]
     assert [node.id for node in one.nodes(2, 5)] == [node.id for node in other.nodes(2, 5)]
     assert list(one.blocks) == list(other.blocks) and list(one.blocks.values()) == list(other.blocks.values())
     for a in range(len(one)):

@@ -38,7 +38,22 @@ def test_packed_compositions_are_those_of_tuples(steps: list[tuple[int, list[tup
             plain[1] = (NOTHING, NOTHING, Features(text=1.5), *plain[0][3:])
             rows.put_same(2, 1)
             plain[2] = plain[1]
-        for one in (rows, FeatureRows.unpacked(rows.packed())):
+        again = FeatureRows.unpacked(rows.packed())
+        patch.setattr(feature_rows, "_PIECE", 4)
+        patch.setattr(feature_rows, "_MANY", 2)
+        patch.setattr(feature_rows, "_UNPACKED", 2)
+        kept = FeatureRows.unpacked(rows.packed())
+        twice = FeatureRows.unpacked(kept.packed())
+        # What stays packed grows as all others do, and is told again with what came.
+        for one in (rows, again, kept, twice):
+            one.add(len(plain) - 1, [(3, Features(text=2.5, letters=0.25))])
+            one.put(0, len(plain) // 2, [(1, Features(json=1.0))])
+        mixed = list(plain[-1])
+        mixed[3] = plus(mixed[3], Features(text=2.5, letters=0.25))
+        other = list(plain[len(plain) // 2])
+        other[1] = plus(other[1], Features(json=1.0))
+        plain = [tuple(other), *plain[1:], tuple(mixed)]
+        for one in (rows, again, kept, twice, FeatureRows.unpacked(twice.packed())):
             assert [one.at(number) for number in range(len(one))] == plain
             assert all(
                 one.of(number, category) == plain[number][category]

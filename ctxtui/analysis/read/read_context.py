@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
 from ctxtui.analysis.read.provider_edits import by_provider
 from ctxtui.analysis.read.read_line import (
+    CallAtNode,
     ReadContext,
     ReadLine,
     ReadStep,
@@ -21,6 +22,7 @@ from ctxtui.analysis.read.read_line import (
     kept_line,
     line_of,
     reported_input,
+    residual_of,
 )
 from ctxtui.analysis.read.searches import compacted, links
 from ctxtui.analysis.read.shortfall import Shortfalls, least_missing
@@ -89,7 +91,7 @@ class ReadContexts:
             if known and same == len(calls) == len(known.calls):
                 continue
             reads: list[ReadContext] = []
-            line = ReadLine([], reads, {}, {}, set(known.linked) if known else set())
+            line = ReadLine([], reads, CallAtNode(), {}, set(known.linked) if known else set())
             for index, call in enumerate(calls):
                 if known and index < same:
                     read = known.read[index]
@@ -99,7 +101,8 @@ class ReadContexts:
                     # Another thread has folded it in since everything was counted.
                     break
                 line.index[call.id] = len(line.calls)
-                line.at[call.sent_head] = line.at[call.response_head] = len(line.calls)
+                line.at.put(call.sent_head, len(line.calls))
+                line.at.put(call.response_head, len(line.calls))
                 line.calls.append(call)
                 reads.append(read)
                 self._any = self._any or bool(read.gone)
@@ -108,11 +111,21 @@ class ReadContexts:
 
     def of(self, call: Call) -> ReadContext | None:
         """How the context of `call` was read; None while that is not known."""
+        line, index = self._place(call)
+        return line.read[index] if line is not None else None
+
+    def residual_of(self, call: Call) -> tuple[int, int] | None:
+        """The number of `call` and the residual of its report; None where it has none, and while that is not known."""
+        line, index = self._place(call)
+        return residual_of(line.read, index) if line is not None else None
+
+    def _place(self, call: Call) -> tuple[ReadLine | None, int]:
+        """The line on which it is known how `call` was read, and where; None while it is not."""
         line = self._lines.get(call.thread)
         index = line.index.get(call.id) if line else None
         if line is None or index is None or line.calls[index].sent_head != call.sent_head:
-            return None
-        return line.read[index]
+            return None, 0
+        return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
         """Whether the report of `call` falls short by `rest` (below 0) of what is taken to have been read, and nobody

@@ -39,13 +39,32 @@ class ReadContext:
     blank: bool = False
 
 
+class CallAtNode:
+    """Which call stands at a node, by its index."""
+
+    def __init__(self) -> None:
+        self._next = array("i")
+        """By node the index of the call behind its own, 0 where none stands."""
+
+    def get(self, node: int) -> int | None:
+        """The index of the call at `node`; None where none stands."""
+        found = self._next[node] if node < len(self._next) else 0
+        return found - 1 if found else None
+
+    def put(self, node: int, index: int) -> None:
+        """The call `index` stands at `node`."""
+        if node >= len(self._next):
+            self._next.frombytes(bytes(self._next.itemsize * (node + 1 - len(self._next))))
+        self._next[node] = index + 1
+
+
 @dataclass(frozen=True, slots=True)
 class ReadLine:
     """The calls of a thread that are gone through, how each was read, and which of them stands at a node."""
 
     calls: list[Call]
     read: Sequence[ReadContext]
-    at: dict[int, int]
+    at: CallAtNode
     index: dict[str, int]
     linked: set[str]
     """Ids of calls whose request links to documents that it does not hold."""
@@ -77,6 +96,7 @@ class ReadStep:
 
 _NAMES: Final = "number front attached brought residual since step events lowered reported blank".split()
 _FACTS: Final = attrgetter(*_NAMES)
+_NUMBER, _RESIDUAL, _REPORTED = map(_NAMES.index, ("number", "residual", "reported"))
 _WHETHER: Final = frozenset({"reported", "blank"})
 _NONE: Final = -(1 << 63)
 """In place of a figure that is not known."""
@@ -117,11 +137,21 @@ def line_of(kept: Any, calls: Iterable[Call]) -> ReadLine:
     fits = way == _WAY and len(made) == 1 + len(_NAMES) and all(len(one) == len(ids) for one in made)
     if not fits or any(number >= len(several) for number in numbers):
         raise ValueError("readings of another shape")
-    line = ReadLine([], _KeptReads(made, several), {}, {}, set(linked))
+    line = ReadLine([], _KeptReads(list(map(_narrow, made)), several), CallAtNode(), {}, set(linked))
     line.calls.extend([known[id_] for id_ in ids])
     for index, call in enumerate(line.calls):
-        line.index[call.id] = line.at[call.sent_head] = line.at[call.response_head] = index
+        line.index[call.id] = index
+        line.at.put(call.sent_head, index)
+        line.at.put(call.response_head, index)
     return line
+
+
+def _narrow(column: array[int]) -> array[int]:
+    """The same figures, in half the memory where they fit; the one in place of what is not known does not."""
+    try:
+        return array("i", column)
+    except OverflowError:
+        return column
 
 
 class _KeptReads(Sequence[ReadContext]):
@@ -135,6 +165,11 @@ class _KeptReads(Sequence[ReadContext]):
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    def residual(self, at: int) -> tuple[int, int] | None:
+        """As `residual_of`."""
+        told = self._columns
+        return (told[_NUMBER][at], told[_RESIDUAL][at]) if told[_REPORTED][at] else None
 
     @overload
     def __getitem__(self, at: int) -> ReadContext: ...
@@ -157,6 +192,15 @@ class _KeptReads(Sequence[ReadContext]):
             # Two threads may ask at once: both get the same.
             found = self._made.setdefault(at, ReadContext(gone=self._absences[self._numbers[at]], **told))
         return found
+
+
+def residual_of(read: Sequence[ReadContext], at: int) -> tuple[int, int] | None:
+    """The number of a call and the residual of its report, of the call at `at`; None where it has none. Who asks goes
+    through all calls: of those that are kept nothing else is made."""
+    if isinstance(read, _KeptReads):
+        return read.residual(at)
+    one = read[at]
+    return (one.number, one.residual) if one.reported else None
 
 
 def has_report(call: Call) -> bool:

@@ -21,7 +21,7 @@ import msgspec
 import zstandard
 
 import ctxtui
-from ctxtui.analysis.book import CONTEXTS, Book
+from ctxtui.analysis.book import CONTEXTS, COUNTS, Book
 from ctxtui.core.block import Place
 from ctxtui.core.call import Fidelity
 from ctxtui.core.canonical import Number
@@ -36,6 +36,7 @@ _NAMED_BY: Final = 8
 _DIGEST: Final = 16
 _AT_ONCE: Final = 512
 _LEVEL: Final = 1
+_NOTHING: Final = msgspec.msgpack.encode(None)
 _FLOORS: Final = ("core", "tokens", "wire", "curation", "cache", "analysis", "services/counting")
 """The code that figures are worked out by."""
 _CALL: Final = attrgetter(
@@ -90,7 +91,9 @@ class KeptFigures:
             return False
         try:
             part = _Parts(row.body)
-            return book.take_over(part, row.nodes, grown=grown) and not grown and part(CONTEXTS) is not None
+            taken = book.take_over(part, row.nodes, grown=grown) and not grown and part.has(CONTEXTS)
+            part.drop(COUNTS)
+            return taken
         except (ValueError, TypeError, LookupError, msgspec.MsgspecError, zstandard.ZstdError):
             # Damaged in a way that its checksum agrees with: as good as nothing.
             return False
@@ -138,6 +141,14 @@ class _Parts:
 
     def __init__(self, body: bytes) -> None:
         self._parts: dict[str, bytes] = msgspec.msgpack.decode(body)
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a part, and it holds something."""
+        return zstandard.ZstdDecompressor().decompress(self._parts[name]) != _NOTHING
+
+    def drop(self, name: str) -> None:
+        """Nobody asks for this part any more."""
+        del self._parts[name]
 
     def __call__(self, name: str) -> Any:
         return msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(self._parts[name]))

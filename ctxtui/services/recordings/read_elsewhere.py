@@ -21,6 +21,7 @@ from ctxtui.core.packed_tree import PackedTree, pack, unpack_into
 from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.dataclasses import dataclass, replace
+from ctxtui.services import free_memory
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.recordings.companion_files import CompanionPart
 from ctxtui.services.recordings.file_tail import SLICE, FileChange, Tail
@@ -170,6 +171,7 @@ class ReadElsewhere(Loaded):
 
     def pieces(self) -> Iterator[RecordingNews]:
         """The first reading: how far it is, then all of it."""
+        free_memory.expect_large_pieces()
         try:
             while (read := self._process.bytes_read()) is not None:
                 self._elsewhere = read
@@ -188,6 +190,7 @@ class ReadElsewhere(Loaded):
         session.calls.update(calls)
         self._begin_from(found)
         self._came = session
+        free_memory.give_back()
         yield RecordingNews()
 
     def _begin_from(self, found: SentReading) -> None:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services import free_memory
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.study import handed_over
 
@@ -44,6 +45,9 @@ class Elsewhere(Protocol):
     def totals(self) -> bytes:
         """The running totals of it (`handed_over.totals`)."""
 
+    def groups(self) -> bytes:
+        """What the large parts of its contexts are made of (`session_groups`)."""
+
     def parts(self) -> Iterator[handed_over.Part]:
         """All else that it has worked out."""
 
@@ -74,7 +78,7 @@ class Deputy:
         self._waits_until: float | None = None
         self._taken: tuple[int, list[Call]] | None = None
         """The version of the book that the counts were taken over as, and the calls that the other process knows."""
-        self._rest_taken = False
+        self._groups_taken = self._rest_taken = False
         self._asked: dict[AfterCall, None] = {}
         """Requests that it is to foretell when all is worked out."""
         self.over = False
@@ -91,6 +95,8 @@ class Deputy:
         try:
             if self._at.whole and self._taken is None and read:
                 self._take_counts(study, kept)
+            elif self._taken is not None and not self._groups_taken:
+                self._take_groups(study)
             elif not self._at.done:
                 self._at = self._elsewhere.advance()
             elif self._taken is None:
@@ -126,6 +132,12 @@ class Deputy:
                 return
             handed_over.take_totals(study, self._elsewhere.totals())
             self._taken = study.book.version, calls
+            free_memory.give_back()
+
+    def _take_groups(self, study: handed_over.SessionFigures) -> None:
+        # Right behind the counts: the line above the panes names them, and nothing else there waits for this process.
+        study.groups.take_over(self._elsewhere.groups())
+        self._groups_taken = True
 
     def _take_rest(self, study: handed_over.SessionFigures, version: int, calls: list[Call]) -> None:
         now = list(islice(study.session.calls.values(), len(calls)))
@@ -135,6 +147,7 @@ class Deputy:
             return
         handed_over.take_over(study, calls, self._elsewhere.parts())
         self._rest_taken = True
+        free_memory.give_back()
 
     def foretell(self, asked: AfterCall) -> None:
         """Let it foretell a request once all is worked out."""

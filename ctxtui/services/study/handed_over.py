@@ -17,6 +17,7 @@ import zstandard
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.tree import Node
+from ctxtui.services.study.call_costs import price_columns
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.core.session import Session
     from ctxtui.pricing.price import Cost
+    from ctxtui.services.study.call_costs import ByCall, PriceColumns
+    from ctxtui.services.study.session_groups import SessionGroups
     from ctxtui.services.study.session_misses import SessionMisses
     from ctxtui.services.study.thread_study import ThreadStudy
 
@@ -37,6 +40,8 @@ REPEATS: Final = "repeats"
 Part = tuple[str, bytes]
 """A part of what was worked out: what it is, and how it is sent."""
 
+_AT_ONCE: Final = 1 << 16
+"""Bytes that are unpacked at a time."""
 _LEVEL: Final = 1
 """What is sent is packed: some of it waits in memory until it is asked for."""
 
@@ -46,10 +51,11 @@ class SessionFigures(Protocol):
 
     session: Session
     book: Book
-    costs: dict[str, Cost | None]
-    uncached: dict[str, float]
+    costs: ByCall[Cost | None]
+    uncached: ByCall[float]
     totals: SessionTotals | None
     misses: SessionMisses
+    groups: SessionGroups
 
     def running(self, model: str) -> RunningTotals:
         """The running totals as `model` counts."""
@@ -63,9 +69,7 @@ class SessionFigures(Protocol):
     def counted_elsewhere(self) -> None:
         """The book has taken over what was counted and learnt."""
 
-    def take_prices(
-        self, calls: Sequence[Call], prices: Sequence[tuple[Cost | None, float | None]], totals: SessionTotals
-    ) -> None:
+    def take_prices(self, calls: Sequence[Call], prices: PriceColumns, totals: SessionTotals) -> None:
         """Take over the prices of all `calls`, and what they come to."""
 
     def take_foretold(self, asked: AfterCall, found: Foretold) -> None:
@@ -106,8 +110,8 @@ class _Sender(pickle.Pickler):
 class _Receiver(pickle.Unpickler):
     """Reads what a `_Sender` wrote. `calls` are those that the other process knew."""
 
-    def __init__(self, data: bytes, study: SessionFigures, calls: Sequence[Call]) -> None:
-        super().__init__(io.BytesIO(data))
+    def __init__(self, file: io.BufferedReader[Any], study: SessionFigures, calls: Sequence[Call]) -> None:
+        super().__init__(file)
         self._study = study
         self._tree = study.session.tree
         self._calls = calls
@@ -160,7 +164,7 @@ def parts(study: SessionFigures) -> Iterator[Part]:
 
 def _worked_out(study: SessionFigures, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
     if study.totals is not None:
-        yield COSTS, ([(study.costs.get(call.id), study.uncached.get(call.id)) for call in calls], study.totals)
+        yield COSTS, (price_columns(calls, study.costs, study.uncached), study.totals)
     finder, taken = study.misses.kept()
     if finder is not None:
         yield MISSES, (tuple(finder.found), taken)
@@ -192,4 +196,6 @@ def take_over(study: SessionFigures, calls: Sequence[Call], sent: Iterator[Part]
 
 
 def _made(data: bytes, study: SessionFigures, calls: Sequence[Call]) -> Any:
-    return _Receiver(zstandard.decompress(data), study, calls).load()
+    # Unpacked as it is read: all of a part at once would be a third of what is made of it.
+    with zstandard.ZstdDecompressor().stream_reader(data) as unpacked, io.BufferedReader(unpacked, _AT_ONCE) as file:
+        return _Receiver(file, study, calls).load()

@@ -16,7 +16,9 @@ from ctxtui.core.session import Event, Session, threads_of
 from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study import new_blocks
+from ctxtui.services.study.call_costs import ByCall, take_columns
 from ctxtui.services.study.kept_counts import KeptCounts
+from ctxtui.services.study.session_groups import SessionGroups
 from ctxtui.services.study.session_misses import SessionMisses
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.weights import tokens
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.core.errors import CtxtuiError
     from ctxtui.pricing.price import Cost
+    from ctxtui.services.study.call_costs import PriceColumns
     from ctxtui.services.study.deputy import Deputy
     from ctxtui.tokens.features import Features
 
@@ -63,8 +66,8 @@ class Study:
         # Next requests get their nodes in a worker, beside those that the record brings.
         session.tree.guard = threading.Lock()
         self.book = book
-        self.costs: dict[str, Cost | None] = {}
-        self.uncached: dict[str, float] = {}
+        self.costs: ByCall[Cost | None] = ByCall()
+        self.uncached: ByCall[float] = ByCall()
         self.totals: SessionTotals | None = None
         """What the whole session comes to; None while a price is still to come."""
         self._unsummed = True
@@ -79,6 +82,7 @@ class Study:
         self._version = book.version
         self._threads: dict[str, ThreadStudy] = {}
         self.misses = SessionMisses(book, self.running)
+        self.groups = SessionGroups(session)
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
         self._kept = KeptCounts(book, counter.kept if counter is not None else None)
@@ -276,14 +280,9 @@ class Study:
         self._version, self._unsettled = self.book.version, False
         self._kept.taken_elsewhere()
 
-    def take_prices(
-        self, calls: Sequence[Call], prices: Sequence[tuple[Cost | None, float | None]], totals: SessionTotals
-    ) -> None:
+    def take_prices(self, calls: Sequence[Call], prices: PriceColumns, totals: SessionTotals) -> None:
         """Take over the prices of all `calls`, and what they come to."""
-        for call, (cost, uncached) in zip(calls, prices, strict=True):
-            self.costs[call.id] = cost
-            if uncached is not None:
-                self.uncached[call.id] = uncached
+        take_columns(calls, prices, self.costs, self.uncached)
         if len(calls) == len(self.session.calls):
             self.totals, self._unsummed, self._unpriced = totals, False, []
 

@@ -35,6 +35,9 @@ class ThreadKept:
     priced: int
     repeated: Mapping[int, Repeat]
     looked: int
+    records: Sequence[tuple[int, int]]
+    foretold: int
+    """How many calls of the session were foretold when `records` were made; -1 where they are not of all its calls."""
 
 
 class ThreadStudy:
@@ -117,6 +120,8 @@ class ThreadStudy:
             priced=self.priced,
             repeated=self.repeated,
             looked=self._looked,
+            records=self.records,
+            foretold=self._recorded[1] if self._recorded[0] is self.calls else -1,
         )
 
     @property
@@ -131,6 +136,8 @@ class ThreadStudy:
                 kept.ledger.is_current()
             self.ledger, self.stays = kept.ledger, kept.stays
             self.spent, self.lacking, self.priced = kept.spent, kept.lacking, kept.priced
+            if kept.foretold >= 0:
+                self.records, self._recorded = kept.records, (self.calls, kept.foretold)
 
     def take_repeats(self, kept: ThreadKept, finder: Callable[[], DuplicateFinder]) -> None:
         """Go on from the repeats that `kept` gave; `finder` makes who goes on of what was sent."""
@@ -156,7 +163,7 @@ class ThreadStudy:
         """Hold what was foretold of the calls against their reports; whether there was anything to do."""
         from ctxtui.analysis.audit import records
 
-        calls, known = self.calls, len(book.forecasts)
+        calls, known = self.calls, book.foretold
         if self._recorded[0] is calls and self._recorded[1] == known:
             return False
         self.records, self._recorded = records(book, calls), (calls, known)

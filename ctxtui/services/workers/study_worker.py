@@ -37,7 +37,7 @@ _MOMENT: Final = 0.05
 
 _BYTES, _READING, _READERS = "bytes_read", "reading", "readers"
 _ADVANCE, _COUNTS, _TOTALS, _PART, _KEEP = "advance", "counts", "totals", "part", "keep"
-_FORETOLD = "foretold"
+_GROUPS, _FORETOLD = "groups", "foretold"
 
 
 class StudyAsked(NamedTuple):
@@ -96,6 +96,11 @@ class StudyWorker:
     def totals(self) -> bytes:
         """The running totals of it."""
         found: bytes = self._ask(_TOTALS)
+        return found
+
+    def groups(self) -> bytes:
+        """What the large parts of its contexts are made of."""
+        found: bytes = self._ask(_GROUPS)
         return found
 
     def parts(self) -> Iterator[Part]:
@@ -201,6 +206,11 @@ class _Worked:
         """The running totals."""
         assert self._study is not None
         return totals(self._study)
+
+    def groups(self) -> bytes:
+        """What the large parts of contexts are made of."""
+        assert self._study is not None
+        return self._study.groups.sent()
 
     def part(self) -> Part | None:
         """The next part of what else there is; None behind the last."""

@@ -56,9 +56,11 @@ class Reasons:
         # What is not learnt yet is asked for again when more is.
         key = head, running.version, self.groups.learnt
         if self._asked is None or self._asked[0] != key:
+            gone = scene.book.contexts.at(head)
 
             def size(node: int) -> int:
-                return running.own(node) if running.is_read(head, node) else 0
+                # Calls and results: only thinking is taken out in other ways.
+                return running.own(node) if gone.get(node) is None else 0
 
             self._asked = key, self.groups.of(path, size)
         return self._asked[1]

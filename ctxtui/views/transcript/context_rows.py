@@ -234,7 +234,7 @@ class ContextRows:
         node = scene.session.tree[entry]
         call, cost = block_money.history(scene, self.ledger, entry) if history else ("", rows.NOTHING)
         made = rows.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
-        if self._rows is not None and self._rows.withheld[:1] == [entry]:
+        if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:
             made = rows.withheld_row(made, scene, self._rows.withheld)
         note, repeat = self.noted.get(entry), self._repeat(entry)
         if repeat is not None:

@@ -55,10 +55,10 @@ class PathNodes:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self.nodes: list[int] = []
+        self.nodes = array("i")
 
-    def show(self, head: int) -> list[int]:
-        """The path to `head`; the same list, changed in place."""
+    def show(self, head: int) -> Sequence[int]:
+        """The path to `head`; the same sequence, changed in place."""
         nodes, tree = self.nodes, self._tree
         shared = tree.common(nodes[-1] if nodes else ROOT, head)
         del nodes[tree[shared].depth :]
@@ -75,14 +75,14 @@ class RowIndex:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._entries = array("q")
+        self._entries = array("i")
         self._rules: list[RuleRow] = []
         self._head = ROOT
         self._shared = 0
         self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
         self._missing = False
         self._partial = False
-        self.withheld: list[int] = []
+        self.withheld = array("i")
         """The nodes of reasoning that only its provider can read: the first has a row, which stands for all."""
         self._sealed: dict[int, bool] = {}
 
@@ -133,7 +133,7 @@ class RowIndex:
         known = (hidden, len(moved) if hidden else 0)
         if known != self._hidden or missing != self._missing:
             self._cut(0)
-            self.withheld.clear()
+            del self.withheld[:]
             self._head, self._hidden, self._missing = ROOT, known, missing
             if missing:
                 self._entries.append(MISSING)
@@ -174,17 +174,17 @@ class RowIndex:
         self._entries.append(-len(self._rules))
 
     def _add(self, path: Sequence[int], boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
-        tree, hidden, add = self._tree, self._hidden[0], self._entries.append
+        looks, hidden, add = self._tree.looks, self._hidden[0], self._entries.append
         for at, node in enumerate(path):
             if node in boundaries:
                 for rule in boundaries[node]:
                     self._put(rule)
-            here = tree[node]
-            if hidden and moved.get(node, here.category) in hidden:
+            kind, category = looks(node)
+            if hidden and moved.get(node, category) in hidden:
                 continue
-            if here.kind == HEADER and at + 1 < len(path) and tree[path[at + 1]].kind != HEADER:
+            if kind == HEADER and at + 1 < len(path) and looks(path[at + 1])[0] != HEADER:
                 continue
-            if here.category == _THINKING and self._is_sealed(node):
+            if category == _THINKING and self._is_sealed(node):
                 self.withheld.append(node)
                 if len(self.withheld) > 1 or self._partial:
                     continue

@@ -79,6 +79,9 @@ class Beside:
     def totals(self) -> bytes:
         return handed_over.totals(self.study)
 
+    def groups(self) -> bytes:
+        return self.study.groups.sent()
+
     def parts(self) -> Iterator[handed_over.Part]:
         return handed_over.parts(self.study)
 
@@ -108,6 +111,9 @@ def told(study: Study) -> dict[str, object]:
         },
         "forecasts": dict(book.forecasts),
     }
+    groups, running = study.groups.learnt(), study.running(calls[-1].model) if calls else None
+    if running is not None and running.done == len(session.tree):
+        found["groups"] = list(groups.of(session.tree.path(calls[-1].response_head), running.own) or ())
     for id_ in sorted(session.threads):
         known = study.thread(id_)
         ledger, some = known.ledger, known.calls[:: max(1, len(known.calls) // 6)]

@@ -37,7 +37,7 @@ def test_travelling_is_the_same_as_looking_anew(name: str, walk: list[int], data
         fresh = RowIndex(session.tree)
         fresh.show(call.sent_head, tails, **arguments)  # type: ignore[arg-type]
         assert shown(travelled) == shown(fresh)
-        assert trail.show(call.sent_head) == session.tree.path(call.sent_head)
+        assert list(trail.show(call.sent_head)) == session.tree.path(call.sent_head)
 
 
 def test_headers_are_no_rows_but_what_is_not_recorded_is_the_first() -> None:

@@ -81,17 +81,17 @@ class WhyController(EditController):
         if study is None or rows is None or scene is None:
             return
         if self.panels.reasons.grouped(scene, rows.path) is None:
-            known = self.panels.reasons.groups
-            self.access.work(lambda: self._learn(known, study), "why", exclusive=True)
+            if study.deputy is None or study.groups.begun:
+                self.access.work(lambda: self._learn(study), "why", exclusive=True)
+            else:
+                # They are learnt in the process that works all of it out.
+                self._timer = self.access.timer(_REST, self._rested)
         if len(rows.path) <= _UNASKED or self._wanted == self._subject:
             self._look(scene)
 
-    def _learn(self, known: HeavyGroups | None, study: Study) -> None:
+    def _learn(self, study: Study) -> None:
         """In a worker: the groups of every context there is, so that they are there when one goes to another call."""
-        from ctxtui.analysis.content.heavy_groups import HeavyGroups
-
-        groups = known or HeavyGroups(study.session.tree, study.session.about.cwd)
-        groups.learn_new()
+        groups = study.groups.learnt()
         self.access.deliver(lambda: self._learnt(groups, study))
 
     def _learnt(self, groups: HeavyGroups, study: Study) -> None:
