@@ -128,6 +128,11 @@ class StillScreen(Screen[None]):
         self._dirty_widgets.update(one for one in there if one._repaint_regions and one is not self)
         self._dirty_widgets.difference_update(one for one in self.children if one not in there)
 
+    def _compositor_refresh(self) -> None:
+        # Textual renders a frame that it throws away where nothing is to be painted.
+        if not self.app._batch_count:
+            super()._compositor_refresh()
+
     def _on_timer_update(self) -> None:
         self._gather()
         super()._on_timer_update()
