@@ -134,6 +134,12 @@ class StillScreen(Screen[None]):
         if not self.stack_updates:
             event.refresh_styles = False
 
+    def _screen_resized(self, size: Size) -> None:
+        # While it starts, Textual tells of the terminal's size several times. What changes the places asks for a layout
+        # by itself.
+        if size != self._size or not self.app._batch_count:
+            super()._screen_resized(size)
+
     def _compositor_refresh(self) -> None:
         # Textual renders a frame that it throws away where nothing is to be painted.
         if not self.app._batch_count:
