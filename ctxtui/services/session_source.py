@@ -77,6 +77,10 @@ class SessionSource:
 
         return S_ISREG(found.st_mode) and is_long(found.st_size)
 
+    def read_ahead(self) -> bool:
+        """Whether the recording's end was read by now: `glimpse` waits for nothing then."""
+        return self._ahead is not None and self._ahead.there()
+
     def glimpse(self) -> RecordingEnd | None:
         """The end of the recording, where the whole of it takes long to read; None where it does not."""
         facts = self._facts_ahead()

@@ -13,11 +13,15 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable
-from typing import Generic, NoReturn, TypeVar
+from contextlib import suppress
+from typing import Final, Generic, NoReturn, TypeVar
 
 from ctxtui.services.child_process import ChildGone
 
 T = TypeVar("T")
+
+_ROOM: Final = 1 << 20
+"""Bytes of an answer that the pipe takes before anybody reads it, where the system lets it: Linux gives 64 KB."""
 
 
 class WorkAhead(Generic[T]):
@@ -28,6 +32,9 @@ class WorkAhead(Generic[T]):
         self._lock = threading.Lock()
         self._asked = False
         self._answer, answer = os.pipe()
+        _widen(answer)
+        self._whole = False
+        """Whether the copy has given its answer and ended."""
         self._pid = os.fork()
         if not self._pid:
             os.close(self._answer)
@@ -39,13 +46,22 @@ class WorkAhead(Generic[T]):
         """Whether this process can be copied now, and there is another processor for the copy."""
         return hasattr(os, "fork") and threading.active_count() == 1 and (os.cpu_count() or 1) > 1
 
+    def there(self) -> bool:
+        """Whether the whole answer is there by now: `take` waits for nothing then."""
+        with self._lock:
+            if self._pid:
+                ended, status = os.waitpid(self._pid, os.WNOHANG)
+                if ended:
+                    self._pid, self._whole = 0, status == 0
+            return self._whole and not self._asked
+
     def take(self) -> T:
         """What `work` gave. Raises `ChildGone` where it gave nothing, or is asked for a second time."""
         if not self._ask():
             raise ChildGone("the copy of this process was asked before")
         pieces = []
         try:
-            while piece := os.read(self._answer, 1 << 20):
+            while piece := os.read(self._answer, _ROOM):
                 pieces.append(piece)
             found: T = pickle.loads(b"".join(pieces))
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
@@ -71,9 +87,18 @@ class WorkAhead(Generic[T]):
     def _reap(self) -> None:
         os.close(self._answer)
         with self._lock:
-            # It has said all that it had to say, or was ended: this takes no time.
-            os.waitpid(self._pid, 0)
-            self._pid = 0
+            if self._pid:
+                # It has said all that it had to say, or was ended: this takes no time.
+                os.waitpid(self._pid, 0)
+                self._pid = 0
+
+
+def _widen(pipe: int) -> None:
+    """Let the copy end as soon as it has worked: it waits for nobody who reads its answer."""
+    import fcntl
+
+    with suppress(AttributeError, OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _ROOM)
 
 
 def _work(work: Callable[[], T], answer: int) -> NoReturn:

@@ -105,6 +105,8 @@ class SessionScreen(Commanded, StillScreen):
         self._pointing: Timer | None = None
         self._offered: tuple[Situation, bool, bool] | None = None
         self._fitted = Size(0, 0)
+        self._begun = False
+        """Whether the session is being opened."""
 
     @property
     def session_name(self) -> str:
@@ -134,8 +136,13 @@ class SessionScreen(Commanded, StillScreen):
         self.state.on.told.subscribe(self.line.say)
         self.state.on.complete.subscribe(self._all_read)
         self.line.spoken.subscribe(self.state.on.said.emit)
-        self.owner(OpeningController).start()
         self.set_interval(1.0, self._tick)
+
+    def on_screen_resume(self) -> None:
+        """The screen is about to get its size and its focus: what is read is shown in its panes from then on."""
+        if not self._begun:
+            self._begun = True
+            self.call_later(self.owner(OpeningController).start)
 
     def on_unmount(self) -> None:
         """What the controllers began ends with the screen."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import events
 from textual._styles_cache import StylesCache
 from textual.errors import NoWidget
 from textual.filter import ANSIToTruecolor, LineFilter
@@ -127,6 +128,22 @@ class StillScreen(Screen[None]):
         there = self._compositor.visible_widgets
         self._dirty_widgets.update(one for one in there if one._repaint_regions and one is not self)
         self._dirty_widgets.difference_update(one for one in self.children if one not in there)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """On the stack for the first time: all widgets got their styles as they were mounted, a moment ago."""
+        if not self.stack_updates:
+            event.refresh_styles = False
+
+    def _screen_resized(self, size: Size) -> None:
+        # While it starts, Textual tells of the terminal's size several times. What changes the places asks for a layout
+        # by itself.
+        if size != self._size or not self.app._batch_count:
+            super()._screen_resized(size)
+
+    def _compositor_refresh(self) -> None:
+        # Textual renders a frame that it throws away where nothing is to be painted.
+        if not self.app._batch_count:
+            super()._compositor_refresh()
 
     def _on_timer_update(self) -> None:
         self._gather()
