@@ -83,12 +83,16 @@ def standing(context: Context, in_force: Sequence[Edit], kind: str, positions: S
     """The user's edits of `kind` that stand on all of `positions` already: the key takes them back."""
     found: dict[int, Edit] = {}
     wanted = set(positions)
+    here = [context.target(at) for at in wanted]
+    # What is about other blocks need not be looked for.
+    digests, ids = {target.digest for target in here}, {target.id for target in here if target.id}
     for edit in in_force:
         if edit.kind == kind and edit.author == USER:
             for target in edit.targets:
-                at = context.find(target)
-                if at in wanted:
-                    found[at] = edit
+                if target.digest in digests or target.id in ids:
+                    at = context.find(target)
+                    if at in wanted:
+                        found[at] = edit
     if set(found) != wanted:
         return []
     return list({edit.id: edit for edit in found.values()}.values())

@@ -29,6 +29,8 @@ _READ: Final = 1 << 16
 """Bytes that are read at once."""
 _SOON: Final = 0.1
 """Seconds between looks whether a sequence that has begun goes on."""
+_TAKEN: Final = 0.002
+"""Seconds that who gives a frame waits for at most until the terminal has it."""
 _NO_TERMINAL: Final = frozenset({errno.EIO, errno.ENXIO, errno.EBADF, errno.EPIPE})
 """What reading and writing say where the terminal was closed, or went over to others for good."""
 
@@ -112,6 +114,17 @@ class TerminalOutput:
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
+        self._taken = threading.Event()
+
+    def begin(self) -> None:
+        """A frame is about to be given to the thread that writes."""
+        self._taken.clear()
+
+    def wait(self) -> None:
+        """Leave the interpreter to the thread that writes until the terminal has what it was given, or for a moment: it
+        would get its turns one by one, each half a millisecond after it asked, while what comes behind the frame is
+        done. A terminal that takes nothing holds nobody."""
+        self._taken.wait(_TAKEN)
 
     def write(self, text: str) -> int:
         """Write `text`."""
@@ -123,6 +136,7 @@ class TerminalOutput:
         """Write what waits."""
         with _unless_gone():
             self._file.flush()
+        self._taken.set()
 
     def fileno(self) -> int:
         """The number of the file."""
@@ -151,7 +165,8 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self._file: Any = TerminalOutput(self._file)
+        self._output = TerminalOutput(self._file)
+        self._file: Any = self._output
 
     def write(self, data: str) -> None:
         """Write to the terminal. What stands between the marks of a frame goes with them: a thread writes, and each
@@ -163,8 +178,11 @@ class TerminalDriver(LinuxDriver):
         elif data == SYNC_END:
             frame, self._frame = "".join(self._frame), None
             if frame != self._cursor:
-                super().write(f"{SYNC_START}{shortened(frame)}{SYNC_END}")
+                said = f"{SYNC_START}{shortened(frame)}{SYNC_END}"
                 self._cursor = frame[frame.rfind("\x1b[") :]
+                self._output.begin()
+                super().write(said)
+                self._output.wait()
         else:
             self._frame.append(data)
 

@@ -123,3 +123,26 @@ def test_a_breakpoint_steps_through_its_lifetimes(context: Context) -> None:
     for _ in range(4):
         log.append(breakpoint_step(context, log, here))
     assert [edit.given.get("ttl") for edit in log] == ["5m", "1h", None, "5m"]
+
+
+def test_what_stands_is_found_by_what_an_edit_is_about_wherever_that_is() -> None:
+    tree = Tree()
+    place = [message("user", block.text("again")), message("assistant", use("t1", "Read", file_path="a"))]
+    known = [
+        *place[0],
+        *place[1],
+        *message("user", result("t1", "one")),
+        *place[0],
+        *message("user", result("t2", "x")),
+    ]
+    context = Context(tree, tree.extend(ROOT, known))
+    blocks = [n for n, item in enumerate(known) if item.block.kind != "header"]
+    in_force = [make(DROP, [context.target(n)], id=f"e{n}") for n in blocks[1:]]
+    # The same result in other words is the same to an edit.
+    other = [*known[:5], *message("user", result("t1", "else"))[1:], *known[6:]]
+    for here in (context, Context(tree, tree.extend(ROOT, other))):
+        for wanted in ([one] for one in blocks):
+            every = {here.find(target): edit for edit in in_force for target in edit.targets}
+            there = [every[n] for n in wanted if n in every]
+            assert standing(here, in_force, DROP, wanted) == there
+    assert [one.id for one in standing(context, in_force, DROP, blocks[1:3])] == [f"e{n}" for n in blocks[1:3]]

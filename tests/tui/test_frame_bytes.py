@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 from hypothesis import given
@@ -11,7 +12,7 @@ from rich.style import Style
 from textual._ansi_sequences import SYNC_END, SYNC_START
 
 from ctxtui.tui.frame_bytes import shortened
-from ctxtui.tui.terminal import TerminalDriver
+from ctxtui.tui.terminal import TerminalDriver, TerminalOutput
 
 _ESCAPE = re.compile(r"\x1b\[([0-9;]*)([mH])")
 _COLOURS = st.sampled_from([None, "#0e1117", "#dce1ea", "red", "bright_blue", "color(240)", "default"])
@@ -97,17 +98,21 @@ class Written(list[str]):
     write = list.append
 
 
-def test_a_frame_is_written_at_once() -> None:
+def _driver() -> tuple[TerminalDriver, Written]:
     driver, written = TerminalDriver.__new__(TerminalDriver), Written()
-    driver._writer_thread = written  # type: ignore[assignment]
+    driver._writer_thread, driver._output = written, TerminalOutput(io.StringIO())  # type: ignore[assignment]
+    return driver, written
+
+
+def test_a_frame_is_written_at_once() -> None:
+    driver, written = _driver()
     for piece in (SYNC_START, "\x1b[1ma\x1b[0m\x1b[1mb\x1b[0m", "c", SYNC_END, "d", "\x1b[1ma\x1b[0m\x1b[1mb\x1b[0m"):
         driver.write(piece)
     assert written == [f"{SYNC_START}\x1b[1mab\x1b[0mc{SYNC_END}", "d", "\x1b[1mab\x1b[0m"]
 
 
 def test_a_frame_that_says_nothing_is_not_sent() -> None:
-    driver, written = TerminalDriver.__new__(TerminalDriver), Written()
-    driver._writer_thread = written  # type: ignore[assignment]
+    driver, written = _driver()
     for frame in ("\x1b[1;1Ha\x1b[9;9H", "\x1b[9;9H", "\x1b[8;8H", "\x1b[8;8H", "\x1b[1;1Hb\x1b[8;8H"):
         for piece in (SYNC_START, frame, SYNC_END):
             driver.write(piece)

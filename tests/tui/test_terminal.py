@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import pty
+import select
 import selectors
 import time
 from collections.abc import Sequence
@@ -17,11 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
+from textual._ansi_sequences import SYNC_END, SYNC_START
 from textual._parser import Parser
 from textual._xterm_parser import XTermParser
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 from textual.message import Message
 
+from ctxtui.tui import terminal
 from ctxtui.tui.messages import TerminalGone
 from ctxtui.tui.terminal import BEGIN, END, PasteParser, TerminalDriver, TerminalOutput, WakingEvent
 
@@ -152,6 +155,46 @@ def test_what_is_written_to_a_terminal_that_is_gone_goes_nowhere_and_nothing_wai
     frames.join(30)
     assert not frames.is_alive(), "who draws waits for ever"
     written.stop()
+
+
+def _drawing(output: TerminalOutput) -> tuple[TerminalDriver, WriterThread]:
+    driver, writer = TerminalDriver.__new__(TerminalDriver), WriterThread(cast(IO[str], output))
+    driver._writer_thread, driver._output = writer, output
+    writer.start()
+    return driver, writer
+
+
+def _draw(driver: TerminalDriver, frame: str) -> None:
+    for piece in (SYNC_START, frame, SYNC_END):
+        driver.write(piece)
+
+
+def test_the_terminal_has_a_frame_before_anything_is_done_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "_TAKEN", 60.0)
+    outer, inner = pty.openpty()
+    driver, writer = _drawing(TerminalOutput(os.fdopen(inner, "w")))
+    for frame in ("one", "two", "three"):
+        _draw(driver, frame)
+        assert select.select([outer], [], [], 0)[0], "nothing is there yet"
+        assert frame in os.read(outer, 4096).decode()
+    writer.stop()
+    os.close(outer)
+
+
+def test_a_terminal_that_takes_nothing_holds_nobody() -> None:
+    taken = Event()
+
+    class Stopped(io.StringIO):
+        def write(self, text: str) -> int:
+            return int(taken.wait())
+
+    driver, writer = _drawing(TerminalOutput(Stopped()))
+    frames = Thread(target=_draw, args=(driver, "frame"), daemon=True)
+    frames.start()
+    frames.join(30)
+    assert not frames.is_alive(), "who draws waits for a terminal that does not take it"
+    taken.set()
+    writer.stop()
 
 
 def test_another_trouble_of_the_terminal_is_not_passed_over() -> None:

@@ -71,24 +71,23 @@ def body_sums(
     context is not counted."""
     context = applied.context
     length = _length(applied)
-    length = _length(applied)
     sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
     parts: dict[int, list[Features]] = {}
-    thoughts: list[tuple[int, Features]] = []
 
     def sum_of(start: int, stop: int, inserts: Sequence[Insert]) -> StretchSum:
         return _sum_of(_moved(applied, _put_in(inserts), counts, measure, start, stop, joins))
 
-    for found in (known or KnownStretches()).of(applied, length, joins, sum_of):
-        for category, features in found.moved:
-            parts.setdefault(category, [sums[category]]).append(features)
-        thoughts += found.thoughts
+    stretches = known or KnownStretches()
+    found = stretches.of(applied, length, joins, sum_of)
+    for category, features in stretches.moved():
+        parts.setdefault(category, []).append(features)
     for category, several in parts.items():
-        sums[category] = together(several)
+        sums[category] = plus(sums[category], together(several))
     for category, features in _unwritten(applied, counts, [p for p in left_out if p < length]):
         sums[category] = minus(sums[category], features)
     rounded = [round(tokens(features, weights)) for features in sums]
     if strips and context.thinking:
+        thoughts = [one for stretch in found for one in stretch.thoughts]
         rounded[_THINKING] -= round(tokens(_earlier(applied, counts, thoughts), weights))
     return rounded
 

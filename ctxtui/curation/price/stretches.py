@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ctxtui.core.block import HEADER
 from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
 from ctxtui.curation.context import Context
-from ctxtui.tokens.features import Features
+from ctxtui.tokens.features import NOTHING, Features, minus, plus
 
 _Span = tuple[int, int]
 """Raw positions, the second exclusive."""
@@ -21,6 +21,30 @@ class StretchSum(NamedTuple):
 
     moved: Sequence[tuple[int, Features]]
     thoughts: Sequence[tuple[int, Features]]
+
+
+class _Together:
+    """What all stretches come to by category, as they come and go: most edits change one of a hundred. Sums of whole
+    numbers of quarters are the same in any order, of others they are not: then each is to be gone through."""
+
+    def __init__(self) -> None:
+        self.sums: dict[int, Features] = {}
+        self._uneven = 0
+
+    @property
+    def even(self) -> bool:
+        """Whether `sums` are what adding up all stretches in order gives."""
+        return not self._uneven
+
+    def change(self, gone: Iterable[StretchSum], new: Iterable[StretchSum]) -> None:
+        """These stretches are not there any more, and those are."""
+        for several, add, sign in ((gone, minus, -1), (new, plus, 1)):
+            for one in several:
+                for category, features in one.moved:
+                    if any(4 * number % 1 for number in features):
+                        self._uneven += sign
+                    else:
+                        self.sums[category] = add(self.sums.get(category, NOTHING), features)
 
 
 SumOf = Callable[[int, int, Sequence[Insert]], StretchSum]
@@ -42,6 +66,14 @@ class KnownStretches:
         self._starts: list[int] = []
         self._stops: list[int] = []
         self._sums: list[StretchSum] = []
+        self._together: _Together | None = None
+        """None while there is nothing to go on from."""
+
+    def moved(self) -> Iterable[tuple[int, Features]]:
+        """By which features each category differs in the stretches that `of` told last, where possible together."""
+        if self._together is not None and self._together.even:
+            return self._together.sums.items()
+        return [one for several in self._sums for one in several.moved]
 
     def of(self, applied: Applied, length: int, joins: bool, sum_of: SumOf) -> Sequence[StretchSum]:
         """What each stretch comes to that `applied` touches in the first `length` blocks, in order."""
@@ -53,6 +85,9 @@ class KnownStretches:
             inserts.setdefault(one.position, []).append(one)
         spans = _merged(self._others(applied, changes, inserts, length))
         if spans:
+            if self._sums and self._together is None:
+                self._together = _Together()
+                self._together.change((), self._sums)
             changed, filled = sorted(changes), sorted(inserts)
             for start, stop in spans:
                 self._again(applied, changed, [(at, inserts[at]) for at in filled], start, stop, length, sum_of)
@@ -90,9 +125,10 @@ class KnownStretches:
         found = _merged(_spans(applied.context, inside, there, length))
         self._starts[first:last] = [one for one, _ in found]
         self._stops[first:last] = [end for _, end in found]
-        self._sums[first:last] = [
-            sum_of(one, end, [new for new in there if one <= new.position <= end]) for one, end in found
-        ]
+        sums = [sum_of(one, end, [new for new in there if one <= new.position <= end]) for one, end in found]
+        if self._together is not None:
+            self._together.change(self._sums[first:last], sums)
+        self._sums[first:last] = sums
 
 
 def _spans(context: Context, changed: Iterable[int], inserts: Iterable[Insert], length: int) -> Iterator[_Span]:

@@ -261,8 +261,10 @@ class Panels:
 
     def note(self, study: Study, shown: tuple[str, ...]) -> None:
         """How far counting is, which filters are on."""
-        self.transcript.note = transcript_notes.note(*study.progress, len(study.session.skipped), shown)
-        self.transcript.refresh_rule()
+        note = transcript_notes.note(*study.progress, len(study.session.skipped), shown)
+        if note != self.transcript.note:
+            self.transcript.note = note
+            self.transcript.refresh_rule()
 
     def draw_map(self) -> None:
         """Show the map of the scene, in as many pixels as it has now."""

@@ -132,6 +132,7 @@ class SessionScreen(Commanded, StillScreen):
         self.line.say(())
         self.offer_keys()
         self.state.on.shown.subscribe(self.offer_keys)
+        self.state.on.shown.subscribe(self.shown_whole)
         self.state.on.fitted.subscribe(self.offer_keys)
         self.state.on.told.subscribe(self.line.say)
         self.state.on.complete.subscribe(self._all_read)
@@ -170,7 +171,7 @@ class SessionScreen(Commanded, StillScreen):
 
     def answered(self) -> None:
         """What the key does is done. News of the background may have been painted meanwhile."""
-        self.hurry()
+        self.finish()
         self.call_after_refresh(self.state.feed.go_on)
 
     def on_delivery(self, message: Delivery) -> None:
@@ -322,8 +323,7 @@ class SessionScreen(Commanded, StillScreen):
             facts |= {THREADS} if len(state.study.session.threads) > 1 else set()
         facts |= {FILTERED} if state.shown != ALL_LINES else set()
         facts |= {FOLLOWS} if state.loaded is not None and state.loaded.follows else set()
-        facts |= {ASKING} if self.line.asking else set()
-        facts = facts.union(*(one.facts() for one in self.controllers))
+        facts = facts.union({ASKING} if self.line.asking else (), *(one.facts() for one in self.controllers))
         pane = (self.focused.id or "") if self.focused is not None else ""
         row = self._row_kind() if pane == "transcript" else ""
         return Situation(pane, row, frozenset(facts))

@@ -33,6 +33,8 @@ class Board(Still):
         self._lines: list[Strip] | None = None
         self._look: Look | None = None
         self._drawn_for = Size(0, 0)
+        self._drawing: Size | None = None
+        """The size, while a line of it is drawn: Textual looks for it whenever it is asked."""
         self._rule: Strip | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
@@ -55,12 +57,12 @@ class Board(Still):
     @property
     def body_width(self) -> int:
         """Cells of a body line."""
-        return max(0, self.size.width - bool(self.join))
+        return max(0, (self._drawing or self.size).width - bool(self.join))
 
     @property
     def body_height(self) -> int:
         """Lines below the rule."""
-        return max(0, self.size.height - self.body_top)
+        return max(0, (self._drawing or self.size).height - self.body_top)
 
     @property
     def body_top(self) -> int:
@@ -92,13 +94,17 @@ class Board(Still):
             self._look, self._drawn_for = look, size
             self.forget()
             self.fit()
-        if y < self.body_top:
-            self._rule = self._rule_line(look)
-            return self._rule
-        return self.body_line(y - self.body_top, look)
+        self._drawing = size
+        try:
+            if y < self.body_top:
+                self._rule = self._rule_line(look)
+                return self._rule
+            return self.body_line(y - self.body_top, look)
+        finally:
+            self._drawing = None
 
     def _rule_line(self, look: Look) -> Strip:
-        width = self.size.width
+        width = (self._drawing or self.size).width
         said = {"after": self.after(), "notes": self.notes()}
         return paint.strip(rule(width, self.title, **said, focused=self.has_focus, join=self.join), width, look)
 

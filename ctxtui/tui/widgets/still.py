@@ -105,6 +105,8 @@ class StillScreen(Screen[None]):
 
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
     _frames: FrameTimer | None = None
+    _whole = False
+    """Whether all panes were shown anew since a key came."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,7 +122,19 @@ class StillScreen(Screen[None]):
 
     def hurry(self) -> None:
         """What a key changes is painted at once."""
+        self._whole = False
         self._update_timer.hurry()
+
+    def shown_whole(self) -> None:
+        """All panes were shown anew: no message to another pane is to come of the key."""
+        self._whole = True
+
+    def finish(self) -> None:
+        """The key is done. Where all panes were shown anew they are painted now, before each of them has told that it
+        wants to be; where one is to stand elsewhere, once that is laid out."""
+        if self._whole and not self._layout_required and not any(one._layout_required for one in self.children):
+            self._on_timer_update()
+        self.hurry()
 
     def _gather(self) -> None:
         """Let every widget that wants to be painted by now be in the next frame, and none that has no place: for such a

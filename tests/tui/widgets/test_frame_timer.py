@@ -73,3 +73,31 @@ async def test_a_key_is_answered_behind_a_frame_of_the_background(monkeypatch: p
             screen.app.post_message(events.Key(key, key if len(key) == 1 else None))
             await until(lambda shown=shown: len(frames) > shown)  # type: ignore[misc]
             assert len(key) == 1 or screen.panels.transcript.cursor != row
+
+
+async def test_a_key_that_shows_all_panes_anew_is_on_the_terminal_when_it_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frames: list[object] = []
+    monkeypatch.setattr(App, "_display", lambda _app, _screen, frame: frames.append(frame) if frame else None)
+    async with opened(every_category()) as (screen, _):
+        monkeypatch.setattr(frame_timer, "PERIOD", AGES)
+        header = screen.panels.header
+
+        def key(do: Callable[[], object]) -> int:
+            frames.clear()
+            screen.give_way()
+            do()
+            screen.finish()
+            return len(frames)
+
+        assert key(lambda: (header.refresh(), screen.state.on.shown.emit())) == 1
+        assert not header._repaint_regions, "it is painted"
+        # What else a message changes is to be in the frame.
+        assert key(header.refresh) == 0
+        # A pane that is to stand elsewhere is not painted where it was.
+        assert key(lambda: (screen.access.replan(), screen.state.on.shown.emit())) == 0
+        await until(lambda: len(frames) == 1)
+        # What the background has shown before the key came is not the key's.
+        screen.state.on.shown.emit()
+        assert key(header.refresh) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -56,6 +57,7 @@ def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = Fa
     return rows
 
 
+@lru_cache(maxsize=1000)
 def _half(top: int | None, bottom: int | None) -> Cell:
     if top is None:
         return _FREE
@@ -122,18 +124,16 @@ def rows_of(
     whole = letters or not colour
     out = []
     for number, row in enumerate(cells(shown, width, height, whole)):
-        free = "." if letters else "·"
-        dotted = number == height - 1 or not colour
-        spans = []
-        for cell in row:
-            glyph = cell.glyph
-            if cell.fg is None:
-                glyph = free if dotted else " "
-            elif letters:
-                glyph = _letter(cell.fg)
-            spans.append(Span(glyph, _style(cell, letters, whole)))
-        out.append(merged(spans))
+        free = " " if number < height - 1 and colour else "." if letters else "·"
+        out.append(merged([_drawn(cell, letters, whole, free) for cell in row]))
     return out
+
+
+@lru_cache(maxsize=1000)
+def _drawn(cell: Cell, letters: bool, whole: bool, free: str) -> Span:
+    """How a cell is drawn; there are some hundred different ones."""
+    glyph = free if cell.fg is None else _letter(cell.fg) if letters else cell.glyph
+    return Span(glyph, _style(cell, letters, whole))
 
 
 def token_at(column: int, row: float, width: int, height: int, scale: float) -> float:
