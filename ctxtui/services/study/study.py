@@ -87,10 +87,8 @@ class Study:
         self._own: dict[tuple[str, str], Features] = {}
         self._kept = KeptCounts(book, counter.kept if counter is not None else None)
         self._counting = threading.Lock()
-        self._unlearnt = False
-        """Whether calls came that the book has not learnt from."""
-        self._unsettled = False
-        """Whether all was read, and is to be weighed as all of it taught."""
+        self._unlearnt = self._unsettled = False
+        """Whether calls came that the book has not learnt from; whether all is read, and not weighed as all taught."""
 
     def features_of(self, model: str, block: Block) -> Features | None:
         """The features of a block that stands in no context yet, as `model` counts it; None while it is counted."""
