@@ -165,15 +165,16 @@ def parts(study: SessionFigures) -> Iterator[Part]:
 def _worked_out(study: SessionFigures, calls: Sequence[Call]) -> Iterator[tuple[str, object]]:
     if study.totals is not None:
         yield COSTS, (price_columns(calls, study.costs, study.uncached), study.totals)
-    finder, taken = study.misses.kept()
-    if finder is not None:
-        yield MISSES, (tuple(finder.found), taken)
-        yield FINDER, finder
+    # The largest first: what is kept as it was sent comes when they are unpacked.
     for id_ in list(study.session.threads):
         known = study.thread(id_)
         yield THREAD, (id_, known.kept())
         if known.finder is not None:
             yield REPEATS, known.finder
+    finder, taken = study.misses.kept()
+    if finder is not None:
+        yield MISSES, (tuple(finder.found), taken)
+        yield FINDER, finder
 
 
 def take_over(study: SessionFigures, calls: Sequence[Call], sent: Iterator[Part]) -> None:
