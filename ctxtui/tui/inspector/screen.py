@@ -105,8 +105,6 @@ class SessionScreen(Commanded, StillScreen):
         self._pointing: Timer | None = None
         self._offered: tuple[Situation, bool, bool] | None = None
         self._fitted = Size(0, 0)
-        self._begun = False
-        """Whether the session is being opened."""
 
     @property
     def session_name(self) -> str:
@@ -138,11 +136,9 @@ class SessionScreen(Commanded, StillScreen):
         self.line.spoken.subscribe(self.state.on.said.emit)
         self.set_interval(1.0, self._tick)
 
-    def on_screen_resume(self) -> None:
-        """The screen is about to get its size and its focus: what is read is shown in its panes from then on."""
-        if not self._begun:
-            self._begun = True
-            self.call_later(self.owner(OpeningController).start)
+    def begin(self) -> None:
+        """From now on what is read is shown in the panes."""
+        self.owner(OpeningController).start()
 
     def on_unmount(self) -> None:
         """What the controllers began ends with the screen."""
@@ -324,13 +320,9 @@ class SessionScreen(Commanded, StillScreen):
         facts |= {FOLLOWS} if state.loaded is not None and state.loaded.follows else set()
         facts |= {ASKING} if self.line.asking else set()
         facts = facts.union(*(one.facts() for one in self.controllers))
-        pane = (self.focused.id or "") if self.focused is not None else ""
-        row = self._row_kind() if pane == "transcript" else ""
-        return Situation(pane, row, frozenset(facts))
-
-    def _row_kind(self) -> str:
-        transcript = self.panels.transcript
-        return BLOCK if transcript.node is not None else PUT_IN if transcript.new is not None else ""
+        pane, at = (self.focused.id or "") if self.focused is not None else "", self.panels.transcript
+        row = BLOCK if at.node is not None else PUT_IN if at.new is not None else ""
+        return Situation(pane, row if pane == "transcript" else "", frozenset(facts))
 
     def offer_keys(self) -> None:
         """Show the keys that can be used now."""
