@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +64,44 @@ def test_who_waits_for_a_copy_that_is_ended_waits_no_more() -> None:
     unasked.close()
     with pytest.raises(ChildGone):
         unasked.take()
+
+
+@pytest.mark.parametrize("size", [10, 600_000])
+def test_an_answer_is_there_once_the_copy_has_ended(size: int) -> None:
+    may, go = os.pipe()
+
+    def work() -> str:
+        os.read(may, 1)
+        return "x" * size
+
+    ahead = WorkAhead(work)
+    assert not ahead.there()
+    os.write(go, b"!")
+    if size < 1 << 16 or sys.platform == "linux":
+        _wait(ahead.there)
+    assert ahead.take() == "x" * size
+    assert not ahead.there()
+    os.close(may)
+    os.close(go)
+
+
+@pytest.mark.parametrize("work", [_fails, lambda: threading.Event().wait(600)])
+def test_no_answer_is_there_of_a_copy_that_failed_or_was_ended(work: Callable[[], object]) -> None:
+    ahead = WorkAhead(work)
+    if work is not _fails:
+        ahead.close()
+    _wait(lambda: not ahead.there() and not ahead._pid)
+    if work is _fails:
+        with pytest.raises(ChildGone):
+            ahead.take()
+        ahead.close()
+
+
+def _wait(there: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not there():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_no_copy_is_made_beside_other_threads() -> None:

@@ -137,10 +137,9 @@ class SessionScreen(Commanded, StillScreen):
         self.line.spoken.subscribe(self.state.on.said.emit)
         self.set_interval(1.0, self._tick)
 
-    def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """The screen is about to get its size and its focus: what is read is shown in its panes from then on."""
-        if not self.stack_updates:
-            self.call_later(self.owner(OpeningController).start)
+    def begin(self) -> None:
+        """From now on what is read is shown in the panes."""
+        self.owner(OpeningController).start()
 
     def on_unmount(self) -> None:
         """What the controllers began ends with the screen."""
@@ -319,11 +318,11 @@ class SessionScreen(Commanded, StillScreen):
             facts |= {THREADS} if len(state.study.session.threads) > 1 else set()
         facts |= {FILTERED} if state.shown != ALL_LINES else set()
         facts |= {FOLLOWS} if state.loaded is not None and state.loaded.follows else set()
-        facts = facts.union({ASKING} if self.line.asking else (), *(one.facts() for one in self.controllers))
-        pane = (self.focused.id or "") if self.focused is not None else ""
-        at = self.panels.transcript
-        row = "" if pane != "transcript" else BLOCK if at.node is not None else PUT_IN if at.new is not None else ""
-        return Situation(pane, row, frozenset(facts))
+        facts |= {ASKING} if self.line.asking else set()
+        facts = facts.union(*(one.facts() for one in self.controllers))
+        pane, at = (self.focused.id or "") if self.focused is not None else "", self.panels.transcript
+        row = BLOCK if at.node is not None else PUT_IN if at.new is not None else ""
+        return Situation(pane, row if pane == "transcript" else "", frozenset(facts))
 
     def offer_keys(self) -> None:
         """Show the keys that can be used now."""

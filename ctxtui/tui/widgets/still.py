@@ -147,6 +147,10 @@ class StillScreen(Screen[None]):
         """On the stack for the first time: all widgets got their styles as they were mounted, a moment ago."""
         if not self.stack_updates:
             event.refresh_styles = False
+            self.call_later(self.begin)
+
+    def begin(self) -> None:
+        """What the screen begins with, once it has its size and its focus."""
 
     def _screen_resized(self, size: Size) -> None:
         # While it starts, Textual tells of the terminal's size several times. What changes the places asks for a layout

@@ -1,0 +1,45 @@
+"""What is spared before the first frame of a screen leaves it as it would be."""
+
+from __future__ import annotations
+
+import pytest
+from textual.app import App
+from textual.geometry import Size
+
+from ctxtui.tui.inspector.screen import InspectorScreen
+from tests.cases.inspect import HandMade, app_of
+from tests.cases.sessions import every_category
+from tests.tui.waiting import until
+
+
+def _rules(app: App[None]) -> list[dict[str, object]]:
+    nodes = [app, app.screen, *app.screen.query("*")]
+    return [{**one.styles.base.get_rules(), **one.styles.inline.get_rules()} for one in nodes]
+
+
+async def test_styles_that_were_worked_out_once_are_what_they_would_be_the_second_time() -> None:
+    app = app_of(HandMade(every_category()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        for over in (False, True):
+            if over:
+                await app.push_screen(InspectorScreen(HandMade(every_category())))
+                await pilot.pause()
+            first = _rules(app)
+            app.screen.update_node_styles(animate=False)
+            assert len(first) > 15
+            assert _rules(app) == first
+
+
+async def test_each_size_is_laid_out_whether_anything_is_painted_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_of(HandMade(every_category()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, InspectorScreen)
+        await until(pilot, lambda: screen.state.complete)
+        laid: list[Size] = []
+        monkeypatch.setattr(screen, "_refresh_layout", laid.append)
+        screen._screen_resized(Size(120, 40))
+        with app.batch_update():
+            screen._screen_resized(Size(120, 40))
+            screen._screen_resized(Size(90, 30))
+        assert laid == [Size(120, 40), Size(90, 30)]
