@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import sqlite3
 import stat
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -158,6 +159,17 @@ def test_processes_at_once_open_create_and_write(tmp_path: Path) -> None:
         assert sorted(row.calls for row in store.sessions()) == [25, 25]
         assert state(store.load("session-1")) == state(talk(25, seed=1))
         assert store._conn.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_new_file_that_another_process_writes_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with closing(sqlite3.connect(path, check_same_thread=False, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        later = threading.Timer(0.2, other.execute, ("COMMIT",))
+        later.start()
+        with Store.open(path) as store:
+            assert store._conn.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        later.join()
 
 
 def test_a_reader_sees_one_state_while_another_writes(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def built(items: Any, target: str) -> tuple[dict[str, Any], list[str]]:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @example(events=[("thinking", "hello"), ("system", "hello")])
 @example(events=[("user", "a"), ("thinking", "hello"), ("system", "b"), ("user", "c")])
+@example(events=[("thinking", "hello"), ("assistant", ""), ("user", "hello")])
 @given(events=EVENTS)
 def test_what_is_built_is_legal_and_keeps_every_word(source: str, target: str, events: list[tuple[str, ...]]) -> None:
     request = request_of(events, source)

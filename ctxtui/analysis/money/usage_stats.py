@@ -13,7 +13,8 @@ from ctxtui.dataclasses import dataclass, field
 class UsageSums:
     """What calls used. Tokens are whole numbers, money USD: `usd` None where no price is known, the least that it can
     be where calls are `unpriced` or the answers of `partial` ones are reported in part. `read` of the `input` of the
-    calls that have a report came from the cache; `lost` is what misses cost more than reads."""
+    calls that have a report came from the cache; `lost` is what misses cost more than reads, the least that it can be
+    where the price of some is not known (`unpriced_misses`)."""
 
     name: str = ""
     sessions: int = 0
@@ -25,6 +26,7 @@ class UsageSums:
     unpriced: int = 0
     misses: int = 0
     lost: float | None = None
+    unpriced_misses: int = 0
     compactions: int = 0
     overflows: int = 0
     partial: int = 0
@@ -41,6 +43,7 @@ class UsageSums:
         self.unpriced += other.unpriced
         self.misses += other.misses
         self.lost = self.lost if other.lost is None else (self.lost or 0.0) + other.lost
+        self.unpriced_misses += other.unpriced_misses
         self.compactions += other.compactions
         self.overflows += other.overflows
         self.partial += other.partial

@@ -234,7 +234,7 @@ def _usage(row: UsageSums) -> dict[str, Any]:
     if row.at_least:
         known |= {"usd": None, "usd_at_least": row.usd}
     if row.uncounted:
-        known |= {"misses": None, "lost": None, "compactions": None, "overflows": None}
+        known |= {"misses": None, "lost": None, "unpriced_misses": None, "compactions": None, "overflows": None}
     return known
 
 

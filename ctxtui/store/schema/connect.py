@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
+from typing import Final
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
 from ctxtui.store.errors import ELSEWHERE
@@ -11,6 +13,8 @@ from ctxtui.store.schema.database_file import APPLICATION_ID, BUSY_SECONDS, open
 
 SCHEMA_VERSION = 12
 """How many migrations this program knows."""
+
+_AGAIN_SECONDS: Final = 0.02
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
@@ -67,7 +71,20 @@ def _check_current(version: int, path: Path) -> None:
 def _settle(conn: sqlite3.Connection) -> None:
     conn.execute(f"PRAGMA busy_timeout={round(BUSY_SECONDS * 1000)}")
     if conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        # Refused silently on file systems without shared memory: then the rollback journal does, more slowly.
-        conn.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(conn)
     conn.execute("PRAGMA synchronous=NORMAL")
     conn.execute("PRAGMA foreign_keys=ON")
+
+
+def _write_ahead(conn: sqlite3.Connection) -> None:
+    """Change the journal to WAL. SQLite does not wait for another process that writes the new file at this moment."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            # Refused silently on file systems without shared memory: then the rollback journal does, more slowly.
+            conn.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_AGAIN_SECONDS)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ctxtui.dataclasses import dataclass
 from ctxtui.views.home.columns import HomeRow, sorts, when
 from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
+from ctxtui.views.text import numbers
 
 
 class Group(NamedTuple):
@@ -63,10 +64,6 @@ def group_of(summary: SessionSummary, directory: str) -> str:
     return summary.group
 
 
-def _noun(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def arrange(
     summaries: Iterable[SessionSummary],
     wanted: ListOrder,
@@ -92,7 +89,7 @@ def arrange(
     entries: list[Entry] = []
     for group, members in groups.items():
         if members:
-            note = f"{len(members)} shipped with ctxtui" if group == SAMPLES else _noun(len(members), "session")
+            note = f"{len(members)} shipped with ctxtui" if group == SAMPLES else numbers.many(len(members), "session")
             entries += [Group(name if group == HERE else group, note), *members]
     looked = tuple(sought)
     if looked and not (words or groups[HERE] or groups[ELSEWHERE]):

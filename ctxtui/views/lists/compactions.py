@@ -24,11 +24,6 @@ _NAMES: Final = 14
 _FIGURES: Final = 9
 
 
-def many(count: int, noun: str) -> str:
-    """``1 file``, ``2 files``."""
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"
-
-
 def sizes(one: Compaction) -> str:
     """The context before and after: ``154.8k → 22.3k``."""
     return f"{numbers.tokens(one.before.context_tokens)} → {numbers.tokens(one.after.context_tokens)}"
@@ -119,19 +114,21 @@ def _side(room: int) -> int:
 def sentences(one: Compaction) -> Iterator[Spans]:
     """What the summary is, what it kept, what came back."""
     kept = (
-        f"; {many(len(one.kept), 'block')}, {numbers.tokens(one.kept_tokens)}, stayed as they were" if one.kept else ""
+        f"; {numbers.many(len(one.kept), 'block')}, {numbers.tokens(one.kept_tokens)}, stayed as they were"
+        if one.kept
+        else ""
     )
     yield [
         Span(" "),
         MARK["compaction"].span,
         Span(f" a summary of {numbers.tokens(one.summary_tokens)}", "ink"),
-        Span(f" stands for {many(one.replaced, 'block')}{kept}", "dim"),
+        Span(f" stands for {numbers.many(one.replaced, 'block')}{kept}", "dim"),
     ]
     if one.sealed:
         told = "the summary is encrypted: what counts as lost may still stand in it"
         yield [Span(" ▲ ", "warn"), Span(told, "warn")]
     counts = [
-        f"{one.total(kind) - one.lost(kind):,} of {many(one.total(kind), kind)}"
+        f"{one.total(kind) - one.lost(kind):,} of {numbers.many(one.total(kind), kind)}"
         for kind in _LIST_ORDER
         if one.total(kind)
     ]
@@ -145,7 +142,7 @@ def sentences(one: Compaction) -> Iterator[Spans]:
     paid = f", {numbers.money(usd)} since" if usd is not None else ""
     yield [
         Span(" ↓ ", "warn"),
-        Span(f"{many(files, 'file')} read again", "ink"),
+        Span(f"{numbers.many(files, 'file')} read again", "ink"),
         Span(f": {numbers.tokens(one.again_tokens)}{paid}", "dim"),
     ]
 
@@ -255,7 +252,7 @@ def noted(one: Compaction, shown: str) -> list[Span]:
     if shown == ALL:
         return [Span("lost and kept", "dim")]
     counts = [
-        many(one.lost(kind) if shown == LOST else one.total(kind) - one.lost(kind), kind)
+        numbers.many(one.lost(kind) if shown == LOST else one.total(kind) - one.lost(kind), kind)
         for kind in _LIST_ORDER
         if one.total(kind)
     ]
@@ -266,12 +263,12 @@ def summary(every: Sequence[Compaction], thread: str, calls: int) -> list[Span]:
     """How many there were, for the first line of a page."""
     of = f" of {safe_text.one_line(thread, 60)}" if thread else ""
     if not every:
-        return [Span(f" No compaction in {many(calls, 'call')}{of}.", "dim")]
+        return [Span(f" No compaction in {numbers.many(calls, 'call')}{of}.", "dim")]
     again = sum(one.again_tokens for one in every)
     known = [one.again_usd for one in every if one.again_usd is not None]
     paid = f", {numbers.money(sum(known))}" if known and again else ""
     back = f"; read again afterwards: {numbers.tokens(again)}{paid}" if again else ""
     return [
-        Span(f" {many(len(every), 'compaction')}", "ink bold"),
-        Span(f" in {many(calls, 'call')}{of}{back}", "dim"),
+        Span(f" {numbers.many(len(every), 'compaction')}", "ink bold"),
+        Span(f" in {numbers.many(calls, 'call')}{of}{back}", "dim"),
     ]

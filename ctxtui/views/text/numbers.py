@@ -53,6 +53,11 @@ def exact(n: int) -> str:
     return f"{n:,}".replace("-", MINUS)
 
 
+def many(count: int, noun: str, plural: str = "") -> str:
+    """``1 call``, ``1,200 calls``; `plural` where it is not the noun with an s."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
 def signed(n: float) -> str:
     """A change in tokens: ``+1.9k``, ``−46.7k``, ``0``. At most 7 cells."""
     short = tokens(n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxtui.dataclasses import replace
-from ctxtui.wire.translate.turns import ASSISTANT, CALL, RESULT, THINKING, TOOL, USER, Losses, Turn, TurnPart
+from ctxtui.wire.translate.turns import ASSISTANT, CALL, RESULT, TEXT, THINKING, TOOL, USER, Losses, Turn, TurnPart
 
 
 def paired(found: Sequence[Turn], losses: Losses) -> list[Turn]:
@@ -77,10 +77,22 @@ class _Pairs:
 
 def _end_with_words(made: Sequence[Turn], losses: Losses) -> None:
     for turn in made:
-        while turn.side == ASSISTANT and turn.parts and turn.parts[-1].what == THINKING:
-            # No provider takes thinking that nothing follows (facts §1, §4).
+        while turn.side == ASSISTANT and (at := _unfollowed(turn.parts)) is not None:
+            # No provider takes thinking that nothing follows (facts §1, §4), and none an empty text.
             losses.note("thinking with nothing after it")
-            turn.parts.pop()
+            if len(turn.parts) > at + 1:
+                losses.note("empty text", len(turn.parts) - at - 1)
+            del turn.parts[at:]
+
+
+def _unfollowed(parts: Sequence[TurnPart]) -> int | None:
+    """The place of thinking that nothing follows, or nothing but empty texts."""
+    at = next((n for n in range(len(parts) - 1, -1, -1) if not _is_empty(parts[n])), None)
+    return at if at is not None and parts[at].what == THINKING else None
+
+
+def _is_empty(part: TurnPart) -> bool:
+    return part.what == TEXT and not part.reading.text.strip()
 
 
 def _renamed(part: TurnPart, id_: str) -> TurnPart:

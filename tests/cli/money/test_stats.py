@@ -61,7 +61,7 @@ def test_what_cannot_be_asked_is_told(ctxtui: Run) -> None:
     assert ctxtui("stats", "--since", "soon").code == 2
 
 
-COUNTED = ("misses", "lost", "compactions", "overflows", "uncounted")
+COUNTED = ("misses", "lost", "unpriced_misses", "compactions", "overflows", "uncounted")
 
 
 def undated(told: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_usage_alone_is_part_of_the_whole(ctxtui: Run) -> None:
         assert {key: one[key] for key in one if key not in COUNTED} == {
             key: other[key] for key in other if key not in COUNTED
         }
-        assert [one[key] for key in COUNTED[:-1]] == [None] * 4 and one["uncounted"] == one["sessions"]
+        assert [one[key] for key in COUNTED[:-1]] == [None] * 5 and one["uncounted"] == one["sessions"]
         assert other["misses"] is not None and other["uncounted"] == 0
     known = ctxtui("stats", "logs", "--by", "model", "--usage", "--json").json
     assert undated(known) == undated(whole), "it is known by now"

@@ -21,6 +21,7 @@ def add_call(to: UsageSums, call: CallSpent) -> None:
     to.partial += call.partial
     if call.marks:
         to.misses += MISSED in call.marks
+        to.unpriced_misses += MISSED in call.marks and call.lost is None
         to.compactions += COMPACTED in call.marks
         to.overflows += OVER in call.marks
     if call.lost is not None:

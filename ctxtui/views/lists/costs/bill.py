@@ -24,7 +24,7 @@ from ctxtui.analysis.session_events import duration, thousands
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
-from ctxtui.views.lists.costs.bill_parts import BillLine, many, part_lines, shown_amounts
+from ctxtui.views.lists.costs.bill_parts import BillLine, part_lines, shown_amounts
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, width
@@ -103,7 +103,7 @@ _BLOCKS: Final[Table[Dear]] = Table(
         Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
         Column("", 0, _about, "left", gap=1),
         Column("", 8, lambda one, _: Span(numbers.tokens(one.tokens), "dim")),
-        Column("", 12, lambda one, _: Span(many(one.calls, "time"), "dim")),
+        Column("", 12, lambda one, _: Span(numbers.many(one.calls, "time"), "dim")),
         Column("", 9, lambda one, _: _money(one.usd)),
     ),
     mark=0,
@@ -159,7 +159,7 @@ def time_lines(what: Statement) -> list[BillLine]:
     table = Table(tuple(columns), mark=0, tail=0, style="faint")
     return [
         BillLine(table.heads(0)),
-        *(BillLine(table.draw(row, 0), sum=f"Medians of {many(row.calls, 'call')}.") for row in rows),
+        *(BillLine(table.draw(row, 0), sum=f"Medians of {numbers.many(row.calls, 'call')}.") for row in rows),
     ]
 
 
@@ -247,7 +247,7 @@ def _named(one: Dear) -> str:
 
 
 def _carried(one: Dear) -> str:
-    return f"{numbers.money(one.usd)}, sent {many(one.calls, 'time')}"
+    return f"{numbers.money(one.usd)}, sent {numbers.many(one.calls, 'time')}"
 
 
 def worthwhile(what: Statement) -> list[Cure]:
@@ -266,17 +266,18 @@ def cure_words(cure: Cure) -> str:
     tokens, saves = thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
     match cure.kind:
         case savings.CLEAR:
-            what = f"clear {many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"
+            what = f"clear {numbers.many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"
             return f"{what}, {saves} net of the rewrite"
         case savings.HOUR:
-            return f"cache entries of 1 hour in place of 5 minutes{at}, {saves} ({many(cure.count, 'rewrite')} less)"
+            fewer = numbers.many(cure.count, "rewrite")
+            return f"cache entries of 1 hour in place of 5 minutes{at}, {saves} ({fewer} less)"
         case savings.MINUTES:
             return f"cache entries of 5 minutes in place of 1 hour{at}, {saves}"
         case savings.TOOLS:
-            return f"leave out {many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
+            return f"leave out {numbers.many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
         case policy_savings.POLICY:
             policy, risk = cure.names
-            what = f"{policy} from the first call on{at}: {many(cure.count, 'block')} less by {tokens}"
+            what = f"{policy} from the first call on{at}: {numbers.many(cure.count, 'block')} less by {tokens}"
             return f"{what}, {saves} ({risk})"
     return f"switch the prompt cache on{at}, {saves}"
 
@@ -284,10 +285,10 @@ def cure_words(cure: Cure) -> str:
 def spent_words(what: SessionTotals) -> str:
     """What a session comes to, with its subagents and without."""
     whole, main, others = what.whole, what.main, what.others
-    told = f"{many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
+    told = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
     if not others.calls:
         return told
-    who = many(what.agents, "subagent") if what.agents else "the client's own requests"
+    who = numbers.many(what.agents, "subagent") if what.agents else "the client's own requests"
     return (
         f"{told}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
         f" {others.calls:,} for {numbers.least(others.usd, others.at_least)} of {who}"
@@ -296,8 +297,8 @@ def spent_words(what: SessionTotals) -> str:
 
 def head(what: Statement) -> list[Span]:
     """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
-    calls = f"{many(len(what.calls), 'call')}"
-    more = f" · {many(what.sessions, 'session')}" if what.sessions > 1 else ""
+    calls = f"{numbers.many(len(what.calls), 'call')}"
+    more = f" · {numbers.many(what.sessions, 'session')}" if what.sessions > 1 else ""
     usd = numbers.least(what.bill.usd, what.bill.at_least)
     if not what.subscription:
         return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]

@@ -82,7 +82,7 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
     found = [BillLine(table.draw(name, room), sum=_sum_of_part(name, bill)) for name in amounts]
     if bill.unpriced:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
-        calls = many(sum(bill.unpriced.values()), "call")
+        calls = numbers.many(sum(bill.unpriced.values()), "call")
         found.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
     if said := of_residual(bill):
         fits = [words for words in said if cells.width(words) <= room - 15]
@@ -102,7 +102,7 @@ def _tokens(name: str, bill: Bill) -> str:
 
 
 def _sum_of_residual(one: ResidualSum, words: str) -> str:
-    plain = f"{one.tokens:,} tokens {words} in {many(one.calls, 'call')}."
+    plain = f"{one.tokens:,} tokens {words} in {numbers.many(one.calls, 'call')}."
     return sums.rate(one.usd or None, one.tokens, f"tokens {words}") or plain
 
 
@@ -113,7 +113,7 @@ def of_residual(bill: Bill) -> tuple[str, ...]:
     for found, sign in ((bill.beyond, 1), (bill.short, -1)):
         if found.calls:
             told.append(
-                f"{numbers.signed(sign * found.tokens)} in {many(found.calls, 'call')}, {_usd(found.usd, bill)}"
+                f"{numbers.signed(sign * found.tokens)} in {numbers.many(found.calls, 'call')}, {_usd(found.usd, bill)}"
             )
     if not told:
         return ()
@@ -129,10 +129,10 @@ def in_part(bill: Bill) -> tuple[str, ...]:
     """What it means that answers are reported in part, from the longest words to the shortest; none where none is."""
     if not bill.partial:
         return ()
-    told = f"{many(bill.partial, 'answer')} reported at the beginning only: what is on record of them counts"
+    told = f"{numbers.many(bill.partial, 'answer')} reported at the beginning only: what is on record of them counts"
     likely = f"; by our count {numbers.tokens(bill.likely.tokens)} more"
     money = f", {numbers.money(bill.likely.usd)}" if bill.usd is not None else ""
-    short = f"{many(bill.partial, 'answer')} in part"
+    short = f"{numbers.many(bill.partial, 'answer')} in part"
     return f"{told}{likely}{money}", f"{short}{likely}{money}", short
 
 
@@ -158,8 +158,3 @@ def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
     shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
     decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
     return dict(zip(shown, to_the_cent([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
-
-
-def many(count: int, noun: str) -> str:
-    """``1 call``, ``2 calls``."""
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"

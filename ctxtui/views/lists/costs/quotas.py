@@ -52,8 +52,8 @@ def window_words(minutes: int) -> str:
     for size, noun in ((1440, "day"), (60, "hour")):
         count = round(minutes / size)
         if count and abs(minutes - count * size) <= 1:
-            return many(count, noun)
-    return many(minutes, "minute")
+            return numbers.many(count, noun)
+    return numbers.many(minutes, "minute")
 
 
 def _limit(row: ReportedWindow, room: int) -> Span:
@@ -85,8 +85,3 @@ def reported_now(reported: Iterable[ReportedWindow], at: float) -> Iterator[str]
         if report.resets > at:
             words = f"{safe_text.one_line(report.limit, 30)} {window_words(report.minutes)}"
             yield f"{words} {numbers.share(report.used, 0)} used"
-
-
-def many(count: int, noun: str) -> str:
-    """``1 session``, ``1,200 calls``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

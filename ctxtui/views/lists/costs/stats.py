@@ -9,7 +9,7 @@ from typing import Final, cast
 from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import ReportedWindow
 from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, SeenChange, Stats, UsageSums, WorstMiss
-from ctxtui.views.lists.costs.quotas import many, of_window, quota_table, reported_now
+from ctxtui.views.lists.costs.quotas import of_window, quota_table, reported_now
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -34,7 +34,7 @@ def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
             Column("read", 5, _read, gap=1, sum=sum_of_read, sort=lambda row: row.read_share or 0.0),
             Column("output", 7, _output, gap=1, from_width=90, sort=lambda row: row.output),
             Column("misses", 6, _count("misses", "warn"), gap=1, from_width=66, sort=lambda row: row.misses),
-            Column("lost", 7, _lost, gap=1, sum=sum_of_lost, sort=lambda row: row.lost or 0.0),
+            Column("lost", 8, _lost, gap=1, sum=sum_of_lost, sort=lambda row: row.lost or 0.0),
             Column("over", 5, _count("overflows", "warn"), gap=1, from_width=74, sort=lambda row: row.overflows),
             Column("comp.", 5, _count("compactions"), gap=1, from_width=74, sort=lambda row: row.compactions),
             Column("cost", 9, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.usd or 0.0),
@@ -158,7 +158,9 @@ def _read(row: UsageSums, room: int) -> Span:
 def _lost(row: UsageSums, room: int) -> Span:
     if row.uncounted:
         return PENDING
-    return Span(numbers.money(row.lost), "warn") if row.lost else Span(numbers.NONE, "faint")
+    if not row.misses:
+        return Span(numbers.NONE, "faint")
+    return Span(numbers.least(row.lost, row.unpriced_misses > 0).replace(" ", ""), "warn")
 
 
 def _cost(row: UsageSums, room: int) -> Span:
@@ -193,8 +195,11 @@ def sum_of_read(row: UsageSums) -> str:
 def sum_of_lost(row: UsageSums) -> str:
     """What misses cost, as a share of it all."""
     if row.uncounted:
-        return f"{many(row.uncounted, 'session')} not counted yet."
-    return sums.share_of_money(row.lost, row.usd)
+        return f"{numbers.many(row.uncounted, 'session')} not counted yet."
+    known = sums.share_of_money(row.lost, row.usd)
+    if not row.unpriced_misses:
+        return known
+    return f"{known} The price of {numbers.many(row.unpriced_misses, 'miss', 'misses')} is not known.".strip()
 
 
 def sum_of_cost(row: UsageSums) -> str:
@@ -213,8 +218,8 @@ def told(found: Stats, at: float, room: int | None = None) -> list[Span]:
     there is less `room` (cells), what the table's last row says too goes first."""
     total = found.total
     parts = [
-        many(total.sessions, "session"),
-        many(total.calls, "call"),
+        numbers.many(total.sessions, "session"),
+        numbers.many(total.calls, "call"),
         f"{numbers.least_tokens(total.tokens, total.partial > 0)} tokens",
         f"{numbers.least(total.usd, total.at_least)} list price" if total.calls else "",
         *(f"5 hours {of_window(window)}" for window in found.windows if window.holds(at)),
@@ -258,7 +263,7 @@ _UNITS: Final[dict[str, Callable[[float], str]]] = {
 def sides_of(found: Comparison) -> str:
     """``9 sessions, 120 calls → 4 sessions, 31 calls``."""
     each = (found.before, found.after)
-    return " → ".join(f"{many(one.sessions, 'session')}, {many(one.calls, 'call')}" for one in each)
+    return " → ".join(f"{numbers.many(one.sessions, 'session')}, {numbers.many(one.calls, 'call')}" for one in each)
 
 
 def one_sided(found: Stats, what: str) -> str:
