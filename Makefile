@@ -3,7 +3,7 @@
 
 BIN = .venv/bin
 
-.PHONY: seeds run test quick install lint types imports compiled unit format test-all test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
+.PHONY: seeds run test extras quick install lint types imports compiled unit format test-all test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -43,16 +43,21 @@ format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The suite with Hypothesis's thorough profile, model servers that are built for it (SERVERS=none leaves them out), and
-# real clients (CLIENTS=none leaves them out), every example with its figures, the wheel installed into a fresh
-# environment.
-test-all: test
+# The suite with Hypothesis's thorough profile, a cluster and Parquet tables (EXTRAS=none leaves their packages out), model
+# servers that are built for it (SERVERS=none leaves them out), and real clients (CLIENTS=none leaves them out), every
+# example with its figures, the wheel installed into a fresh environment.
+test-all: test extras
 	[ "$(SERVERS)" = none ] || PYTHON="$(PYTHON)" sh scripts/install_servers.sh
 	HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto $(ARGS)
 	@$(MAKE) --no-print-directory test-clients ARGS=
 	[ "$(MCP)" = none ] || $(MAKE) --no-print-directory test-mcp ARGS=
 	@$(MAKE) --no-print-directory seeds ARGS="--json --check" > /dev/null
 	sh scripts/try_wheel.sh
+
+# What ctxtui needs only for a cluster and for Parquet, and DuckDB, which reads such tables: tests skip without them.
+extras: install
+	@[ "$(EXTRAS)" = none ] || \
+		PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q -c constraints.txt -e ".[cluster,parquet]" duckdb
 
 # Real MCP servers, two from npm and two from PyPI, in .venv-mcp: each by itself, then a task that is done with two of them.
 # MCP=none leaves them out of test-all.
