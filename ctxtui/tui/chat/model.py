@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import replace
-from ctxtui.services.editing.external_editor import NoPager, page
+from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess

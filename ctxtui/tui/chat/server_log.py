@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.editing.external_editor import page
+from ctxtui.services.external_editor import page
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.text import safe_text

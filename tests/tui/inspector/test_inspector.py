@@ -325,7 +325,7 @@ async def test_copy_and_pager(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) ->
 
 
 def test_the_pager_gets_safe_text(tmp_path: Any) -> None:
-    from ctxtui.services.editing.external_editor import NoPager, page
+    from ctxtui.services.external_editor import NoPager, page
     from ctxtui.views.text import safe_text
     from tests.cases.sessions import HOSTILE
 

@@ -124,7 +124,7 @@ class BlocksController(Controller):
     def pager(self) -> None:
         """Read the block in the pager; the screen comes back after it."""
         # Imported here: starting programs takes more to import than a first frame has.
-        from ctxtui.services.editing.external_editor import NoPager, page
+        from ctxtui.services.external_editor import NoPager, page
 
         text = self._text()
         if not text:

@@ -79,7 +79,7 @@ class RewritingController(EditController):
 
     def _written_anew(self, text: str) -> str | None:
         """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
-        from ctxtui.services.editing.external_editor import NoEditor, edited_text
+        from ctxtui.services.external_editor import NoEditor, edited_text
 
         try:
             with self.access.suspended():

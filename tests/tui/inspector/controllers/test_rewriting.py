@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.curation.manual_edits import NO_JSON
-from ctxtui.services.editing.external_editor import NoEditor
+from ctxtui.services.external_editor import NoEditor
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.commands.situation import TOOLS
 from ctxtui.tui.dialogs.text_editor import TextEditor
@@ -157,7 +157,7 @@ async def test_without_an_editor_the_screens_own_is_named(monkeypatch: pytest.Mo
     def missing(*words: Any, **more: Any) -> str:
         raise NoEditor("cannot start vi")
 
-    monkeypatch.setattr("ctxtui.services.editing.external_editor.edited_text", missing)
+    monkeypatch.setattr("ctxtui.services.external_editor.edited_text", missing)
     async with opened(session()) as (screen, pilot):
         from contextlib import nullcontext
 
