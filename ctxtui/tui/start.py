@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.session_actions import first_look
 from ctxtui.tui.app import Background, CtxtuiApp
 
 if TYPE_CHECKING:
@@ -94,6 +93,11 @@ def _app(
         config = Config(settings, {})
         return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
 
+    def look() -> bool:
+        from ctxtui.services.library.session_actions import first_look
+
+        return first_look(settings)
+
     return CtxtuiApp(
         home,
         inspector,
@@ -103,7 +107,7 @@ def _app(
         background=filler,
         chat=chat,
         first=first,
-        first_look=(lambda: first_look(settings)) if tips else None,
+        first_look=look if tips else None,
         other_commands=_commands,
     )
 

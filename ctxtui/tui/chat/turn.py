@@ -43,6 +43,7 @@ def _load() -> None:
     import ctxtui.views.blocks.code_text
     import ctxtui.views.blocks.content
     import ctxtui.views.blocks.json_text
+    import ctxtui.views.blocks.live_text
     import ctxtui.views.blocks.markdown
     import ctxtui.views.transcript.segment_lines  # noqa: F401
 

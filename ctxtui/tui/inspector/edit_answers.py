@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.edit import Edit, Target
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -15,6 +14,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
 
 if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit, Target
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript import edit_answers

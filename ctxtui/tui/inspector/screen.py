@@ -13,7 +13,6 @@ from textual.layout import Layout
 from textual.message import Message
 from textual.timer import Timer
 
-from ctxtui.core.edit import Edit
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.situation import (
     ASKING,
@@ -75,6 +74,7 @@ _POINT = 0.06
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
 
 if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
     from ctxtui.views.glossary.spots import Spot
 
 

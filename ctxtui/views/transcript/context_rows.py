@@ -9,7 +9,6 @@ from ctxtui.core.block import UNREADABLE
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import replace
-from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.call_charge import Charge, charge
 from ctxtui.views.model.scene import Scene, shown_category
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.core.note import Note
+    from ctxtui.views.blocks.body import Body
     from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New, Staging
     from ctxtui.views.transcript.open_block import RowDrawing

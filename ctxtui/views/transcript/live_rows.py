@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.category import INDEX
 from ctxtui.dataclasses import dataclass, field, replace
-from ctxtui.views.blocks.live_text import LiveText
 from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid, fitted
 from ctxtui.views.text.signs import CATEGORY
@@ -15,6 +14,9 @@ from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.open_block import OpenBlock
 from ctxtui.views.transcript.row_index import RuleRow
 from ctxtui.views.transcript.rows import TranscriptRow
+
+if TYPE_CHECKING:
+    from ctxtui.views.blocks.live_text import LiveText
 
 _GUTTER: Final = Span("┊", "faint")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -56,6 +58,9 @@ class LiveAnswer:
         """More of block number `block`."""
         found = self.blocks.get(block)
         if found is None:
+            # Imported here: most sessions have no answer that comes in.
+            from ctxtui.views.blocks.live_text import LiveText
+
             voice = "dim italic" if kind in _THINKING else "ink"
             found = self.blocks[block] = LiveBlock(kind, LiveText(voice, room))
         found.body.feed(text)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
 from ctxtui.dataclasses import dataclass
-from ctxtui.views.blocks.body import Body, HitInLine
 from ctxtui.views.model.block_cache import Readings, Recent
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span, Spans
@@ -17,6 +16,7 @@ from ctxtui.views.transcript.row_index import MISSING
 if TYPE_CHECKING:
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
+    from ctxtui.views.blocks.body import Body, HitInLine
     from ctxtui.views.blocks.content import Content
     from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ctxtui.core.edit import LEAVE
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ASKING, STAGED, UNDOABLE
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
@@ -190,6 +189,7 @@ class EditLogController(EditController):
         if self.edits.overlay is None or not self.edits.overlay.log:
             self.edits.answers.quiet("the edit log is empty: nothing of this context was edited")
             return
+        from ctxtui.core.edit import LEAVE
         from ctxtui.tui.lists.edit_log import EditLogScreen
 
         def take_back(ids: Sequence[str] | None) -> None:
