@@ -107,5 +107,6 @@ _NOISE: Final = re.compile(
 def short_model(model: str) -> str:
     """A model's id as people say it: ``claude-opus-4-20250514`` is ``opus-4``."""
     cut = _NOISE.sub("", model)
-    turned = re.fullmatch(r"(\d+(?:-\d+)?)-(opus|sonnet|haiku)", cut)
+    # Few names begin so: the pattern is compiled for these alone.
+    turned = re.fullmatch(r"(\d+(?:-\d+)?)-(opus|sonnet|haiku)", cut) if cut[:1].isdecimal() else None
     return f"{turned[2]}-{turned[1]}" if turned else cut or model

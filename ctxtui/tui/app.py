@@ -76,6 +76,7 @@ class CtxtuiApp(App[None]):
     TITLE = "ctxtui"
     BINDINGS = bindings(EVERYWHERE)
     ENABLE_COMMAND_PALETTE = False  # ours is made of the command classes
+    _dressed = False
 
     def __init__(
         self,
@@ -116,7 +117,12 @@ class CtxtuiApp(App[None]):
         """Whether something of a chat is not on record for good."""
         self.crashed_in = ""
         """The session that was open then."""
+        self._dressed = True
         dress(self, os.environ, theme, glyphs)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The colours of the theme. Textual works them out for its own first, with which nothing is ever drawn."""
+        return super().get_css_variables() if self._dressed else {}
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's own for this platform; where that is a terminal, one that takes pastes as they come."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    # Another module that brings a dozen others with it.
+    from importlib.abc import Loader
 
 _TLS: Final = ("ssl", "asyncio.sslproto")
 
@@ -27,13 +30,13 @@ class _Late(ModuleType):
     def __getattr__(self, name: str) -> Any:
         # Python asks here for what is not there; of a module that is being filled, what it has not come to.
         with _LOCK:
-            loader = self.__loader__
+            loader: object = self.__loader__
             if isinstance(loader, _LateLoader):
                 loader.fill(self)
         return ModuleType.__getattribute__(self, name)
 
 
-class _LateLoader(Loader):
+class _LateLoader:
     """Leaves a module empty, and has what fills it."""
 
     def __init__(self, real: Loader) -> None:
@@ -53,7 +56,7 @@ class _LateLoader(Loader):
         try:
             self._real.exec_module(module)
         except BaseException:
-            self._give(module, self)
+            self._give(module, cast("Loader", self))
             raise
         module.__class__ = ModuleType
 
@@ -71,7 +74,7 @@ class _Finder:
         """As Python's own, with a loader that waits; None for every other module."""
         spec = PathFinder.find_spec(name, path, target) if name in _TLS else None
         if spec is not None and spec.loader is not None:
-            spec.loader = _LateLoader(spec.loader)
+            spec.loader = cast("Loader", _LateLoader(spec.loader))
         return spec
 
 

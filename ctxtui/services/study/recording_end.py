@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from ctxtui.analysis.call_figures import CallFigures, UncountedBook, UncountedTotals
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
+from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.model.scene import Scene, calls_of
 from ctxtui.views.transcript.row_index import Boundaries
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from ctxtui.tokens.features import Features
 
 
-class EndFacts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class EndFacts:
     """The end of a recording, read as if it began there, with what its model's card says of the last call: values that
     may come from another process."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ctxtui.core.block import HEADER
+from ctxtui.dataclasses import dataclass
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -22,7 +23,8 @@ else:
     edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
-class SizesBefore(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SizesBefore:
     """What a context came to before a key: the tokens that edits took from it (None: being counted), those of its
     blocks under them, by node, and how many `repairs` there were."""
 

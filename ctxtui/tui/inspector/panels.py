@@ -129,9 +129,19 @@ class Panels:
 
     def widgets(self) -> Iterator[Widget]:
         """All of them, in the order of the focus."""
-        yield from (self.header, self.why, self.transcript, self.context, self.map, self.call, self.next, self.staged)
-        yield from (self.heaviest, self.threads)
-        yield from (self.tools, self.growth, self.calls, Edge(id="edge"), Sentence(id="sentence"))
+        yield from (self.header, self.why, self.transcript, self.context, self.map, self.call, *self._side)
+        yield from (self.calls, Edge(id="edge"), Sentence(id="sentence"))
+
+    @property
+    def _side(self) -> tuple[Widget, ...]:
+        """What has a place on large screens, or while there is something to show in it."""
+        return self.next, self.staged, self.heaviest, self.threads, self.tools, self.growth
+
+    def without_place(self, width: int, height: int) -> tuple[Widget, ...]:
+        """Those, all before the strip of calls, that the first frame of a screen of this size does without. All or
+        none, so that they keep their order."""
+        boxes = layout.arrange(width, height, self._wants).boxes
+        return self._side if all(one.id not in boxes for one in self._side) else ()
 
     def open(self, session: Session, names: Names, want: Want) -> None:
         """Show another session from now on; `want` reads large blocks in another thread."""

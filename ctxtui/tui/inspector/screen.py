@@ -12,6 +12,7 @@ from textual.geometry import Size
 from textual.layout import Layout
 from textual.message import Message
 from textual.timer import Timer
+from textual.widget import Widget
 
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.situation import (
@@ -105,6 +106,7 @@ class SessionScreen(Commanded, StillScreen):
         self._pointing: Timer | None = None
         self._offered: tuple[Situation, bool, bool] | None = None
         self._fitted = Size(0, 0)
+        self._later: Sequence[Widget] = ()
 
     @property
     def session_name(self) -> str:
@@ -118,8 +120,9 @@ class SessionScreen(Commanded, StillScreen):
         return self._stage
 
     def compose(self) -> ComposeResult:
-        """All panes, in the order of the focus; where they stand is the stage's business."""
-        yield from self.panels.widgets()
+        """The panes that have a place, in the order of the focus; where that is, is the stage's business."""
+        self._later = self.panels.without_place(*self.app.size)
+        yield from (one for one in self.panels.widgets() if one not in self._later)
         yield self.keys
         yield self.prompt  # on a tiny screen it stands over the keys
 
@@ -138,7 +141,8 @@ class SessionScreen(Commanded, StillScreen):
         self.set_interval(1.0, self._tick)
 
     def begin(self) -> None:
-        """From now on what is read is shown in the panes."""
+        """From now on what is read is shown in the panes; those without a place come behind the first frame."""
+        self.access.after_frame(partial(self.mount_all, self._later, before=self.panels.calls))
         self.owner(OpeningController).start()
 
     def on_unmount(self) -> None:

@@ -4,11 +4,12 @@ controllers subscribe to its signals, and hear them in the order in which the sc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from textual.message import Message
 
 from ctxtui.core.session import MAIN, AnswerGrew, Event
+from ctxtui.dataclasses import dataclass
 from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
 from ctxtui.tui.inspector.place_in_end import place_in_end
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Following(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Following:
     """Whether the view goes along with a recording that grows, and whether the user said so."""
 
     on: bool

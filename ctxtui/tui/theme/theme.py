@@ -131,9 +131,9 @@ def _begin_with(app: App[Any], name: str) -> None:
     chosen = app.get_theme(name)
     if chosen is None or chosen.ansi or chosen.dark != app.current_theme.dark:
         app.theme = name
-        return
-    app.set_reactive(App.theme, name)
-    app.set_class(True, f"-theme-{name}", update=False)
+    else:
+        app.set_reactive(App.theme, name)
+        app.set_class(True, f"-theme-{name}", update=False)
     app.stylesheet.set_variables(app.get_css_variables())
 
 

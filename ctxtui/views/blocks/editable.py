@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from ctxtui.views.text.safe_text import UNSAFE
+from ctxtui.views.text.safe_text import unsafe
 
 _PRIVATE = 0x100000
 """Characters from here on mean nothing by themselves."""
@@ -35,7 +35,7 @@ class Editable:
 
     def _safe(self, text: str, more: set[str]) -> str:
         self._used.update(text)
-        found = sorted(({*UNSAFE.findall(text)} | more) - self._there.keys())
+        found = sorted(({*unsafe().findall(text)} | more) - self._there.keys())
         free = (char for char in map(chr, count(_PRIVATE)) if char not in self._used)
         self._there.update(zip(found, free, strict=False))
         self._used.update(self._there.values())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from ctxtui.views.text import cells
@@ -23,7 +24,7 @@ _SKIP: Final = 1 << 16
 """How many blanks at the beginning of a text `one_line` looks behind."""
 
 _INK = re.compile(r"\S")
-UNSAFE = re.compile(
+_UNSAFE = (
     "["
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 less tab, newline, return; DEL; C1
     "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -31,11 +32,22 @@ UNSAFE = re.compile(
     "\U000e0000-\U000e0fff"  # tags: text that people do not see and models read; variation selectors
     "]"
 )
-"""A character that is never drawn as it is; tab, newline and return are not among them."""
 _DROPPED = "[\u034f\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 _MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
-_HEAP = re.compile(f"({_MARK}{{3}}){_MARK}+")
+_HEAP = f"({_MARK}{{3}}){_MARK}+"
 _SHOWN = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
+
+
+@cache
+def unsafe() -> re.Pattern[str]:
+    """A character that is never drawn as it is; tab, newline and return are not among them. Compiled when there is text
+    to look through that is not plain."""
+    return re.compile(_UNSAFE)
+
+
+@cache
+def _heap() -> re.Pattern[str]:
+    return re.compile(_HEAP)
 
 
 def _shown(match: re.Match[str]) -> str:
@@ -53,8 +65,8 @@ def _safe(text: str) -> str:
     """`text` with everything unsafe replaced; tab, newline and return are left to the caller."""
     if text.isascii() and text.isprintable():
         return text
-    text = UNSAFE.sub(_shown, text)
-    return text if text.isascii() else _HEAP.sub(r"\1", text)
+    text = unsafe().sub(_shown, text)
+    return text if text.isascii() else _heap().sub(r"\1", text)
 
 
 def _headed(text: str) -> str:

@@ -17,6 +17,7 @@ from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import SessionSource
 from ctxtui.store.store import Store
 from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.screen import UNREAD, InspectorScreen
 from tests.pty_app import Screen, run
 from tests.store.builders import FILE
@@ -129,6 +130,27 @@ async def test_what_was_read_ahead_is_the_first_frame(
     frames = await _frames(Ahead(name, settings), size, monkeypatch)
     waited_for = await _frames(Held(name, settings), size, monkeypatch)
     assert all(frame == waited_for[-1] for frame in frames)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_panes_without_a_place_are_missed_in_no_frame(
+    name: str, settings: Settings, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = await _frames(Ahead(name, settings), size, monkeypatch)
+    monkeypatch.setattr(Panels, "without_place", lambda *_: ())
+    assert frames[0] == (await _frames(Ahead(name, settings), size, monkeypatch))[0]
+
+
+@pytest.mark.parametrize("size", [(20, 5), (80, 24), (120, 40), (200, 60)])
+async def test_all_panes_are_there_behind_the_first_frame_in_the_order_of_the_focus(
+    name: str, settings: Settings, size: tuple[int, int]
+) -> None:
+    screen = InspectorScreen(SessionSource(name, settings))
+    app = CtxtuiApp(lambda: screen, lambda _: screen, name)
+    shown = [one.id for one in (*screen.panels.widgets(), screen.keys, screen.prompt)]
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: screen.panels.growth.is_attached)
+        assert [one.id for one in screen.children if one.id in shown] == shown
 
 
 async def test_who_has_no_end_to_show_ahead_reads_the_whole_at_once(tmp_path: Path, settings: Settings) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from textual.app import App
+from textual.screen import Screen
 
+from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.theme.theme import dress
 
 
@@ -24,3 +26,13 @@ async def test_an_app_that_begins_with_a_theme_is_as_one_that_changes_to_it(name
             modes = {one for one in made.classes if one.startswith("-theme-") or one.endswith("-mode")}
             found.append((modes, made.theme_variables, made.screen.styles.background, made.screen.styles.color))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["dark", "light", "16", "mono"])
+async def test_the_app_has_the_colours_of_its_theme_before_it_draws(name: str) -> None:
+    app = CtxtuiApp(Screen, lambda _: Screen(), theme=name)
+    begins_with = dict(app.stylesheet._variables)
+    async with app.run_test():
+        assert app.theme == f"ctxtui-{name}"
+        assert begins_with == app.get_css_variables()
+        assert begins_with["cat-user"]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import BadConfig
+from ctxtui.dataclasses import dataclass
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
 from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
@@ -29,7 +30,8 @@ else:
     manual_edits = later("ctxtui.curation.manual_edits")
 
 
-class Wording(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Wording:
     """A text that can be written anew, and what stages another one in its place."""
 
     text: str
