@@ -57,7 +57,10 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
 def _invoke(arguments: Sequence[str], as_json: bool) -> int:
     try:
         if _opens(arguments):
-            # The way to the first frame, without click.
+            # The way to the first frame, without click, and without what Python loads and hardly uses.
+            from ctxtui.cli.manage.late_modules import load_late
+
+            load_late()
             from ctxtui.cli.manage.start_screen import open_screen
 
             return open_screen(next(iter(arguments), None))

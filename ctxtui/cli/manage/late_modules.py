@@ -1,4 +1,4 @@
-"""Modules of Python that are imported where hardly anybody needs them: they are loaded at their first use.
+"""Modules of Python that others import for what they hardly ever do: they are loaded at their first use.
 
 asyncio imports TLS (OpenSSL, a fortieth of the time to a first frame), and only a chat has a connection. Such a module
 is empty until a name is asked of it: that fills it, in the thread that asks, and other threads wait.
@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     # Another module that brings a dozen others with it.
     from importlib.abc import Loader
 
-_TLS: Final = ("ssl", "asyncio.sslproto")
+_LATE: Final = {
+    "ssl": "_ssl",  # asyncio
+    "asyncio.sslproto": "_ssl",
+    "asyncio.staggered": "",  # connections to names with several addresses
+    "bz2": "_bz2",  # shutil
+    "lzma": "_lzma",
+    "ipaddress": "",  # urllib.parse, which pathlib imports
+    "locale": "",  # subprocess
+    "mimetypes": "",  # Textual, to deliver files to browsers
+    "textwrap": "",  # msgspec's JSON schemas
+}
+"""Each with the module in C without which its import fails: that is to be found out by who imports it."""
 
 _LOCK: Final = RLock()
 """Protects who of several threads fills a module."""
@@ -72,14 +83,15 @@ class _Finder:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """As Python's own, with a loader that waits; None for every other module."""
-        spec = PathFinder.find_spec(name, path, target) if name in _TLS else None
-        if spec is not None and spec.loader is not None:
+        if name not in _LATE:
+            return None
+        spec, below = PathFinder.find_spec(name, path, target), _LATE[name]
+        if spec is not None and spec.loader is not None and (not below or PathFinder.find_spec(below) is not None):
             spec.loader = cast("Loader", _LateLoader(spec.loader))
         return spec
 
 
-def without_tls() -> None:
-    """Let what is imported from now on not load TLS before it is used. Where Python has none, that is found out at
-    once, as ever."""
-    if _Finder not in sys.meta_path and PathFinder.find_spec("_ssl") is not None:
+def load_late() -> None:
+    """Let these modules, where they are not there yet, be loaded late from now on."""
+    if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)

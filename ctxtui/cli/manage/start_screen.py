@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
-from ctxtui.cli.manage.late_modules import without_tls
+from ctxtui.cli.manage.late_modules import load_late
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def prepare() -> None:
     # Nothing of what starting makes is garbage; the app turns collection on again behind its first frame.
     gc.disable()
     sys.setswitchinterval(_TURN)
-    without_tls()
+    load_late()
 
 
 def _keyboard() -> None:

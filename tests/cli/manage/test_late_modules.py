@@ -1,18 +1,21 @@
-"""TLS is loaded when it is first used, and is then what it would have been."""
+"""TLS and others are loaded when they are first used, and are then what they would have been."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
+
+from ctxtui.cli.manage import late_modules
 
 pytest.importorskip("_ssl")
 
 BEGIN = """
 import sys
-from ctxtui.cli.manage.late_modules import without_tls
-without_tls()
+from ctxtui.cli.manage.late_modules import load_late
+load_late()
 import asyncio
 assert "_ssl" not in sys.modules
 """
@@ -46,11 +49,27 @@ def test_a_name_that_it_does_not_have_is_an_error() -> None:
     )
 
 
-def test_it_has_the_names_of_one_that_was_loaded_at_once() -> None:
-    import ssl
+@pytest.mark.parametrize("name", sorted(late_modules._LATE))
+def test_each_has_the_names_of_one_that_was_loaded_at_once(name: str) -> None:
+    code = f"""
+import {name}
+late = sys.modules["{name}"]
+getattr(late, "nothing", None)
+print(type(late).__name__, *(name for name in vars(late) if not name.startswith("__")))
+"""
+    kind, *names = said(code).split()
+    assert kind == "module"
+    assert set(names) == {one for one in vars(import_module(name)) if not one.startswith("__")}
 
-    names = said("import ssl; ssl.SSLContext; print(*sorted(vars(ssl)))").split()
-    assert set(names) == set(vars(ssl))
+
+def test_what_lacks_its_part_in_c_is_loaded_at_once() -> None:
+    code = """
+from ctxtui.cli.manage import late_modules
+late_modules._LATE["bz2"] = "no_such_module"
+import bz2
+print(type(bz2).__name__)
+"""
+    assert said(code) == "module"
 
 
 def test_threads_that_use_it_first_at_once_all_find_it() -> None:
