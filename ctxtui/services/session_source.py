@@ -94,11 +94,11 @@ class SessionSource:
     def _facts_ahead(self) -> EndFacts | None:
         if self._ahead is None:
             return self._facts()
-        from ctxtui.services.child_process import ChildGone
+        from ctxtui.services.work_ahead import CopyGone
 
         try:
             return self._ahead.take()
-        except ChildGone:
+        except CopyGone:
             return self._facts()
 
     def _facts(self) -> EndFacts | None:

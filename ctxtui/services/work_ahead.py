@@ -16,12 +16,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Generic, NoReturn, TypeVar
 
-from ctxtui.services.child_process import ChildGone
-
 T = TypeVar("T")
 
 _ROOM: Final = 1 << 20
 """Bytes of an answer that the pipe takes before anybody reads it, where the system lets it: Linux gives 64 KB."""
+
+
+class CopyGone(RuntimeError):
+    """The copy gave nothing, or what it gave was taken before."""
 
 
 class WorkAhead(Generic[T]):
@@ -56,16 +58,16 @@ class WorkAhead(Generic[T]):
             return self._whole and not self._asked
 
     def take(self) -> T:
-        """What `work` gave. Raises `ChildGone` where it gave nothing, or is asked for a second time."""
+        """What `work` gave. Raises `CopyGone` where it gave nothing, or is asked for a second time."""
         if not self._ask():
-            raise ChildGone("the copy of this process was asked before")
+            raise CopyGone("the copy of this process was asked before")
         pieces = []
         try:
             while piece := os.read(self._answer, _ROOM):
                 pieces.append(piece)
             found: T = pickle.loads(b"".join(pieces))
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            raise ChildGone(f"the copy of this process gave nothing: {error}") from error
+            raise CopyGone(f"the copy of this process gave nothing: {error}") from error
         finally:
             self._reap()
         return found

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.session_source import SessionSource
-from ctxtui.services.work_ahead import WorkAhead
+from ctxtui.services.work_ahead import CopyGone, WorkAhead
 from tests.cases.claude_code import generate
 
 pytestmark = [
@@ -29,7 +28,7 @@ def test_what_a_copy_worked_out_is_taken_once() -> None:
     here = os.getpid()
     ahead = WorkAhead(lambda: (os.getpid() != here, "x" * 1_000_000))
     assert ahead.take() == (True, "x" * 1_000_000)
-    with pytest.raises(ChildGone):
+    with pytest.raises(CopyGone):
         ahead.take()
     ahead.close()
 
@@ -41,7 +40,7 @@ def _fails() -> str:
 @pytest.mark.parametrize("work", [_fails, lambda: sys.exit(3), lambda: lambda: None])
 def test_a_copy_that_gives_nothing_says_so(work: Callable[[], object]) -> None:
     ahead = WorkAhead(work)
-    with pytest.raises(ChildGone):
+    with pytest.raises(CopyGone):
         ahead.take()
 
 
@@ -52,7 +51,7 @@ def test_who_waits_for_a_copy_that_is_ended_waits_no_more() -> None:
     def wait() -> None:
         try:
             ahead.take()
-        except ChildGone as error:
+        except CopyGone as error:
             heard.append(str(error))
 
     waiting = threading.Thread(target=wait)
@@ -62,7 +61,7 @@ def test_who_waits_for_a_copy_that_is_ended_waits_no_more() -> None:
     assert heard and not waiting.is_alive()
     unasked = WorkAhead(lambda: threading.Event().wait(600))
     unasked.close()
-    with pytest.raises(ChildGone):
+    with pytest.raises(CopyGone):
         unasked.take()
 
 
@@ -92,7 +91,7 @@ def test_no_answer_is_there_of_a_copy_that_failed_or_was_ended(work: Callable[[]
         ahead.close()
     _wait(lambda: not ahead.there() and not ahead._pid)
     if work is _fails:
-        with pytest.raises(ChildGone):
+        with pytest.raises(CopyGone):
             ahead.take()
         ahead.close()
 

@@ -19,17 +19,17 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
-from ctxtui.views.inspector import held_lines
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.attach import held_requests
     from ctxtui.services.attach.held_requests import HeldElsewhere
-    from ctxtui.views.inspector import composition, header, next_request
+    from ctxtui.views.inspector import composition, header, held_lines, next_request
 else:
     composition = later("ctxtui.views.inspector.composition")
     header = later("ctxtui.views.inspector.header")
+    held_lines = later("ctxtui.views.inspector.held_lines")
     next_request = later("ctxtui.views.inspector.next_request")
     held_requests = later("ctxtui.services.attach.held_requests")
 
