@@ -41,8 +41,8 @@ class Style:
     swaps: tuple[tuple[str, str], ...] = ()
 
     def write(self, value: Json, depth: int = 0, *, long: bool = False) -> str:
-        """`value` in this style, for a line that is indented `depth` steps (its first line is not indented). In what may
-        be `long`, strings are written in pieces."""
+        """`value` in this style, for a line that is indented `depth` steps (its first line is not indented). In what
+        may be `long`, strings are written in pieces."""
         text = None if self.indent else _fast(value, self.ascii, self.comma, self.colon, long=long)
         if text is None:
             text = "".join(_slow(value, self, depth))
