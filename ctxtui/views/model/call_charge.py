@@ -72,9 +72,12 @@ class KnownCharge:
 
     def of(self, scene: Scene, path: Sequence[int]) -> Charge | None:
         """As `charge`."""
+        if not scene.counted:
+            # The end of a long recording has no book yet.
+            return None
         call, running, contexts = scene.call, scene.running, scene.book.contexts
         read = contexts.of(call), contexts.at(scene.head), running, running.version
-        made_of = call, scene.figures, scene.counted, read
+        made_of = call, scene.figures, read
         if self._known[0] != made_of:
             self._known = made_of, charge(scene, path)
         return self._known[1]

@@ -28,6 +28,11 @@ class MadeRows:
     def show(self, scene: Scene, charge: Charge | None) -> None:
         """The rows of `scene` are asked for from now on, with the `charge` of its call."""
         running, head = scene.running, scene.head
+        if not scene.counted:
+            # Nothing is kept of it; the end of a long recording has no book yet.
+            self._of = None
+            self._rows.clear()
+            return
         of = head, running, running.version, len(running.elsewhere), scene.book.contexts.at(head), charge, scene.partial
         if self._of != of:
             self._of = of
@@ -42,7 +47,7 @@ class MadeRows:
             return known[1]
         made = rows.block_row(scene, node, says, charge, call=call, cost=cost)
         # The number of a turn may be another one when its call comes; what is not counted soon is.
-        if scene.running.counted(node.id) and not node.opens_turn:
+        if self._of is not None and scene.running.counted(node.id) and not node.opens_turn:
             if len(self._rows) >= _MOST:
                 self._rows.clear()
             self._rows[node.id] = given, made
