@@ -4,7 +4,6 @@ compacted by itself, whether it asked for the long one (facts §13)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from operator import is_
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.call import COMPACTED, Call, Fidelity
@@ -46,6 +45,8 @@ class WindowSigns:
         self._shown: Mapping[str, ShownWindow] = {}
         self._settled: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
         """The calls before the last ones, which are gone through once, and what they show."""
+        self._whole: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
+        """All calls as they were looked at last, and what they show."""
 
     def of(self, model: str) -> ShownWindow:
         """What the calls of `model` show."""
@@ -59,14 +60,19 @@ class WindowSigns:
 
     def _look(self, calls: list[Call]) -> dict[str, ShownWindow]:
         # A call that says something else by now is another object; the last ones still change. Two threads may look.
+        # Lists compare what they hold by identity first: quick.
+        looked, found = self._whole
+        if looked == calls:
+            return found
         (before, known), settled = self._settled, calls[:-_CHANGING]
-        if len(before) > len(settled) or not all(map(is_, before, settled)):
+        if settled[: len(before)] != before:
             before, known = [], {}
         base = {name: replace(one) for name, one in known.items()}
         _add(base, settled[len(before) :])
         self._settled = settled, base
         shown = {name: replace(one) for name, one in base.items()}
         _add(shown, calls[len(settled) :])
+        self._whole = calls, shown
         return shown
 
 

@@ -13,6 +13,8 @@ from _blake2 import blake2b  # hashlib's own: that module loads OpenSSL, which t
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ctxtui.core import json_pieces
+
 Json = Any
 """A JSON value as Python holds it: dict, list, str, int, float, `Number`, bool, None."""
 
@@ -109,7 +111,7 @@ def _spelled(value: Json) -> Iterator[str]:
             yield from _spelled(item)
         yield "]"
     else:
-        yield _fast.encode(value)
+        yield json_pieces.written(value, _fast.encode)
 
 
 def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
@@ -125,6 +127,11 @@ codecs.register_error("ctxtui-json", _escape_surrogates)
 def text_of(value: Json) -> str:
     """`value` as minified JSON text; lone surrogates are still single characters in it."""
     try:
+        if type(value) is dict:
+            # Of every block: so quick that nobody notices.
+            for item in value.values():
+                if type(item) is str and len(item) > json_pieces.PIECE:
+                    return json_pieces.written(value, _fast.encode)
         return _fast.encode(value)
     except _SpelledNumber:
         return "".join(_spelled(value))

@@ -41,6 +41,8 @@ _PAIR: Final = re.compile(
 _SCORES: Final = ("score", "sum_radii", "combined_score", "fitness", "objective", "reward", "value", "performance")
 _VALID: Final = ("valid", "is_valid", "success", "ok", "feasible")
 _SAID: Final = re.compile(r"\b(invalid|failed|failure|valid|passed|ok)\b|([✓✔])|([✗✘❌])", re.IGNORECASE)
+_PIECE: Final = 1 << 17
+"""Characters that are looked through in one step."""
 _BLANK: Final = re.compile(r"\n[ \t]*\n")
 
 
@@ -91,10 +93,26 @@ def trials(text: str) -> list[Trial]:
     alike, so a line of a program that looks like one is none."""
     fences = [TextRange(*found.span()) for found in _FENCE.finditer(text)] if "```" in text else []
     alike: dict[str, list[re.Match[str]]] = {}
-    for found in HEADING.finditer(text):
+    for found in _headings(text):
         if not any(part.start <= found.start() < part.stop for part in fences):
             alike.setdefault(re.sub(r"\d+", "0", found["lead"]), []).append(found)
     return max((_listed(text, heads) for heads in alike.values()), key=len, default=[])
+
+
+def _headings(text: str) -> Iterator[re.Match[str]]:
+    """The lines of `text` that open a trial. Ten megabytes are not looked through in one step, in which no other thread
+    would run; of a line as long as that its beginning tells."""
+    at = 0
+    while at < len(text):
+        end = text.rfind("\n", at, at + _PIECE) if len(text) - at > _PIECE else len(text)
+        if end < 0:
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+            found = HEADING.match(text, at, end)
+            yield from (found,) if found else ()
+        else:
+            yield from HEADING.finditer(text, at, end)
+        at = end + 1
 
 
 def _listed(text: str, heads: list[re.Match[str]]) -> list[Trial]:

@@ -6,11 +6,15 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import REVERT, Edit
+from ctxtui.curation import trials as found_trials
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import expand, externalized_content
 from ctxtui.curation.policies.policy import run
@@ -183,3 +187,24 @@ def test_a_table_asks_for_a_selection() -> None:
     assert len(text) < 0.7 * len(systems.asked_to_select())
     (kept,), _ = sent(body(systems.listed("printed")), "tabulate_trials")
     assert kept == systems.listed("printed"), "programs are not put into a table"
+
+
+LINES = [
+    "### Trial 1",
+    "- **candidate_2**: ok",
+    "  3. Program 3_1 `x`",
+    "words",
+    "",
+    "score: 0.5",
+    "trial 4",
+    "# Trial 5" + "x" * 40,
+]
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=12), st.integers(1, 30))
+def test_headings_are_found_in_pieces_as_in_the_whole(lines: list[str], piece: int) -> None:
+    text = "\n".join(lines)
+    with patch.object(found_trials, "_PIECE", piece):
+        assert [one.span() for one in found_trials._headings(text)] == [
+            one.span() for one in found_trials.HEADING.finditer(text)
+        ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster, Floors
+from ctxtui.analysis.cache.losses import lifetime
 from ctxtui.analysis.figures import figures
 from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
@@ -57,19 +58,19 @@ class Replay:
         self._lent: CallForecasts | None = None
         """What was learnt by the one beside, when that was last looked at."""
         self._known = self._begun()
+        self._lives: tuple[list[Call], float] = [], 0.0
+        """The calls of which the longest life was asked last, and that."""
 
     def _begun(self) -> CallForecasts:
         return CallForecasts(self._book, self._rules)
 
     def _upto(self, last: Call, *, inclusive: bool) -> CallForecasts:
         """What the calls before `last` have taught, and it too where it is `inclusive`."""
-        wanted: list[Call] = []
-        for call in list(self._book.session.calls.values()):
-            if call.id == last.id and not inclusive:
-                break
-            wanted.append(call)
-            if call.id == last.id:
-                break
+        wanted = list(self._book.session.calls.values())
+        # From the end: that is where it stands, of a session that grows.
+        place = next((at for at in range(len(wanted) - 1, -1, -1) if wanted[at].id == last.id), None)
+        if place is not None:
+            del wanted[place + inclusive :]
         beside = self._beside()
         if self._lent is not None and self._lent is not beside:
             # Nobody goes on with it any more.
@@ -83,6 +84,16 @@ class Replay:
         for call in wanted[len(known.taken) :]:
             known.learn(call, known.foretell(call))
         return known
+
+    def longest_life(self, calls: Sequence[Call]) -> float:
+        """Seconds that what `calls` wrote to the cache is promised to live at most; each is looked at once as long as
+        there are only more of them."""
+        known, longest = self._lives
+        if list(calls[: len(known)]) != known:  # compared by identity first: quick
+            known, longest = [], 0.0
+        longest = max(longest, *map(lifetime, calls[len(known) :]), 0.0)
+        self._lives = list(calls), longest
+        return longest
 
     def before(self, call: Call) -> NextRequest:
         """`call` as it was sent, after every call that the session made before it."""

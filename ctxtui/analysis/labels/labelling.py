@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
+from typing import Final
 
 from ctxtui.analysis.labels.match import Match, matches
 from ctxtui.analysis.labels.rules import LabelRule
@@ -11,6 +12,9 @@ from ctxtui.analysis.labels.segments import LabelledSpan, cut
 from ctxtui.core import canonical
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.category import INDEX
+
+_PIECE: Final = 1 << 18
+"""Bytes that are looked through in one step."""
 
 Attempt = Callable[[LabelRule, Callable[[], list[Match]]], list[Match]]
 """Runs a rule's search; may end it early (a time limit) and give nothing."""
@@ -43,6 +47,8 @@ class Labelling:
     def may_split(self, category: str, body: bytes) -> bool:
         """Whether any rule may find something in a block of `category` with the JSON `body`. Asked of every block."""
         needles = self._needles[category]
+        if len(body) > _PIECE:
+            return needles is None or any(_holds(body, needle) for needle in needles)
         return needles is None or any(needle in body for needle in needles)
 
     def _wanted(self, numbers: list[int]) -> tuple[bytes, ...] | None:
@@ -64,6 +70,12 @@ class Labelling:
 
     def _extents(self, found: Sequence[Match]) -> list[tuple[str, int, int]]:
         return [(self.rules[one.rule].label, one.start, one.end) for one in found]
+
+
+def _holds(body: bytes, needle: bytes) -> bool:
+    """Whether `needle` is in a long `body`, looked for in pieces: no other thread runs while one is looked through."""
+    beyond = _PIECE + len(needle) - 1
+    return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE))
 
 
 def words(got: BlockContent) -> str:

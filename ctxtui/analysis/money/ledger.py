@@ -62,6 +62,8 @@ class CostLedger:
         self._by_category = array("d", [0.0] * _WIDTH)
         """USD by category index, then of what is not recorded and of what was attached again, of the first n calls, one
         after another."""
+        self.changes = 0
+        """How often a call was entered, or calls were taken back: what was worked out holds until then."""
         self._turns = array("i")
         self._path: list[int] = []
 
@@ -105,6 +107,7 @@ class CostLedger:
         self._writes.append(charged.write)
         self._rates.extend(charged.rates)
         self._answers.append(charged.answer)
+        self.changes += 1
 
     def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
         usage, running = call.usage, self._running
@@ -161,6 +164,7 @@ class CostLedger:
         """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""
         if calls >= self.done:
             return
+        self.changes += 1
         # First, for the same reason as they are entered last.
         del self._answers[calls:]
         del self._reads[calls:], self._writes[calls:], self._rates[3 * calls :]

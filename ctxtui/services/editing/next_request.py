@@ -145,7 +145,7 @@ def next_of(
         head = under.head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
-    life = lived(rules(call), max((lifetime(one) for one in calls), default=0.0))
+    life = lived(rules(call), replay.longest_life(calls))
     inferred = rules(call).mechanism.writes_at_markers and call.skeleton is None
     return Next(
         asked,

@@ -271,7 +271,12 @@ class SessionLoader:
     def want(self, load: Callable[[], None]) -> None:
         """Let the worker do `load`, which reads a large block, before anything else."""
         self._wanted.put(load)
-        self.work()
+        if time.monotonic() < self._held_until:
+            self._pace.ask()
+        self._more.set()
+        if self._pace.left() <= 0:
+            # Who rests while the session grows wakes up by itself, and would only rest on.
+            self._woken.set()
 
     def _fetch(self) -> bool:
         # What is wanted meanwhile comes after what was: a session that grows never ends to want.

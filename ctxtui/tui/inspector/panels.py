@@ -314,7 +314,7 @@ class Panels:
         if self.shows("heaviest"):
             nodes = sides.heaviest(scene, rows.path)
             most = scene.running.own(nodes[0]) if nodes else 0
-            self.heaviest.show(nodes, most, known.has_costs, partial(side_panels.heavy, rows, known, scene))
+            self.heaviest.show(nodes, most, known.has_costs, partial(sides.heavy, rows, known, scene))
         if self.shows("growth"):
             self.growth.show(sides.growth(known, scene))
         if self.calls.size.width >= layout.WIDE:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence, Set
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ctxtui.analysis.content.tools import ToolUse
 from ctxtui.analysis.figures import context_size, figures
@@ -26,6 +28,10 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import ContextRows
 
+if TYPE_CHECKING:
+    from ctxtui.analysis.money.ledger import CostLedger
+    from ctxtui.analysis.session_events import CallEvent
+
 Noted = Set[tuple[str, int]]
 """Calls by thread and number."""
 
@@ -43,6 +49,10 @@ class Sides:
         self._threads = ThreadSums()
         self._composed: tuple[tuple[object, ...], Composition] | None = None
         self._mapped: tuple[tuple[object, ...], ContextMap] | None = None
+        self._kinds: tuple[Sequence[CallEvent], tuple[int, int, int]] = (), (0, 0, 0)
+        """Events of calls, and how many of them are misses, folds and errors."""
+        self._spent: tuple[tuple[object, ...], dict[tuple[int, int], float | None]] = (), {}
+        """What blocks have cost, by node and tokens, as long as the ledger and the call shown are the same."""
 
     def composed(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
         """What the context is made of, with the change since the call before and the money."""
@@ -117,13 +127,30 @@ class Sides:
 
     def legend(self, known: ThreadStudy, room: int) -> list[Span]:
         """What the marks mean and how many there are, for the rule."""
-        kinds = [event.kind for event in known.events]
-        folds = sum(kind.endswith("compaction") for kind in kinds)
-        return call_strip.legend(kinds.count("miss"), folds, kinds.count("error"), room)
+        if self._kinds[0] is not known.events:
+            kinds = Counter(event.kind for event in known.events)
+            folds = sum(many for kind, many in kinds.items() if kind.endswith("compaction"))
+            self._kinds = known.events, (kinds["miss"], folds, kinds["error"])
+        return call_strip.legend(*self._kinds[1], room)
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
         """The nodes of the heaviest blocks of the context, whose nodes are `path`."""
         return self._heavy.show(scene, path)
+
+    def heavy(self, rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
+        """One of the heaviest blocks, with what it has cost since it entered."""
+        tokens = scene.running.own(node)
+        usd = self._spent_on(known.ledger, node, tokens, scene.number) if known.ledger else None
+        return HeaviestRow(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)
+
+    def _spent_on(self, ledger: CostLedger, node: int, tokens: int, calls: int) -> float | None:
+        under = ledger, ledger.changes, ledger.stays.done, calls
+        if self._spent[0] != under:
+            self._spent = under, {}
+        known = self._spent[1]
+        if (node, tokens) not in known:
+            known[node, tokens] = ledger.block(node, tokens, calls)
+        return known[node, tokens]
 
     def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:
         """The growth of the thread."""
@@ -139,10 +166,3 @@ class Sides:
     def tools(self, scene: Scene) -> Toolset:
         """The tools of the context."""
         return toolset.toolset(scene, self._tools)
-
-
-def heavy(rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
-    """One of the heaviest blocks, with what it has cost since it entered."""
-    tokens = scene.running.own(node)
-    usd = known.ledger.block(node, tokens, scene.number) if known.ledger else None
-    return HeaviestRow(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)

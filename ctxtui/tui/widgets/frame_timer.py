@@ -11,12 +11,14 @@ from textual.timer import EventTargetGone, Timer
 
 PERIOD: Final = 1 / 60
 """Seconds between two frames that no key waits for (Textual's own figure)."""
+APART: Final = 1.5 * PERIOD
+"""Seconds from one of them to the next at least: what comes more often is shown together, and each of thirty changes a
+second, which come a little early or late, by itself."""
 
 
 class FrameTimer(Timer):
-    """Textual's timer of a screen's frames, which halts for one to two periods behind each of them, so that what comes
-    together is one frame. A key that comes meanwhile would wait, for a mark that moved on a map: `hurry` ends the halt.
-    """
+    """Textual's timer of a screen's frames, which halts behind each of them, so that what comes together is one frame.
+    A key that comes meanwhile would wait, for a mark that moved on a map: `hurry` ends the halt."""
 
     _urgent: asyncio.Event | None = None
 
@@ -28,17 +30,16 @@ class FrameTimer(Timer):
     async def _run(self) -> None:
         urgent = self._urgent = asyncio.Event()
         wanted: asyncio.Event = self._active
-        start, count = get_time(), 0
+        count = 0
         while True:
             await wanted.wait()
             urgent.clear()
+            begun = get_time()
             try:
-                await self._tick(next_timer=get_time(), count=count)
+                await self._tick(next_timer=begun, count=count)
             except EventTargetGone:
                 break
             count += 1
-            # The grid of Textual's timer: the end of the period that has begun is passed over.
-            turn = start + (int((get_time() - start) / PERIOD) + 2) * PERIOD
             with suppress(TimeoutError):
-                async with asyncio.timeout(turn - get_time()):
+                async with asyncio.timeout(begun + APART - get_time()):
                     await urgent.wait()

@@ -63,6 +63,26 @@ def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
     )
 
 
+class KnownCharge:
+    """The charge of the call shown, worked out anew where anything that it is made of is another one: what comes behind
+    the call is not."""
+
+    def __init__(self) -> None:
+        self._known: tuple[object, Charge | None] = None, None
+
+    def of(self, scene: Scene, path: Sequence[int]) -> Charge | None:
+        """As `charge`."""
+        if not scene.counted:
+            # The end of a long recording has no book yet.
+            return None
+        call, running, contexts = scene.call, scene.running, scene.book.contexts
+        read = contexts.of(call), contexts.at(scene.head), running, running.version
+        made_of = call, scene.figures, read
+        if self._known[0] != made_of:
+            self._known = made_of, charge(scene, path)
+        return self._known[1]
+
+
 def _last_within(scene: Scene, path: Sequence[int], end: float) -> int:
     """How many blocks of `path` lie more than half before token `end`."""
     tree, running = scene.session.tree, scene.running

@@ -10,17 +10,18 @@ from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import replace
 from ctxtui.views.model.block_cache import Readings
-from ctxtui.views.model.call_charge import Charge, charge
+from ctxtui.views.model.call_charge import Charge, KnownCharge
 from ctxtui.views.model.scene import Scene, shown_category
-from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
 from ctxtui.views.transcript.drawn_rows import DrawnRows
+from ctxtui.views.transcript.made_rows import MadeRows
 from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
+from ctxtui.views.transcript.tails import Tails
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.block_lifetimes import Stays
@@ -45,6 +46,8 @@ _TEXTS: Final = frozenset(INDEX[name] for name in ("user", "assistant", "thinkin
 
 class ContextRows:
     """The rows of one session's contexts. `show` changes the scene; everything else only reads."""
+
+    _tails: Tails | None = None
 
     def __init__(self, readings: Readings, highlight: Highlight | None = None) -> None:
         self.readings = readings
@@ -76,20 +79,23 @@ class ContextRows:
         self.read: set[str] = set()
         """The edits of which the user has opened what they put in."""
         self._put_in: dict[str, OpenBlock] = {}
-        self._drawn = DrawnRows()
+        self._drawn, self._made = DrawnRows(), MadeRows()
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
         self._trail: PathNodes | None = None
+        self._charges = KnownCharge()
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
         """Show another call, or the same one with more known about it."""
-        if self._rows is None or self._trail is None:
-            self._rows, self._trail = RowIndex(scene.session.tree), PathNodes(scene.session.tree)
+        if self._rows is None or self._trail is None or self._tails is None:
+            tree = scene.session.tree
+            self._rows, self._trail, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
-        self.charge = charge(scene, self._trail.show(scene.head))
+        self.charge = self._charges.of(scene, self._trail.show(scene.head))
+        self._made.show(scene, self.charge)
         self._rows.show(
-            *self._tails(scene),
+            *self._tails.of(scene),
             boundaries=boundaries.at,
             hidden=frozenset(category for category, how in enumerate(shown) if how == HIDDEN),
             elsewhere=scene.running.elsewhere,
@@ -129,25 +135,6 @@ class ContextRows:
     def path(self) -> Sequence[int]:
         """The nodes of the context shown, in prompt order."""
         return self._trail.nodes if self._trail is not None else ()
-
-    def _tails(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
-        """The context that the rows begin with, and what stands behind it: the answer, what came since."""
-        tree, call = scene.session.tree, scene.call
-        answer = call.response_head or scene.head
-        if scene.tip != answer and not tree.holds(scene.tip, answer):
-            # A held request spells the answer in its own way, or begins anew: it is shown as it would leave.
-            head = tree.common(scene.tip, scene.head)
-            rest = tree.path(scene.tip, head)
-            return head, [(RuleRow("since", "not sent yet", rest[0]), scene.tip)] if rest else []
-        tails = []
-        if tree.holds(answer, scene.head) and answer != scene.head:
-            told = f"{numbers.tokens(call.output)} tokens reported" if call.usage else ""
-            if call.answered_in_part:
-                told = f"{numbers.least_tokens(call.output, True)} tokens, reported in part"
-            tails.append((RuleRow("answer", told, tree.path(answer, scene.head)[0]), answer))
-        if scene.tip != answer:
-            tails.append((RuleRow("since", "not sent yet", tree.path(scene.tip, answer)[0]), scene.tip))
-        return scene.head, tails
 
     @property
     def _list(self) -> RowIndex | StagedRows | None:
@@ -233,7 +220,7 @@ class ContextRows:
             return rows.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
         call, cost = block_money.history(scene, self.ledger, entry) if history else ("", rows.NOTHING)
-        made = rows.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
+        made = self._made.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
         if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:
             made = rows.withheld_row(made, scene, self._rows.withheld)
         note, repeat = self.noted.get(entry), self._repeat(entry)

@@ -85,6 +85,9 @@ class RowIndex:
         self.withheld = array("i")
         """The nodes of reasoning that only its provider can read: the first has a row, which stands for all."""
         self._sealed: dict[int, bool] = {}
+        self._tails: Sequence[tuple[RuleRow, int]] = ()
+        """What follows the context, and how many rules stood before blocks when it was put there."""
+        self._known_rules = 0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -129,8 +132,16 @@ class RowIndex:
         front. Where the context is the end of a longer one (`partial`), reasoning that only its provider can read has
         its row further up.
         """
-        moved = elsewhere or {}
+        moved, at, tails = elsewhere or {}, boundaries or {}, list(tails)
         known = (hidden, len(moved) if hidden else 0)
+        as_before = (known, missing, partial, head) == (self._hidden, self._missing, self._partial, self._head)
+        rules = sum(map(len, at.values()))
+        if as_before and rules == self._known_rules and self._goes_on(tails, at):
+            if tails:
+                self._grow(tails[-1][1], at, moved)
+            self._tails = tails
+            return
+        self._tails, self._known_rules = tails, rules
         if known != self._hidden or missing != self._missing:
             self._cut(0)
             del self.withheld[:]
@@ -143,13 +154,38 @@ class RowIndex:
             while self.withheld and self._tree[self.withheld[-1]].depth > self._tree[self._head].depth:
                 self.withheld.pop()
         self._partial = partial
-        at = boundaries or {}
         self._add(self._tree.path(head, self._head), at, moved)
         self._head, self._shared = head, len(self._entries)
         for rule, node in tails:
             self._put(rule)
             self._add(self._tree.path(node, head), at, moved)
             head = node
+
+    def _goes_on(self, tails: Sequence[tuple[RuleRow, int]], boundaries: Mapping[int, list[RuleRow]]) -> bool:
+        """Whether `tails` are those that are shown, but for the last one, which may have more."""
+        before = self._tails
+        if not before or not tails:
+            return not before and not tails
+        (rule, old), (other, new) = before[-1], tails[-1]
+        return (
+            len(before) == len(tails)
+            and before[:-1] == tails[:-1]
+            and rule == other
+            and old not in boundaries
+            and self._tree.holds(new, old)
+        )
+
+    def _grow(self, node: int, boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
+        """Let the last tail end with `node`."""
+        last = self._tails[-1][1]
+        if node == last:
+            return
+        # A message that had no content yet has no row once it does.
+        if self._tree[last].kind == HEADER:
+            if self._entries[-1] == last:
+                self._cut(len(self._entries) - 1)
+            last = self._tree[last].parent
+        self._add(self._tree.path(node, last), boundaries, moved)
 
     def _cut(self, length: int) -> None:
         gone = self._entries[length:]

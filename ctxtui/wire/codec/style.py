@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NoReturn
 
+from ctxtui.core import json_pieces
 from ctxtui.core.canonical import Json, Number
 from ctxtui.dataclasses import dataclass
 from ctxtui.wire.codec.spans import skip
@@ -39,9 +40,10 @@ class Style:
     upper: bool = False
     swaps: tuple[tuple[str, str], ...] = ()
 
-    def write(self, value: Json, depth: int = 0) -> str:
-        """`value` in this style, for a line that is indented `depth` steps (its first line is not indented)."""
-        text = None if self.indent else _fast(value, self.ascii, self.comma, self.colon)
+    def write(self, value: Json, depth: int = 0, *, long: bool = False) -> str:
+        """`value` in this style, for a line that is indented `depth` steps (its first line is not indented). In what
+        may be `long`, strings are written in pieces."""
+        text = None if self.indent else _fast(value, self.ascii, self.comma, self.colon, long=long)
         if text is None:
             text = "".join(_slow(value, self, depth))
         return self._escapes(text)
@@ -87,9 +89,10 @@ def _encoder(ascii_: bool, comma: str, colon: str) -> json.JSONEncoder:
     return json.JSONEncoder(ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_meet)
 
 
-def _fast(value: Json, ascii_: bool, comma: str, colon: str) -> str | None:
+def _fast(value: Json, ascii_: bool, comma: str, colon: str, *, long: bool) -> str | None:
     try:
-        return _encoder(ascii_, comma, colon).encode(value)
+        encode = _encoder(ascii_, comma, colon).encode
+        return json_pieces.written(value, encode, comma, colon) if long else encode(value)
     except _Slow:
         return None
 
@@ -114,7 +117,7 @@ def _slow(value: Json, style: Style, depth: int) -> Iterator[str]:
 
 
 def _leaf(value: Json, ascii_: bool) -> str:
-    return _encoder(ascii_, ",", ":").encode(value)
+    return json_pieces.written(value, _encoder(ascii_, ",", ":").encode)
 
 
 def detect(text: str, at: int, depth: int = 0) -> Style:

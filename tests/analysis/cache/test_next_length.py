@@ -6,6 +6,7 @@ import pytest
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.forecast import usage_of
+from ctxtui.analysis.cache.losses import lifetime
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.figures import figures
 from ctxtui.core import block
@@ -60,3 +61,12 @@ def test_what_a_context_has_beyond_its_blocks_travels_with_the_next_call(said, b
     answer = sum(made.sums(MODEL, call.response_head)) - sum(made.sums(MODEL, call.sent_head))
     assert context == blocks + 1_000 + beyond
     assert answer > 0 and context + answer - 15 <= total <= context + answer + 15
+
+
+def test_the_longest_life_is_that_of_the_calls_asked_of_now() -> None:
+    script = Script(MODEL)
+    written = [Usage(fresh=9), Usage(write_5m=9), Usage(write_1h=9), Usage(write_5m=9)]
+    calls = [script.call(text(5), usage=one) for one in written]
+    replay = Replay(book(script.session, model_table()), cached_by(book(script.session, model_table())))
+    for asked in (calls[:1], calls[:2], calls, calls[:2], calls[1:], calls[3:], [], calls):
+        assert replay.longest_life(asked) == max(map(lifetime, asked), default=0.0)

@@ -29,7 +29,7 @@ async def until(there: Callable[[], bool]) -> None:
 
 
 async def test_a_frame_waits_for_its_turn_but_not_where_a_key_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_timer, "PERIOD", AGES)
+    monkeypatch.setattr(frame_timer, "APART", AGES)
     ticks: list[None] = []
     app: App[None] = App()
     async with app.run_test():
@@ -62,7 +62,7 @@ async def test_a_key_is_answered_behind_a_frame_of_the_background(monkeypatch: p
     frames: list[object] = []
     monkeypatch.setattr(App, "_display", lambda _app, _screen, frame: frames.append(frame) if frame else None)
     async with opened(every_category()) as (screen, _):
-        monkeypatch.setattr(frame_timer, "PERIOD", AGES)
+        monkeypatch.setattr(frame_timer, "APART", AGES)
         for key in ("up", "d", "u", "up", "down"):
             before = len(frames)
             screen.panels.header.refresh()
@@ -81,7 +81,7 @@ async def test_a_key_that_shows_all_panes_anew_is_on_the_terminal_when_it_is_don
     frames: list[object] = []
     monkeypatch.setattr(App, "_display", lambda _app, _screen, frame: frames.append(frame) if frame else None)
     async with opened(every_category()) as (screen, _):
-        monkeypatch.setattr(frame_timer, "PERIOD", AGES)
+        monkeypatch.setattr(frame_timer, "APART", AGES)
         header = screen.panels.header
 
         def key(do: Callable[[], object]) -> int:

@@ -11,7 +11,8 @@ from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import LINE, ContextRows
 from tests.cases.sessions import every_category
-from tests.services.editing.test_staging import Table
+from tests.services.editing.test_next_request_of_a_growing_context import say
+from tests.services.editing.test_staging import Table, talk
 
 
 def shown(rows: ContextRows, table: Table, marked: frozenset[int]) -> list[list[Span]]:
@@ -39,3 +40,31 @@ def test_what_was_drawn_before_is_what_would_be_drawn_now(kinds: tuple[str, ...]
         seen.append(shown(kept, table, marked))
         assert seen[-1] == shown(fresh, table, marked)
     assert len({repr(one) for one in seen}) == len(seen), "every step shows something else"
+
+
+def test_what_stood_there_before_the_session_grew_is_what_would_stand_there_now() -> None:
+    table = talk(6)
+    kept = ContextRows(Readings(table.study.session, table.study.book.names))
+    for call in (5, 5, 3, 5, 0, 5, 5):
+        table.call = call
+        for text in ("and then?", "/clear", "go on"):
+            say(table, f"{text} {len(table.study.session.tree)}")
+            fresh = ContextRows(Readings(table.study.session, table.study.book.names))
+            assert shown(kept, table, frozenset()) == shown(fresh, table, frozenset())
+            assert kept.charge == fresh.charge and list(kept.entries) == list(fresh.entries)
+
+
+@pytest.mark.parametrize("grid", [Grid.of(70, 120), Grid.of(200, 240)])
+def test_of_every_call_the_rows_are_those_that_would_be_made_now(grid: Grid) -> None:
+    table = Table(every_category())
+    kept = ContextRows(Readings(table.study.session, table.study.book.names))
+    known, calls = table.study.thread(MAIN), len(table.study.thread(MAIN).calls)
+    for call in (*range(calls), *reversed(range(calls))):
+        table.call = call
+        fresh = ContextRows(Readings(table.study.session, table.study.book.names))
+        for rows in (kept, fresh):
+            rows.show(table.scene, known.boundaries, known.ledger, (LINE,) * 11)
+        assert kept.count == fresh.count
+        for row in range(kept.count):
+            assert kept.row(row) == fresh.row(row) and kept.row(row, history=False) == fresh.row(row, history=False)
+            assert kept.line(row, 0, grid, " ") == fresh.line(row, 0, grid, " ")

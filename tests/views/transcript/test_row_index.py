@@ -40,6 +40,33 @@ def test_travelling_is_the_same_as_looking_anew(name: str, walk: list[int], data
         assert list(trail.show(call.sent_head)) == session.tree.path(call.sent_head)
 
 
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.sampled_from([frozenset[int](), frozenset({0, 3})]))
+def test_what_comes_behind_a_call_is_put_behind_its_rows(steps: list[int], hidden: frozenset[int]) -> None:
+    session = every_category()
+    tree, call = session.tree, session.thread_calls()[-1]
+    grown, tip, told = RowIndex(tree), call.response_head, 0
+    boundaries: dict[int, list[RuleRow]] = {}
+    for step in steps:
+        if step == 0:
+            tip = call.response_head
+        elif step == 1:
+            told += 1
+        elif step == 2:
+            tip = tree.child(tip, blocks.header("user"), Place("messages", "user"))
+        elif step == 3:
+            tip = tree.child(tip, blocks.text(f"more {tip}"), Place("messages", "user"))
+        elif tip != call.response_head:
+            boundaries.setdefault(tip, []).append(RuleRow("compaction", "", tip))
+        path = tree.path(tip, call.response_head)
+        tails = [(RuleRow("answer", str(told), tree.path(call.response_head, call.sent_head)[0]), call.response_head)]
+        tails += [(RuleRow("since", "", path[0]), tip)] if path else []
+        fresh = RowIndex(tree)
+        for rows in (grown, fresh):
+            rows.show(call.sent_head, tails, boundaries=boundaries, hidden=hidden)
+        assert shown(grown) == shown(fresh) and grown.context_rows == fresh.context_rows
+        assert list(grown.withheld) == list(fresh.withheld)
+
+
 def test_headers_are_no_rows_but_what_is_not_recorded_is_the_first() -> None:
     session = SESSIONS["every"]
     rows = RowIndex(session.tree)

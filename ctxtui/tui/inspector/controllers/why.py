@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
@@ -29,6 +30,8 @@ _REST: Final = 1.0
 """Seconds for which a call must be looked at before the cheapest cut is looked for."""
 _REST_LIVE: Final = 4.0
 """The same in a session that grows: an agent at work makes many calls that nobody looks at."""
+_SOON: Final = 0.02
+"""Seconds too early by which a timer may end."""
 _UNASKED: Final = 100_000
 """Blocks up to which the cheapest cut is looked for unasked: at 300,000 that takes 40 s of a processor and 2 GB."""
 
@@ -39,6 +42,8 @@ class WhyController(EditController):
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access, edits)
         self._timer: Timer | None = None
+        self._rings = self._due = 0.0
+        """When the timer ends, and when the view has rested long enough (monotonic seconds)."""
         self._looking: Subject | None = None
         self._wanted: Subject | None = None
         """Where the user has asked for the cheapest cut."""
@@ -59,8 +64,6 @@ class WhyController(EditController):
 
     def _shown(self) -> None:
         """Another call, or more is known of it: look into it when the view rests."""
-        if self._timer is not None:
-            self._timer.stop()
         scene = self.panels.scene
         if self._looking is not None and self._looking != self._subject:
             # What is looked for is of no use any more.
@@ -69,7 +72,31 @@ class WhyController(EditController):
                 # In a thread: the end of a large process takes its time.
                 self.access.work(self._search.close, "end of a search")
         if scene is not None and scene.counted and self.state.complete and not self._closed:
-            self._timer = self.access.timer(_REST_LIVE if self.state.live else _REST, self._rested)
+            self._rest(_REST_LIVE if self.state.live else _REST)
+        else:
+            self._rest_no_more()
+
+    def _rest(self, seconds: float) -> None:
+        """Look into it in so many seconds, unless more is shown until then. A timer that ends before stays, and rests
+        on then: a session that grows shows more many times a second, and each timer is a task of its own."""
+        self._due = time.monotonic() + seconds
+        if self._timer is None or self._rings > self._due:
+            self._rest_no_more()
+            self._rings = self._due
+            self._timer = self.access.timer(seconds, self._rang)
+
+    def _rest_no_more(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _rang(self) -> None:
+        self._timer = None
+        left = self._due - time.monotonic()
+        if left > _SOON:
+            self._rest(left)
+        else:
+            self._rested()
 
     @property
     def _subject(self) -> Subject | None:
@@ -85,7 +112,7 @@ class WhyController(EditController):
                 self.access.work(lambda: self._learn(study), "why", exclusive=True)
             else:
                 # They are learnt in the process that works all of it out.
-                self._timer = self.access.timer(_REST, self._rested)
+                self._rest(_REST)
         if len(rows.path) <= _UNASKED or self._wanted == self._subject:
             self._look(scene)
 
@@ -106,7 +133,7 @@ class WhyController(EditController):
         if desk is None or subject is None or subject in (self._looking, self.panels.reasons.subject):
             return
         if not self.edits.editable() or not desk.ready(scene, self.state.feed.want):
-            self._timer = self.access.timer(_REST, self._rested)
+            self._rest(_REST)
             return
         self._looking = subject
 
@@ -125,7 +152,7 @@ class WhyController(EditController):
             return
         if not desk.ready(scene, self.state.feed.want):
             self._looking = None
-            self._timer = self.access.timer(_REST, self._rested)
+            self._rest(_REST)
             return
         from ctxtui.services.editing.policy_proposals import Proposals
         from ctxtui.services.workers.advice_worker import AdviceSearcher
