@@ -188,8 +188,11 @@ class VariantPass:
         def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
             literals.advance()
             known, earlier = thread.earlier or (None, None)
-            if earlier is None or known != tokens or earlier.log is not log or not _same(earlier.applied, applied):
+            if earlier is not None and (earlier.log is not log or not _same(earlier.applied, applied)):
                 earlier = None
+            if earlier is not None and known != tokens:
+                # Of a new turn's context only what is freed comes to other tokens.
+                earlier = replace(earlier, freed=None)
             situation = PolicyContext(
                 context=context,
                 log=log,
