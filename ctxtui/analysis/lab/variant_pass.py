@@ -113,7 +113,7 @@ class _Thread:
 
     path: EditedPath
     since: dict[int, int] = field(default_factory=dict)
-    earlier: tuple[object, Earlier] | None = None
+    earlier: tuple[tuple[str, int], Earlier] | None = None
 
 
 class VariantPass:
@@ -192,7 +192,9 @@ class VariantPass:
                 earlier = None
             if earlier is not None and known != tokens:
                 # Of a new turn's context only what is freed comes to other tokens.
-                earlier = replace(earlier, freed=None)
+                freed = earlier.freed if known is not None and known[0] == model else None
+                less = sizes.stripped(known[1], applied.changes) if known is not None and freed is not None else 0
+                earlier = replace(earlier, freed=freed - less if freed is not None else None)
             situation = PolicyContext(
                 context=context,
                 log=log,
