@@ -7,8 +7,8 @@ kept per node: a call costs as much as it has new blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b, blake2s
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
@@ -27,8 +27,17 @@ UNREAD: Final = frozenset({"id", "status", "content"})
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 _SPELLINGS: Final = ("string", "list", "object")
 _THINKING: Final = INDEX["thinking"]
-_EMPTY: Final = blake2b(digest_size=KEY_BYTES)
-"""A hash that nothing went into: a copy of it takes a third less than a new one."""
+_Told = tuple[Callable[[], blake2s], str, str]
+"""What of a block's place is in its key: what gives a hash that only this went into, then the section and the role. It
+went in as parameters, so that a key and a digest are one round of BLAKE2s; copies of a hash take less than new ones."""
+
+
+def _told(section: str, role: str) -> _Told:
+    named = blake2b(f"{section}\0{role}\0".encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+    return blake2s(digest_size=KEY_BYTES, salt=named[:8], person=named[8:]).copy, section, role
+
+
+_NOWHERE: Final = _told("", "")
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -74,7 +83,7 @@ class PrefixKeys:
         self._facts = facts
         self._strips = strips
         self._bounded = seed.dialect != ANTHROPIC
-        self._places: dict[Place, bytes] = {}
+        self._places: dict[Place, _Told] = {}
         front = PrefixEnd(seed.tools, None, ROOT, 0)
         self._current: dict[int, PrefixEnd] = {ROOT: front}
         self._earlier: dict[int, PrefixEnd] = {ROOT: front} if strips else self._current
@@ -105,9 +114,9 @@ class PrefixKeys:
 
     def _chained(self, known: dict[int, PrefixEnd], spot: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
         """The place at the end of `missing`, which follow `spot`; each is `known` then."""
-        bare, bounded, empty = known is not self._current, self._bounded, _EMPTY.copy
+        bare, bounded, places = known is not self._current, self._bounded, self._places
         at: Place | None = None
-        told, section, role = b"", "", ""
+        fresh, section, role = _NOWHERE
         for here in missing:
             block = here.block
             kind = block.kind
@@ -117,11 +126,11 @@ class PrefixKeys:
                 continue
             if here.place is not at:
                 at = here.place
-                told, section, role = self._told(at), at.section, at.role
+                fresh, section, role = places.get(at) or self._told(at)
             if kind in _USUAL and section == spot.section:
                 # Nearly every block: the general way gives the same.
-                hashed = empty()
-                hashed.update(spot.key + told + block.digest.encode())
+                hashed = fresh()
+                hashed.update(spot.key + block.digest.encode())
                 spot = PrefixEnd(hashed.digest(), spot, here.id, spot.number + 1, section, role)
             else:
                 spot = self._after(spot, here, bare)
@@ -130,7 +139,7 @@ class PrefixKeys:
 
     def _after(self, before: PrefixEnd, node: Node, bare: bool) -> PrefixEnd:
         block = node.block
-        section, role, _ = node.place
+        fresh, section, role = self._places.get(node.place) or self._told(node.place)
         heads = block.kind == HEADER
         thought = node.category == _THINKING and not heads
         if (bare and thought) or (not self._bounded and _apart(section, block)):
@@ -139,17 +148,15 @@ class PrefixKeys:
             before = _front(before)
         said = header_key(block.value()) if heads else block.digest.encode()
         key = before.key if section == before.section else self._entered(before, section)
-        digest = blake2b(key + self._told(node.place) + said, digest_size=KEY_BYTES).digest()
+        hashed = fresh()
+        hashed.update(key + said)
         counts = THINKING_IS_POSITION or not thought
         opens = self._bounded and (heads or self._alone(node))
         served = block.kind.endswith("_tool_result") and block.kind != "tool_result"
-        return PrefixEnd(digest, before, node.id, before.number + counts, section, role, opens, served)
+        return PrefixEnd(hashed.digest(), before, node.id, before.number + counts, section, role, opens, served)
 
-    def _told(self, place: Place) -> bytes:
-        """What of a block's place is in its key."""
-        found = self._places.get(place)
-        if found is None:
-            found = self._places[place] = f"{place.section}\0{place.role}\0".encode("utf-8", "surrogatepass")
+    def _told(self, place: Place) -> _Told:
+        found = self._places[place] = _told(place.section, place.role)
         return found
 
     def _alone(self, node: Node) -> bool:

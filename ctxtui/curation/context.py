@@ -88,13 +88,15 @@ class CallFacts(NamedTuple):
 
 class SaidOnce:
     """What was read out of blocks already, by their digests: their content; what calls asked for; the lines about tests
-    and errors in a result; whether thinking is signed; and how often each text stands among the first `counted` blocks
-    of the context. `summaries` are the facts of stretches, by what they are called and the positions."""
+    and errors in a result; how many tests passed and failed by it, and the names of those that failed; whether thinking
+    is signed; and how often each text stands among the first `counted` blocks of the context. `summaries` are the facts
+    of stretches, by what they are called and the positions."""
 
     def __init__(self) -> None:
         self.readings: dict[str, BlockContent] = {}
         self.calls: dict[str, CallFacts] = {}
         self.outcomes: dict[str, tuple[list[str], list[str]]] = {}
+        self.runs: dict[str, tuple[int, int, tuple[str, ...]] | None] = {}
         self.signed: dict[str, bool] = {}
         self.unsigned: tuple[int, list[int]] = 0, []
         """The positions of thinking without a signature, among the first so many that think."""

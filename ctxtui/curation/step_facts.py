@@ -93,10 +93,8 @@ def step_ranges(context: Context, rounds: Iterable[tuple[int, Sequence[int]]]) -
 def _take(here: StepRange, one: ExtractedFacts, context: Context, positions: Sequence[int]) -> bool:
     """Add what a round did; whether something went wrong in it."""
     items = context.items
-    texts = [
-        context.reading(p).text for p in positions if is_result(items[p].block.kind) or items[p].place.role == "tool"
-    ]
-    runs = [run for run in map(ran_tests, texts) if run is not None]
+    results = [p for p in positions if is_result(items[p].block.kind) or items[p].place.role == "tool"]
+    runs = [run for run in (_ran(context, position) for position in results) if run is not None]
     here.runs += runs
     _add(here.written, one.written)
     _add(here.read, one.read)
@@ -105,6 +103,15 @@ def _take(here: StepRange, one: ExtractedFacts, context: Context, positions: Seq
     if not runs:
         _add(here.told_tests, one.tests)
     return bool(one.errors) or any(run.failed for run in runs)
+
+
+def _ran(context: Context, position: int) -> RanTests | None:
+    """How the tests went that the result at a position tells of; looked for once."""
+    known, digest = context.said.runs, context.items[position].block.digest
+    if digest not in known:
+        known[digest] = ran_tests(context.reading(position).text)
+    told = known[digest]
+    return None if told is None else RanTests(*told)
 
 
 def _add(items: Distinct, more: Iterable[str]) -> None:

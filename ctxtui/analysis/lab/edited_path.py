@@ -18,7 +18,7 @@ from ctxtui.curation.apply.standing_markers import RAW, Edge, put_in
 from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, is_call
 from ctxtui.curation.policies.earlier import differing
-from ctxtui.curation.price.request_count import kept_apart, side_of
+from ctxtui.curation.price.request_count import kept_apart, side_at
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.dataclasses import replace
 from ctxtui.wire.grammars import ANTHROPIC
@@ -171,10 +171,11 @@ class EditedPath:
         tree = self._tree
         if item.block.kind == HEADER and self._made and applied.context.dialect == ANTHROPIC and head != ROOT:
             # Requests that are built anew have no two messages of one side in a row.
-            last = side_of(Item(tree[head].block, tree[head].place))
-            apart = position >= 0 and position not in applied.changes and kept_apart(applied, position)
-            if last == side_of(item) and last and not apart:
-                return head
+            last = side_at(tree[head].place)
+            if last and last == side_at(item.place):
+                apart = position >= 0 and position not in applied.changes and kept_apart(applied, position)
+                if not apart:
+                    return head
         return tree.child(head, item.block, item.place)
 
     def _hollow(self, applied: Applied, position: int) -> bool:

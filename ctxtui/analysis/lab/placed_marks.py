@@ -32,9 +32,12 @@ def spelled(name: str) -> str:
     return name.replace(" + ", "+").replace(" ", "-")
 
 
+_BY_NAME: Final = {spelled(one.name): one for one in reversed(STRATEGIES)}
+
+
 def strategy_of(name: str) -> Strategy | None:
     """The strategy called so; None for the client's own markers."""
-    return next((one for one in STRATEGIES if spelled(one.name) == spelled(name)), None)
+    return _BY_NAME.get(spelled(name))
 
 
 class SentRequestHere(NamedTuple):

@@ -19,7 +19,8 @@ class SentLengths:
     A prefix that both have is as long as reports before told, and what edits changed is counted. That is how the price
     tag has it (`curation.price.staged_context`): what is lacking of a recording, or counted wrong, stands where a
     report first told of it, not all of it in front. Where no report came before, or it was another model's (`told` is
-    False), what is `hidden` does stand in front.
+    False), what is `hidden` does stand in front. `shared` is what other variants found of the recorded request, by
+    node, as the same model counts it.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class SentLengths:
         own: int,
         hidden: int,
         told: bool,
+        shared: dict[int, int] | None = None,
     ) -> None:
         self._step, self._path, self._counted = step, path, counted
         self._head, self._total, self._hidden = head, total, hidden
         self._known: dict[int, int] = {head: total}
+        self._shared = shared if shared is not None else {}
         self._recorded = step.call.sent_head
         whole = self._reported(self._recorded) if told and step.reported(self._recorded) != (ROOT, 0) else 0
         # The request as a whole is as long as it is counted: of its parts each is so much more or less.
@@ -57,6 +60,10 @@ class SentLengths:
 
     def _reported(self, node: int) -> int:
         """Tokens up to a node of the recorded request."""
-        known, tokens = self._step.reported(node)
-        # When that was reported, thinking of what is an earlier turn now was still read.
-        return tokens + self._counted(node, self._recorded) - self._counted(known, known)
+        found = self._shared.get(node)
+        if found is None:
+            known, tokens = self._step.reported(node)
+            # When that was reported, thinking of what is an earlier turn now was still read.
+            found = tokens + self._counted(node, self._recorded) - self._counted(known, known)
+            self._shared[node] = found
+        return found

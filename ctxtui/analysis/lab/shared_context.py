@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Container
+
 from ctxtui.analysis.book import Book
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
@@ -122,6 +125,13 @@ class BlockSizes:
             return self._sum
         stripped = (p for p in self._context.thinking if p < self._asked)
         return self._sum - sum(self._own[p] for p in stripped)
+
+    def stripped(self, before: int, positions: Container[int]) -> int:
+        """Tokens of thinking at `positions` that the provider takes out by now, and did not when it took out what
+        stands in front of `before`."""
+        thinking = self._context.thinking
+        here = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
+        return sum(self._own[position] for position in here if position in positions)
 
     def at(self, position: int) -> int:
         """Tokens of the block at a raw position; none of thinking that the provider takes out."""

@@ -27,6 +27,7 @@ from ctxtui.core.call import WINDOW, Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.tree import ROOT
+from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
@@ -61,6 +62,8 @@ class Bench:
         self._usable: dict[tuple[str, str], int] = {}
         self._sums: dict[str, dict[int, int]] = {}
         self._summed_of = -1
+        self._lengths: dict[str, dict[int, int]] = {}
+        self._lengths_of: tuple[RecordedStep | None, int] = None, -1
 
     def usable(self, call: Call) -> int:
         """What of the window in force for `call` is to be filled, in tokens (0: not known)."""
@@ -80,6 +83,14 @@ class Bench:
         if found is None:
             found = known[node] = sum(self.book.sums(model, node))
         return found
+
+    def lengths(self, step: RecordedStep, model: str) -> dict[int, int]:
+        """Room for what the prefixes of the newest step's request come to as `model` counts them: the same for every
+        variant."""
+        known, version = self._lengths_of
+        if known is not step or version != self.book.version:
+            self._lengths, self._lengths_of = {}, (step, self.book.version)
+        return self._lengths.setdefault(model, {})
 
     def prompts(self) -> CachePrompts:
         """Where markers and what prefix keys begin with are read from."""
@@ -102,7 +113,7 @@ class _Thread:
 
     path: EditedPath
     since: dict[int, int] = field(default_factory=dict)
-    earlier: tuple[object, Earlier] | None = None
+    earlier: tuple[tuple[str, int], Earlier] | None = None
 
 
 class VariantPass:
@@ -177,8 +188,13 @@ class VariantPass:
         def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
             literals.advance()
             known, earlier = thread.earlier or (None, None)
-            if earlier is None or known != tokens or earlier.log is not log or not _same(earlier.applied, applied):
+            if earlier is not None and (earlier.log is not log or not _same(earlier.applied, applied)):
                 earlier = None
+            if earlier is not None and known != tokens:
+                # Of a new turn's context only what is freed comes to other tokens.
+                freed = earlier.freed if known is not None and known[0] == model else None
+                less = sizes.stripped(known[1], applied.changes) if known is not None and freed is not None else 0
+                earlier = replace(earlier, freed=freed - less if freed is not None else None)
             situation = PolicyContext(
                 context=context,
                 log=log,
@@ -218,6 +234,7 @@ class VariantPass:
         outcome = self._outcome(step, call, here, hidden, total)
         recorded = step.call.usage
         output = recorded.output if recorded is not None else None
+        usage = outcome.usage(output or 0) if outcome is not None else None
         before = self._heads.get(call.thread, ROOT)
         self._heads[call.thread] = here.head
         self._calls.append(
@@ -229,10 +246,10 @@ class VariantPass:
                 context=total,
                 read=outcome.read if outcome is not None else None,
                 write=outcome.written if outcome is not None else None,
-                fresh=outcome.fresh if outcome is not None else None,
+                fresh=usage.fresh if usage is not None else None,
                 output=output,
-                usage=outcome.usage(output or 0) if outcome is not None else None,
-                usd=self._usd(call, outcome, output),
+                usage=usage,
+                usd=self._usd(call, usage) if output is not None else None,
                 rewrites=before != ROOT and not self._tree.holds(here.head, before),
                 over=0 < usable < total,
             )
@@ -269,9 +286,13 @@ class VariantPass:
             return None
         tokens = self._lengths(step, call, here, hidden, total)
         seed = self._prompts.seed(call)
-        base = prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
+        start = step.at
 
-        held = partial(self._simulator.held, base, step.at)
+        def held(life: float = 0.0) -> int:
+            # Few strategies ask for it.
+            base = prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
+            return self._simulator.held(base, start, life)
+
         marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
@@ -289,8 +310,8 @@ class VariantPass:
             answer=answer,
         )
         at = step.at if step.asked_at is None else step.asked_at
-        outcome = self._simulator.ask(made, at)
-        self._simulator.take(outcome if at == step.at else self._simulator.ask(made, step.at))
+        outcome = self._simulator.ask(made, at, why=False)
+        self._simulator.take(outcome if at == step.at else self._simulator.ask(made, step.at, why=False))
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
         floor = step.floors.warm if outcome.read or not self._expired(step, rules) else step.floors.cold
         return outcome.reading(min(floor, tokens(here.path.shared)) if floor else 0)
@@ -309,6 +330,7 @@ class VariantPass:
             own=own,
             hidden=hidden,
             told=call.model == step.call.model,
+            shared=self._bench.lengths(step, model),
         )
 
     def _expired(self, step: RecordedStep, rules: CacheRules) -> bool:
@@ -316,11 +338,11 @@ class VariantPass:
         life = self.variant.cache if self.variant.cache in LIVES else step.life
         return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
 
-    def _usd(self, call: Call, outcome: CacheOutcome | None, output: int | None) -> float | None:
-        if outcome is None or output is None:
+    def _usd(self, call: Call, usage: Usage | None) -> float | None:
+        if usage is None:
             return None
         extra = {key: value for key, value in call.extra.items() if key not in _BILLED}
-        return self._bench.charge(replace(call, usage=outcome.usage(output), extra=extra))
+        return self._bench.charge(replace(call, usage=usage, extra=extra))
 
     def _end(self, thread: str) -> None:
         """The context of `thread` ends here: what of it was taken out and quoted later is counted."""

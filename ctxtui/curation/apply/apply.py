@@ -54,11 +54,11 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
 
 def ask(context: Context, wanted: RequestedFates, edit: Edit, own: Collection[int]) -> None:
     """Put what `edit` asks for into `wanted`; `own` are the positions that the user pinned."""
-    found = [context.find(target) for target in edit.targets]
+    found, does = [context.find(target) for target in edit.targets], edit.does
     here = [position for position in found if position is not None]
-    if not here or (edit.does.stands_for and len(here) < len(found)):
+    if not here or (does.stands_for and len(here) < len(found)):
         wanted.asleep.append(Asleep(edit, len(found) - len(here)))
-    elif edit.does.needs_text and not str(edit.given.get("text") or "").strip():
+    elif does.needs_text and not str(edit.given.get("text") or "").strip():
         wanted.held.append(HeldEdit(edit, -1, UNWRITTEN))
     else:
         _want(context, wanted, edit, _whole_messages(context, edit, here), own)

@@ -183,14 +183,15 @@ class Closure:
         return Gone(position if near is None else self.removed[near].cause, why)
 
     def _kept_before(self, index: int) -> int:
-        index -= 1
-        while index >= 0 and self.gone(self._context.messages[index]):
+        messages, removed, index = self._context.messages, self.removed, index - 1
+        # Of a long session nearly all may have gone: what `gone` says, without a call for each.
+        while index >= 0 and messages[index].start in removed:
             index -= 1
         return index
 
     def _kept_after(self, index: int) -> int:
-        index += 1
-        while index < len(self._context.messages) and self.gone(self._context.messages[index]):
+        messages, removed, index = self._context.messages, self.removed, index + 1
+        while index < len(messages) and messages[index].start in removed:
             index += 1
         return index
 

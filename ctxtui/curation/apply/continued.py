@@ -8,10 +8,12 @@ that is bound to what stands before it, and whatever hangs on messages far away:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from itertools import islice
+from typing import Final
 
 from ctxtui.core.block import TOOL
 from ctxtui.core.edit import REPAIR, Edit, in_force
-from ctxtui.core.edit_kinds import HOIST
+from ctxtui.core.edit_kinds import HOIST, KINDS
 from ctxtui.curation.apply import thinking
 from ctxtui.curation.apply.applied import Applied, Insert, Insertion, Settled
 from ctxtui.curation.apply.apply import apply, ask
@@ -22,6 +24,9 @@ from ctxtui.curation.apply.resolve import NOTHING_LEFT, is_empty, kept_from, wit
 from ctxtui.curation.apply.taken_along import Fate, binds, changed, is_local, listed, taken_along
 from ctxtui.curation.context import ASSISTANT, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
+
+_NEVER_FOLLOW: Final = {HOIST, *(name for name, kind in KINDS.items() if kind.pins or kind.moves or kind.marks_cache)}
+"""Kinds of edits that cannot be added to what is applied."""
 
 
 def apply_further(known: Applied, log: Sequence[Edit], more: Sequence[Edit], rules: ProviderRules | None) -> Applied:
@@ -53,12 +58,13 @@ def continued(known: Applied, more: Sequence[Edit], rules: ProviderRules | None 
         return None
     closure = Closure(context, rules, (), before.removed)
     closure.remove(sorted(at for at in asked - again if wanted.fate[at][0] is None))
-    out = closure.removed.keys() - before.removed.keys()
+    # What went before stands first in what went.
+    out = {*islice(closure.removed, len(before.removed), None)}
     if not _is_settled(context, closure, before, out, rules) or not _dangles_at_once(context, closure, out):
         return None
     kept = _covered_gone(before, wanted.fate, again)
     touched = {context.message_of[at] for at in out}
-    made = [*_placed_again(context, kept, closure, touched)]
+    made = _placed_again(context, kept, closure, touched)
     # A summary whose blocks all went into a later edit is not said any more.
     standing = {wanted.fate[at][1].id for at in asked}
     new_ones = (wish for wish in wanted.new if not wish.edit.does.stands_for or wish.edit.id in standing)
@@ -104,10 +110,7 @@ def _may_follow(more: Sequence[Edit]) -> bool:
     """Whether edits of these kinds can be added to what is applied."""
     if len(in_force(more)) < len(more):
         return False
-    return not any(
-        edit.does.pins or edit.does.moves or edit.kind == HOIST or edit.author == REPAIR or edit.does.marks_cache
-        for edit in more
-    )
+    return not any(edit.kind in _NEVER_FOLLOW or edit.author == REPAIR for edit in more)
 
 
 def _parts(context: Context, at: int) -> range:
@@ -155,18 +158,18 @@ def _is_settled(context: Context, closure: Closure, before: Settled, out: Iterab
 def _dangles_at_once(context: Context, closure: Closure, out: Set[int]) -> bool:
     """Whether of each run of answers in which thinking dangled, and went, all that went did so at one time: before, or
     now (`out`). What dangles follows from the whole run, and which edit it belongs to from the order."""
-    messages, seen = context.messages, set[int]()
-    for at, gone in closure.removed.items():
-        first = context.message_of[at]
-        if gone.why != DANGLING or first in seen:
+    messages, removed, seen = context.messages, closure.removed, set[int]()
+    # A header that dangles stands in front of thinking that does.
+    for at in context.thinking:
+        if at not in removed or removed[at].why != DANGLING or context.message_of[at] in seen:
             continue
-        last = first
+        first = last = context.message_of[at]
         while first > 0 and _parts_nothing(messages[first - 1], closure):
             first -= 1
         while last + 1 < len(messages) and _parts_nothing(messages[last + 1], closure):
             last += 1
         seen.update(range(first, last + 1))
-        went = {p in out for p in range(messages[first].start, messages[last].stop) if p in closure.removed}
+        went = {p in out for p in range(messages[first].start, messages[last].stop) if p in removed}
         if len(went) > 1:
             return False
     return True
@@ -187,13 +190,15 @@ def _covered_gone(before: Settled, fate: Fate, again: set[int]) -> Sequence[tupl
 
 def _placed_again(
     context: Context, kept: Sequence[tuple[Insertion, Insert]], closure: Closure, touched: set[int]
-) -> Iterable[tuple[Insertion, Insert]]:
+) -> list[tuple[Insertion, Insert]]:
     """What was put in before, anew where it stands in a message of which something went."""
-    for wish, one in kept:
-        if wish.inside is not None and context.message_of[wish.inside[0]] in touched:
-            yield wish, placed(context, wish, closure.removed)
-        else:
-            yield wish, one
+    index_of = context.message_of
+    return [
+        one
+        if (inside := one[0].inside) is None or index_of[inside[0]] not in touched
+        else (one[0], placed(context, one[0], closure.removed))
+        for one in kept
+    ]
 
 
 def _said_by_others(before: Settled, fate: Fate, closure: Closure, again: set[int]) -> list[int] | None:

@@ -79,11 +79,14 @@ def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> 
     while index >= 0 and (closure.gone(messages[index]) or messages[index].role not in ASSISTANT):
         index -= 1
     later = messages[index].start if index >= 0 else 0
-    parts = [one.position for one in inserts if one.items[0].block.kind == HEADER]
+    parts: list[int] | None = None
     while index >= 0 and (closure.gone(messages[index]) or messages[index].role in ASSISTANT):
         message = messages[index]
         if not closure.gone(message):
-            if any(message.stop <= position <= later for position in parts):
+            if message.start != later and parts is None:
+                # Most runs are one message, which nothing parts.
+                parts = [one.position for one in inserts if one.items[0].block.kind == HEADER]
+            if parts and any(message.stop <= position <= later for position in parts):
                 return
             later = message.start
         yield index

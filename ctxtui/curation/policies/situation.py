@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from operator import is_
 from typing import Final, TypeVar, cast
 
 from ctxtui.core.block import HEADER, Block
@@ -182,8 +183,10 @@ class PolicyContext:
             one = old.get(position)
             was = self.tokens(position) if one is None else self.count(one.after) if one.after is not None else 0
             found += was - self.size(position)
-        if before.applied.inserts is not inserts:
-            found += self._put_in(before.applied.inserts) - self._put_in(inserts)
+        was_in = before.applied.inserts
+        if was_in is not inserts:
+            same = sum(1 for _ in takewhile(bool, map(is_, was_in, inserts)))
+            found += self._put_in(was_in[same:]) - self._put_in(inserts[same:])
         return found
 
     def _put_in(self, inserts: Iterable[Insert]) -> int:
@@ -226,10 +229,16 @@ class PolicyContext:
         """The other rounds."""
         before, changes = self.parent or self.earlier, self.applied.changes
         known = before.gone if before is not None and before.gone is not None else frozenset[Stretch]()
-        if known and before is not None and not (before.applied.changes.keys() <= changes.keys()):
-            known = frozenset()
-        more = (one for one in self.rounds if one not in known and not any(map(self.stands, self.blocks(*one))))
-        return known.union(more)
+        if known and before is not None:
+            old = before.applied.changes
+            known = known if old is changes or old.keys() <= changes.keys() else frozenset()
+        items = self.context.items
+        more = [
+            one
+            for one in self.rounds
+            if one not in known and not any(p not in changes and items[p].block.kind != HEADER for p in range(*one))
+        ]
+        return known.union(more) if more else known
 
     def stands(self, position: int) -> bool:
         """Whether the block at `position` is there and as it was."""

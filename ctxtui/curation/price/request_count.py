@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied, Insert
@@ -182,8 +182,13 @@ def _out(counts: Cumulated, context: Context, start: int, stop: int) -> Iterator
 
 def side_of(item: Item) -> str:
     """Who speaks, as requests tell it that have two sides: results are the user's."""
-    role = item.place.role
-    return "" if item.place.section != "messages" else "user" if role in _RESULTS else role
+    return side_at(item.place)
+
+
+def side_at(place: Place) -> str:
+    """The same by where a block stands."""
+    role = place.role
+    return "" if place.section != "messages" else "user" if role in _RESULTS else role
 
 
 def _side(context: Context, position: int) -> str:

@@ -23,6 +23,7 @@ from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of
 from ctxtui.tokens.weights import tokens
@@ -194,3 +195,23 @@ def test_what_is_lacking_comes_from_the_reports_before() -> None:
     assert second.usage is not None
     assert lacking(made.book, first) == 0 or run.calls[0].context < first.usage.input
     assert abs(run.calls[1].context - second.usage.input) < 0.2 * second.usage.input
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai_chat"])
+@pytest.mark.parametrize("seed", range(2))
+def test_variants_that_are_tried_together_come_to_what_each_comes_to_alone(dialect: str, seed: int) -> None:
+    # What one variant found of the recorded requests, the others go by.
+    tried = [
+        Variant(),
+        *map(variant, ("sliding_window", "keep_rounds", "truncate_results", "budget")),
+        Variant(cache="1h"),
+    ]
+    together = experiment(bench(grown(SHAPES[dialect](Random(seed)), dialect, Random(seed))), tried)
+    alone = [experiment(bench(grown(SHAPES[dialect](Random(seed)), dialect, Random(seed))), [one])[0] for one in tried]
+    assert list(map(figures, together)) == list(map(figures, alone))
+
+
+def figures(run: VariantRun) -> tuple[object, ...]:
+    """All that came of it, but for the numbers of the nodes that were made."""
+    calls = [replace(call, head=0) for call in run.calls]
+    return calls, run.models, run.dependence, run.summaries, run.edits, run.refused
