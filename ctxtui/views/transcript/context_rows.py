@@ -11,7 +11,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import replace
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Readings
-from ctxtui.views.model.call_charge import Charge, charge
+from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.scene import Scene, shown_category
 from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid
@@ -19,7 +19,7 @@ from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
-from ctxtui.views.transcript.drawn_rows import DrawnRows
+from ctxtui.views.transcript.drawn_rows import DrawnRows, KnownRows
 from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 
@@ -76,7 +76,7 @@ class ContextRows:
         self.read: set[str] = set()
         """The edits of which the user has opened what they put in."""
         self._put_in: dict[str, OpenBlock] = {}
-        self._drawn = DrawnRows()
+        self._drawn, self._known = DrawnRows(), KnownRows()
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
@@ -87,7 +87,7 @@ class ContextRows:
         if self._rows is None or self._trail is None:
             self._rows, self._trail = RowIndex(scene.session.tree), PathNodes(scene.session.tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
-        self.charge = charge(scene, self._trail.show(scene.head))
+        self.charge = self._known.show(scene, self._trail.show(scene.head))
         self._rows.show(
             *self._tails(scene),
             boundaries=boundaries.at,
@@ -231,9 +231,9 @@ class ContextRows:
             return self._list.rule(entry)
         if entry == MISSING:
             return rows.missing_row(scene, self.charge)
-        node = scene.session.tree[entry]
+        made = self._known.row(scene, scene.session.tree[entry], self.readings.preview(entry))
         call, cost = block_money.history(scene, self.ledger, entry) if history else ("", rows.NOTHING)
-        made = rows.block_row(scene, node, self.readings.preview(entry), self.charge, call=call, cost=cost)
+        made = replace(made, call=call, cost=cost) if history else made
         if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:
             made = rows.withheld_row(made, scene, self._rows.withheld)
         note, repeat = self.noted.get(entry), self._repeat(entry)

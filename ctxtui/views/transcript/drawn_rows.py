@@ -1,9 +1,16 @@
-"""The lines of blocks as they were drawn last: with most keys nearly all rows of a screen say what they said before."""
+"""The rows of blocks as they were made and drawn last: with most keys nearly all rows of a screen say what they said
+before."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.core.tree import Node
+from ctxtui.views.model.call_charge import Charge, charge
+from ctxtui.views.model.preview import Preview
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import Spans
 from ctxtui.views.transcript import rows
@@ -13,7 +20,41 @@ if TYPE_CHECKING:
     from ctxtui.views.model.staging import Staging
 
 _MOST: Final = 2000
-"""Lines that are kept."""
+"""Rows, and lines, that are kept."""
+
+
+class KnownRows:
+    """Makes the row of a block, or gives the one that it made before, as long as all that it is made of is the same: a
+    key that stages an edit changes what is drawn of rows, not what they say."""
+
+    def __init__(self) -> None:
+        self._of: tuple[object, ...] = ()
+        self._objects: tuple[object, ...] = ()
+        self._charge: Charge | None = None
+        self._rows: dict[int, tuple[Preview, TranscriptRow]] = {}
+
+    def show(self, scene: Scene, path: Sequence[int]) -> Charge | None:
+        """Make rows of `scene` from now on, whose context has the nodes of `path`; how its call was charged."""
+        running, call = scene.running, scene.call
+        # What grows in place is the same object, and another length.
+        objects = running, scene.calls, scene.turns, scene.book.contexts.at(scene.head), call.usage
+        of = running.version, running.done, len(scene.calls), scene.head, scene.missing, scene.partial, scene.counted
+        same = len(self._objects) == len(objects) and all(map(is_, objects, self._objects))
+        if not same or of != self._of:
+            self._objects, self._of, self._charge = objects, of, charge(scene, path)
+            self._rows.clear()
+        return self._charge
+
+    def row(self, scene: Scene, node: Node, says: Preview) -> TranscriptRow:
+        """The row of a block of the scene shown, without its call and its cost."""
+        known = self._rows.get(node.id)
+        if known is not None and known[0] is says:
+            return known[1]
+        made = rows.block_row(scene, node, says, self._charge)
+        if len(self._rows) >= _MOST:
+            self._rows.clear()
+        self._rows[node.id] = says, made
+        return made
 
 
 class DrawnRows:

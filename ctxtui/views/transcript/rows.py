@@ -66,10 +66,9 @@ class TranscriptRow:
     mark: Span = BLANK
 
 
-def block_row(
-    scene: Scene, node: Node, says: Preview, charge: Charge | None, *, call: str = "", cost: Span = NOTHING
-) -> TranscriptRow:
-    """The row of a block. One behind the context shown (its answer, what came since) is neither charged nor unread."""
+def block_row(scene: Scene, node: Node, says: Preview, charge: Charge | None) -> TranscriptRow:
+    """The row of a block, without its call and its cost. One behind the context shown (its answer, what came since) is
+    neither charged nor unread."""
     tree = scene.session.tree
     sent = node.depth <= tree[scene.head].depth
     read = not sent or scene.running.is_read(scene.head, node.id)
@@ -87,8 +86,6 @@ def block_row(
         tokens=_tokens(own, counted=counted, read=read),
         weight=own if read else 0,
         style=sign.style,
-        call=call,
-        cost=cost,
     )
 
 
