@@ -97,6 +97,14 @@ class Settled:
     length: int
 
 
+class Grown(NamedTuple):
+    """From what a context under edits went on with further ones: the `changes` before, and `at` which positions
+    something else is done now, in the order in which they were added."""
+
+    changes: Mapping[int, BlockChange]
+    at: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Applied:
     """A context under its edits.
@@ -104,7 +112,8 @@ class Applied:
     `changes` are by position, `inserts` in prompt order. `marks` gives the breakpoint edit of a position, the last one.
     `withheld` is thinking that leaves and that the provider is told to drop. `refused` says why the staged edits cannot
     be applied at all ("" where they can). `length` is that of the context then, which may have grown since. `settled`
-    is what further edits can go on from (None: they cannot, all are applied anew).
+    is what further edits can go on from (None: they cannot, all are applied anew). `grown` says what this one went on
+    from, for whoever has worked something out of that (None: all was applied anew).
     """
 
     context: Context
@@ -120,6 +129,7 @@ class Applied:
     withheld: tuple[int, ...] = ()
     length: int = -1
     settled: Settled | None = field(default=None, repr=False, compare=False)
+    grown: Grown | None = field(default=None, repr=False, compare=False)
 
     @property
     def touched(self) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
+from ctxtui.views.model.known_fates import Step
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
 
@@ -66,10 +67,8 @@ class _Walk:
 
     def _enter(self) -> float:
         """Walk along what is changed; the shift at the end."""
-        staging, changes, fates = self._staging, self._staging.applied.changes, self._staging.fates
-        read, running, missing = self._read, self._staging.scene.running, self._staging.scene.missing
+        staging, read, missing = self._staging, self._read, self._staging.scene.missing
         starts, categories, shifts, ats = self._starts, self._categories, self._shifts, self._at
-        news = list(staging.news)[::-1]
         done, shift = 0, 0.0
 
         def put(at: int, category: int | None) -> None:
@@ -78,21 +77,17 @@ class _Walk:
             shifts.append(shift)
             ats.append(at)
 
-        for at in sorted({*changes, *(new.at for new in news)} if news else changes):
+        steps = staging.found.steps
+        if staging.news:
+            news = (Step(new.at, -(new.tokens or 0), new.category, 0) for new in staging.news)
+            steps = sorted((*news, *steps), key=lambda step: (step.position, step.blocks))
+        for at, freed, category, blocks in steps:
             if at > done:
                 put(done, None)
-            while news and news[-1].at <= at:
-                new = news.pop()
-                put(at, new.category)
-                shift += new.tokens or 0
-            done = at
-            change = changes.get(at)
-            if change is not None:
-                fate = fates[change.node]
-                if fate.after:
-                    put(at, running.category(change.node))
-                shift -= fate.freed
-                done = at + 1
+            if category is not None:
+                put(at, category)
+            shift -= freed
+            done = at + blocks
         if done < len(self._nodes):
             put(done, None)
         return shift
