@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -136,10 +136,24 @@ class Applied:
         """Whether anything leaves otherwise than it came, markers apart."""
         return bool(self.changes or self.inserts)
 
-    @cached_property
+    @property
     def taken_along(self) -> int:
         """Blocks that go with those that edits are about, so that the provider takes the rest."""
-        return sum(change.repaired and change.before.kind != HEADER for change in self.changes.values())
+        return self.went_along[1]
+
+    @cached_property
+    def went_along(self) -> tuple[int, int]:
+        """As `taken_along`, with headers of messages and without."""
+        return _along(self.changes.values())
+
+    def following(self, known: Applied) -> Applied:
+        """This one, which went on from `known`, with what was counted of that."""
+        if "went_along" in known.__dict__ and self.grown is not None and self.grown.changes is known.changes:
+            at = self.grown.at
+            new, old = _along(self.changes[p] for p in at), _along(known.changes[p] for p in at if p in known.changes)
+            before = known.went_along
+            self.__dict__["went_along"] = before[0] + new[0] - old[0], before[1] + new[1] - old[1]
+        return self
 
     @property
     def breaks_at(self) -> int | None:
@@ -184,3 +198,8 @@ class Applied:
                 yield AppliedItem(changed, change.node, change.edit, position in pinned, position)
         for new in inserts[::-1]:
             yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
+
+
+def _along(changes: Iterable[BlockChange]) -> tuple[int, int]:
+    along = [change.before.kind != HEADER for change in changes if change.repaired]
+    return len(along), sum(along)

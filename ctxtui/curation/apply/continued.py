@@ -98,7 +98,7 @@ def continued(known: Applied, more: Sequence[Edit], rules: ProviderRules | None 
             length=len(context),
         ),
         grown=Grown(known.changes, tuple(fresh)),
-    )
+    ).following(known)
 
 
 def _may_follow(more: Sequence[Edit]) -> bool:
