@@ -67,7 +67,8 @@ class ShownCells:
                 if not pushed and shown is not None and (shown.piece is piece or shown.piece == piece):
                     continue
                 narrow = _NARROW.fullmatch(piece.text) is not None
-                _clear(line, x, x + piece.cell_length)
+                if shown is None or shown.piece.cell_length != piece.cell_length:
+                    _clear(line, x, x + piece.cell_length)
                 line[x] = Shown(piece, narrow)
                 if narrow and not pushed and shown is not None and shown.narrow:
                     yield _changed(shown.piece, piece, x, y, console)
