@@ -36,6 +36,8 @@ class Board(Still):
         self._drawing: Size | None = None
         """The size, while lines of it are drawn."""
         self._rule: Strip | None = None
+        self._rule_of: tuple[tuple[object, ...], Strip] | None = None
+        """What the rule was made of last, and what was made of it."""
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The lines of the body, at most `height` of them, each `width` cells or shorter."""
@@ -115,9 +117,12 @@ class Board(Still):
         return self._rule
 
     def _rule_line(self, look: Look) -> Strip:
-        width = (self._drawing or self.size).width
-        said = {"after": self.after(), "notes": self.notes()}
-        return paint.strip(rule(width, self.title, **said, focused=self.has_focus, join=self.join), width, look)
+        width, after, notes = (self._drawing or self.size).width, tuple(self.after()), tuple(self.notes())
+        of = width, self.title, after, notes, self.has_focus, self.join, look
+        if self._rule_of is None or self._rule_of[0] != of:
+            spans = rule(width, self.title, after=after, notes=notes, focused=self.has_focus, join=self.join)
+            self._rule_of = of, paint.strip(spans, width, look)
+        return self._rule_of[1]
 
     def body_line(self, y: int, look: Look) -> Strip:
         """Line `y` of the body, behind its edge."""

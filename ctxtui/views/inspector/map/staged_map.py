@@ -6,7 +6,7 @@ Only what edits change is walked; between changes the raw context stands, shifte
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import inf
 
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
@@ -23,7 +23,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
         return ContextMap(shown=(None,) * count, extent=extent)
     found = _Walk(staging)
     total = found.total
-    shown: list[int | None] = [*found.categories((pixel + 0.5) * extent / count for pixel in range(count))]
+    shown: list[int | None] = [*found.categories([(pixel + 0.5) * extent / count for pixel in range(count)])]
     shown += [None] * (count - len(shown))
     at = staging.breaks_at
     broken = None if at is None else found.start(at)
@@ -92,26 +92,27 @@ class _Walk:
             put(done, None)
         return shift
 
-    def categories(self, tokens: Iterable[float]) -> Iterator[int]:
+    def categories(self, tokens: Iterable[float]) -> list[int]:
         """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
-        scene, nodes, read = self._staging.scene, self._nodes, self._read
-        missing, running = scene.missing, scene.running
+        nodes, read, total, found = self._nodes, self._read, self.total, list[int]()
+        missing, category_of = self._staging.scene.missing, self._staging.scene.running.category
         stretches = zip(self._at, self._categories, self._shifts, [*self._starts[1:], inf], strict=True)
         # Before the first stretch stands what is not recorded.
         at, category, shift, until = 0, None, inf, self._starts[0] if self._starts else inf
         last = len(nodes) - 1
         for token in tokens:
-            if token >= self.total:
-                return
+            if token >= total:
+                break
             while token >= until:
                 at, category, shift, until = next(stretches)
             if category is not None:
-                yield category
+                found.append(category)
             elif token - shift < missing:
-                yield NOT_RECORDED
+                found.append(NOT_RECORDED)
             else:
                 at = bisect_right(read, token - shift - missing, at)
-                yield running.category(nodes[min(at, last)])
+                found.append(category_of(nodes[min(at, last)]))
+        return found
 
     def _shifted(self, at: int) -> float:
         found = bisect_right(self._at, at) - 1
