@@ -8,11 +8,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from math import inf
+from typing import Final
 
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
 from ctxtui.views.model.known_fates import Step
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
+
+_NEAR: Final = 150
+"""Blocks within which the next pixel is looked for first."""
 
 
 def staged_map(staging: Staging, count: int, cursor: int | None = None) -> ContextMap:
@@ -99,7 +103,7 @@ class _Walk:
         stretches = zip(self._at, self._categories, self._shifts, [*self._starts[1:], inf], strict=True)
         # Before the first stretch stands what is not recorded.
         at, category, shift, until = 0, None, inf, self._starts[0] if self._starts else inf
-        last = len(nodes) - 1
+        last, size = len(nodes) - 1, len(read)
         for token in tokens:
             if token >= total:
                 break
@@ -110,7 +114,9 @@ class _Walk:
             elif token - shift < missing:
                 found.append(NOT_RECORDED)
             else:
-                at = bisect_right(read, token - shift - missing, at)
+                raw, near = token - shift - missing, at + _NEAR
+                # The next pixel is most often a few blocks on: what lies far away need not be looked at.
+                at = bisect_right(read, raw, at, near if near < size and read[near] > raw else size)
                 found.append(category_of(nodes[min(at, last)]))
         return found
 
