@@ -162,7 +162,7 @@ class RunningTotals:
         is asked for with every key."""
         gone, known = self._book.contexts.at(head), self._along
         if known[0] is not gone or known[1] != (head, self.version, len(nodes)):
-            known = self._along = gone, (head, self.version, len(nodes)), [*map(self.reading(head), nodes)]
+            known = self._along = gone, (head, self.version, len(nodes)), array("q", map(self.reading(head), nodes))
         return known[2]
 
     def _known_to_be_read(self, head: int) -> Callable[[int], int]:

@@ -34,6 +34,11 @@ class _Style(NamedTuple):
 def shortened(frame: str) -> str:
     """The same cells in the same styles. Before `frame` no style is set, and behind it none: each one that it sets is
     taken off before the next, or all of it is left as it is."""
+    first = _STYLE.search(frame)
+    second = first and _STYLE.search(frame, first.end())
+    if first and second and first[1] not in _RESET and second[1] not in _RESET:
+        # It is short already (`tui.shown_cells`).
+        return frame
     said, codes = _parts(frame)
     found: list[str] = []
     now, wanted = "", ""
@@ -41,7 +46,7 @@ def shortened(frame: str) -> str:
         if text:
             # Moving the cursor paints nothing.
             if wanted != now and (wanted or not _MOVE.fullmatch(text)):
-                found.append(_change(now, wanted))
+                found.append(change(now, wanted))
                 now = wanted
             found.append(text)
         if code in _RESET:
@@ -62,8 +67,8 @@ def _parts(frame: str) -> tuple[list[str], list[str]]:
 
 
 @lru_cache(maxsize=20_000)
-def _change(before: str, after: str) -> str:
-    """What leads from the style of one code to that of another, each set where none was."""
+def change(before: str, after: str) -> str:
+    """What leads from the style of one code to that of another, each set where none was ("": no style)."""
     if not after:
         return OFF
     old, new = _style(before), _style(after)

@@ -9,6 +9,7 @@ else:
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -17,6 +18,9 @@ class later:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._module: ModuleType | None = None
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_module(self._name), attribute)
+        if self._module is None:
+            self._module = import_module(self._name)
+        return getattr(self._module, attribute)

@@ -7,15 +7,18 @@ writes them all; a terminal takes 4,096 bytes at a time, and the program waits f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.color import ColorSystem
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
+from ctxtui.tui.frame_bytes import change
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.segment import Segment
 
 _NARROW: Final = re.compile("[ -~\u00a1-\u02ff\u2010-\u22ff\u2500-\u25fc\u23ce\u2713\u2717]*")
 """What is one cell wide in every terminal: Latin letters, arrows, lines, blocks, and signs of ours."""
@@ -54,8 +57,9 @@ class ShownCells:
                 line[x] = Shown(strip, False)
                 x += strip.cell_length
 
-    def written(self, update: ChopsUpdate, console: Console) -> Iterator[str]:
+    def written(self, update: ChopsUpdate, console: Console) -> str:
         """What writes what of `update` does not stand there yet; all of it stands there then."""
+        pen = _Pen(console)
         for y, first, behind in update.spans:
             line, pushed = self._lines.setdefault(y, {}), False
             for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
@@ -67,33 +71,65 @@ class ShownCells:
                 if not pushed and shown is not None and (shown.piece is piece or shown.piece == piece):
                     continue
                 narrow = _NARROW.fullmatch(piece.text) is not None
-                _clear(line, x, x + piece.cell_length)
+                if shown is None or shown.piece.cell_length != piece.cell_length:
+                    _clear(line, x, x + piece.cell_length)
                 line[x] = Shown(piece, narrow)
                 if narrow and not pushed and shown is not None and shown.narrow:
-                    yield _changed(shown.piece, piece, x, y, console)
+                    _write_changed(pen, shown.piece, piece, x, y)
                 else:
-                    yield f"\x1b[{y + 1};{x + 1}H{piece.render(console)}"
+                    pen.write(piece, x, y)
                 # A terminal that gives a wide character another width than we do pushes what stands right of it.
                 pushed = pushed or not narrow
+        return pen.end()
 
 
-def _changed(shown: Strip, piece: Strip, x: int, y: int, console: Console) -> str:
-    """What writes what of `piece` is other than what is `shown` in its place, from column `x` of line `y` on: less what
-    both begin and end with. Each character of both is one cell."""
+class _Pen:
+    """Writes pieces one behind the other, and says of a style what is other than in that of the piece before."""
+
+    def __init__(self, console: Console) -> None:
+        self._said: list[str] = []
+        self._now = ""
+        """The code of the style that is set; "" for none."""
+        self._system = console._color_system or ColorSystem.TRUECOLOR
+
+    def write(self, piece: Iterable[Segment], x: int, y: int) -> None:
+        """Write `piece` from column `x` of line `y` on."""
+        said, now = self._said, self._now
+        # Moving the cursor paints nothing, whatever style is set.
+        said.append(f"\x1b[{y + 1};{x + 1}H")
+        for text, style, _ in piece:
+            if not text:
+                continue
+            code = "" if style is None else style._ansi
+            if style is not None and code is None:
+                code = Strip.render_ansi(style, self._system)
+            if style is not None and style._link:
+                # What a link is told with says its style, too.
+                said += [change(now, ""), Strip.render_style(style, text, color_system=self._system)]
+                now = ""
+                continue
+            if code != now:
+                said.append(change(now, code or ""))
+                now = code or ""
+            said.append(text)
+        self._now = now
+
+    def end(self) -> str:
+        """All that was written; no style is set behind it."""
+        return "".join([*self._said, change(self._now, "")] if self._now else self._said)
+
+
+def _write_changed(pen: _Pen, shown: Strip, piece: Strip, x: int, y: int) -> None:
+    """Write what of `piece` is other than what is `shown` in its place, from column `x` of line `y` on: less what both
+    begin and end with. Each character of both is one cell."""
     old, new = list(shown), list(piece)
     same = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
     if same is None or shown.cell_length != piece.cell_length:
-        return f"\x1b[{y + 1};{x + 1}H{piece.render(console)}"
+        pen.write(new, x, y)
+        return
     ends = zip(reversed(old[same:]), reversed(new[same:]), strict=False)
     alike = next((at for at, (one, other) in enumerate(ends) if one != other), 0)
-    x += sum([len(one.text) for one in new[:same]])
-    # As `Strip.render`; a strip is made for what is kept.
-    system, render = console._color_system or ColorSystem.TRUECOLOR, Strip.render_style
-    said = [
-        render(one.style, one.text, color_system=system) if one.style else one.text
-        for one in new[same : len(new) - alike]
-    ]
-    return f"\x1b[{y + 1};{x + 1}H{''.join(said)}"
+    pen.write(new[same : len(new) - alike], x + sum([len(one.text) for one in new[:same]]), y)
 
 
 def _clear(line: dict[int, Shown], first: int, behind: int) -> None:
@@ -118,4 +154,4 @@ class Rest(CompositorUpdate):
             sent = self.update.render_segments(console)
             self._cells.whole(self.update)
             return sent
-        return "".join(self._cells.written(self.update, console))
+        return self._cells.written(self.update, console)

@@ -16,6 +16,7 @@ from textual.app import App
 from textual.geometry import Region
 from textual.strip import Strip
 
+from ctxtui.tui.frame_bytes import shortened
 from ctxtui.tui.shown_cells import Rest, ShownCells
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened
@@ -23,7 +24,13 @@ from tests.tui.test_frame_bytes import cells
 
 _WIDTH, _HEIGHT = 12, 3
 _CONSOLE = Console(color_system="truecolor")
-_STYLES = [None, Style(color="red"), Style(bold=True)]
+_STYLES = [
+    None,
+    Style(color="red"),
+    Style(bold=True),
+    Style(bgcolor="blue"),
+    Style(color="green", bgcolor="blue", bold=True, italic=True),
+]
 
 
 def _screen(sent: str) -> dict[tuple[int, int], object]:
@@ -59,11 +66,12 @@ def _frames(draw: st.DrawFn) -> list[CompositorUpdate]:
 
 @given(_frames())
 def test_the_terminal_shows_what_whole_frames_would_show(frames: list[CompositorUpdate]) -> None:
-    shown, whole, less = ShownCells(), "", ""
+    shown, whole, less, told = ShownCells(), "", "", ""
     for frame in frames:
         whole += frame.render_segments(_CONSOLE)
-        less += shown.rest(frame).render_segments(_CONSOLE)
-        assert _screen(less) == _screen(whole)
+        sent = shown.rest(frame).render_segments(_CONSOLE)
+        less, told = less + sent, told + shortened(sent)
+        assert _screen(less) == _screen(told) == _screen(whole)
     assert len(less) <= len(whole)
 
 

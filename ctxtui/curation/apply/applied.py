@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -97,6 +97,14 @@ class Settled:
     length: int
 
 
+class Grown(NamedTuple):
+    """From what a context under edits went on with further ones: the `changes` before, and `at` which positions
+    something else is done now, in the order in which they were added."""
+
+    changes: Mapping[int, BlockChange]
+    at: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Applied:
     """A context under its edits.
@@ -104,7 +112,8 @@ class Applied:
     `changes` are by position, `inserts` in prompt order. `marks` gives the breakpoint edit of a position, the last one.
     `withheld` is thinking that leaves and that the provider is told to drop. `refused` says why the staged edits cannot
     be applied at all ("" where they can). `length` is that of the context then, which may have grown since. `settled`
-    is what further edits can go on from (None: they cannot, all are applied anew).
+    is what further edits can go on from (None: they cannot, all are applied anew). `grown` says what this one went on
+    from, for whoever has worked something out of that (None: all was applied anew).
     """
 
     context: Context
@@ -120,16 +129,31 @@ class Applied:
     withheld: tuple[int, ...] = ()
     length: int = -1
     settled: Settled | None = field(default=None, repr=False, compare=False)
+    grown: Grown | None = field(default=None, repr=False, compare=False)
 
     @property
     def touched(self) -> bool:
         """Whether anything leaves otherwise than it came, markers apart."""
         return bool(self.changes or self.inserts)
 
-    @cached_property
+    @property
     def taken_along(self) -> int:
         """Blocks that go with those that edits are about, so that the provider takes the rest."""
-        return sum(change.repaired and change.before.kind != HEADER for change in self.changes.values())
+        return self.went_along[1]
+
+    @cached_property
+    def went_along(self) -> tuple[int, int]:
+        """As `taken_along`, with headers of messages and without."""
+        return _along(self.changes.values())
+
+    def following(self, known: Applied) -> Applied:
+        """This one, which went on from `known`, with what was counted of that."""
+        if "went_along" in known.__dict__ and self.grown is not None and self.grown.changes is known.changes:
+            at = self.grown.at
+            new, old = _along(self.changes[p] for p in at), _along(known.changes[p] for p in at if p in known.changes)
+            before = known.went_along
+            self.__dict__["went_along"] = before[0] + new[0] - old[0], before[1] + new[1] - old[1]
+        return self
 
     @property
     def breaks_at(self) -> int | None:
@@ -174,3 +198,8 @@ class Applied:
                 yield AppliedItem(changed, change.node, change.edit, position in pinned, position)
         for new in inserts[::-1]:
             yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
+
+
+def _along(changes: Iterable[BlockChange]) -> tuple[int, int]:
+    along = [change.before.kind != HEADER for change in changes if change.repaired]
+    return len(along), sum(along)

@@ -15,7 +15,7 @@ from ctxtui.core.block import TOOL
 from ctxtui.core.edit import REPAIR, Edit, in_force
 from ctxtui.core.edit_kinds import HOIST, KINDS
 from ctxtui.curation.apply import thinking
-from ctxtui.curation.apply.applied import Applied, Insert, Insertion, Settled
+from ctxtui.curation.apply.applied import Applied, Grown, Insert, Insertion, Settled
 from ctxtui.curation.apply.apply import apply, ask
 from ctxtui.curation.apply.closure import DANGLING, Closure, Gone
 from ctxtui.curation.apply.insertion import placed
@@ -103,7 +103,8 @@ def continued(known: Applied, more: Sequence[Edit], rules: ProviderRules | None 
             awaited=before.awaited,
             length=len(context),
         ),
-    )
+        grown=Grown(known.changes, tuple(fresh)),
+    ).following(known)
 
 
 def _may_follow(more: Sequence[Edit]) -> bool:

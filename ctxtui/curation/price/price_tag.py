@@ -205,7 +205,7 @@ class KnownPrice:
     It holds for one `PriceQuestion` and one way of counting."""
 
     def __init__(self) -> None:
-        self.steps: KnownSteps = {}
+        self.steps = KnownSteps()
         self._literals: Literals | None = None
         self._quotes: dict[bool, QuotesUnder] = {}
         self._lost: tuple[int, dict[str, tuple[Edit, list[Lost]]]] = 0, {}
@@ -259,7 +259,7 @@ def price_tag(
         breakage=breakage(asked, moments[0].read, staged.first),
         moments=moments,
         thinking_lost=_thinking_lost(before, after, staged),
-        repairs=sum(change.repaired for position, change in after.changes.items() if position not in before.changes),
+        repairs=_repairs(before, after),
         refused=after.refused,
         asleep=len(after.asleep),
         held=tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
@@ -341,6 +341,13 @@ def _thinking_lost(before: Applied, after: Applied, staged: StagedContext) -> in
         behind = (p for p in after.context.thinking if p > staged.first and p not in after.changes)
         found += sum(staged.own(p) for p in behind)
     return found
+
+
+def _repairs(before: Applied, after: Applied) -> int:
+    """The blocks that repairs take out or change, headers of messages too, besides those before."""
+    if not before.changes:
+        return after.went_along[0]
+    return sum(change.repaired for position, change in after.changes.items() if position not in before.changes)
 
 
 def _quotes(before: Applied, after: Applied, literals: Literals, known: KnownPrice) -> list[Quote]:

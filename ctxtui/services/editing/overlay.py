@@ -45,6 +45,10 @@ _Derived = tuple[int, EditsInForce, dict[str, str], tuple[Edit, ...]]
 """What follows from a log: its version, the edits in force, what waits until when, and both kinds in one."""
 
 
+_ByBlock = dict[str, list[tuple[int, Edit]]]
+"""The edits in force by digest and by id of the blocks that they are about, each with its number among them."""
+
+
 class ThreadEdits:
     """The overlay of a thread, as far as this program knows it.
 
@@ -71,6 +75,7 @@ class ThreadEdits:
         self._lock = threading.Lock()
         self._version = len(self._log)
         self._standing: _Derived | None = None
+        self._by_block: tuple[int, _ByBlock] = -1, {}
 
     @property
     def version(self) -> int:
@@ -99,9 +104,22 @@ class ThreadEdits:
     def _staged_more(self, edits: Sequence[Edit]) -> list[Edit]:
         """Append edits that are only staged: what was in force still is, and they are with it."""
         _, found, waits, both = self._derived
+        before, (of, known) = self._version, self._by_block
         made = self._append([*edits])
         self._standing = self._version, EditsInForce(found.applied, (*found.staged, *made)), waits, (*both, *made)
+        if of == before:
+            _enter(known, made, len(both))
+            self._by_block = self._version, known
         return made
+
+    def about(self, targets: Iterable[Target]) -> list[Edit]:
+        """The edits in force that are about any of these blocks, by their digests or their ids, in order of the log."""
+        if self._by_block[0] != self._version:
+            self._by_block = self._version, _enter({}, self.in_force, 0)
+        known = self._by_block[1]
+        names = {name for target in targets for name in (target.digest, target.id) if name}
+        found = {number: edit for name in names for number, edit in known.get(name, ())}
+        return [found[number] for number in sorted(found)]
 
     @property
     def waiting(self) -> Mapping[str, str]:
@@ -145,7 +163,8 @@ class ThreadEdits:
         What puts something in may be put in twice."""
         if edit.does.adds:
             return False
-        same = (one for one in reversed(self.in_force) if (one.kind, one.targets) == (edit.kind, edit.targets))
+        near = self.about(edit.targets) if edit.targets else self.in_force
+        same = (one for one in reversed(near) if (one.kind, one.targets) == (edit.kind, edit.targets))
         last = next(same, None)
         return last is not None and last.payload == edit.payload
 
@@ -270,6 +289,14 @@ class ThreadEdits:
         self._log += entries
         self._version += len(entries)
         return entries
+
+
+def _enter(known: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:
+    """Enter `edits`, of which the first is number `first` of those in force."""
+    for number, edit in enumerate(edits, first):
+        for name in {name for target in edit.targets for name in (target.digest, target.id) if name}:
+            known.setdefault(name, []).append((number, edit))
+    return known
 
 
 class SessionEdits:

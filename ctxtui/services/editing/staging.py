@@ -20,7 +20,8 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.request_counts import RequestCounts
-from ctxtui.views.model.staging import KnownFates, Staging, is_unsent
+from ctxtui.views.model.known_fates import KnownFates
+from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class StagingArea:
         """What the last tag was made of, for the same request."""
         self._rest: tuple[object, RestOfSession | None] | None = None
         self._counts = RequestCounts(study)
-        self._fates: tuple[object, KnownFates] = (None, {})
+        self._fates: tuple[object, KnownFates] = (None, KnownFates())
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
         """The request that would follow the call shown, under the edits that are applied; None while it is worked out,
@@ -190,9 +191,9 @@ class StagingArea:
         return self._apply(context, edits, model)
 
     def _known_fates(self, scene: Scene, context: Context, head: int) -> KnownFates:
-        of = (head, context, scene.running, scene.running.done)
+        of = (head, context, scene.running, scene.running.version, scene.running.done, scene.call.raw_head)
         if self._fates[0] != of or len(self._fates[1]) > MANY:
-            self._fates = of, {}
+            self._fates = of, KnownFates()
         return self._fates[1]
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:

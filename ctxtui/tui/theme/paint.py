@@ -31,14 +31,16 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge:
     if found is None:
         if len(look.strips) >= _MOST:
             look.strips.clear()
-        found = _strip(key[0], width, look, ground)
-        if edge is not None:
-            found = Strip.join([_strip((edge,), 1, look), found])
+        segments = _segments(key[0], width, look, ground)
+        if edge is None:
+            found = Strip(segments, width)
+        else:
+            found = Strip([*_segments((edge,), 1, look), *segments], 1 + width)
         look.strips[key] = found
     return found
 
 
-def _strip(spans: Iterable[Span], width: int, look: Look, ground: str = "") -> Strip:
+def _segments(spans: Iterable[Span], width: int, look: Look, ground: str = "") -> list[Segment]:
     style, plain = look.palette.style, not look.ascii
     segments: list[Segment] = []
     room = width
@@ -63,7 +65,7 @@ def _strip(spans: Iterable[Span], width: int, look: Look, ground: str = "") -> S
         segments.append(Segment(held, last))
     if room > 0:
         segments.append(Segment(" " * room, style("ink", ground)))
-    return Strip(segments, width)
+    return segments
 
 
 def _drawable(text: str, words: str, look: Look) -> str:

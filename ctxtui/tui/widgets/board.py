@@ -34,8 +34,10 @@ class Board(Still):
         self._look: Look | None = None
         self._drawn_for = Size(0, 0)
         self._drawing: Size | None = None
-        """The size, while a line of it is drawn: Textual looks for it whenever it is asked."""
+        """The size, while lines of it are drawn."""
         self._rule: Strip | None = None
+        self._rule_of: tuple[tuple[object, ...], Strip] | None = None
+        """What the rule was made of last, and what was made of it."""
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The lines of the body, at most `height` of them, each `width` cells or shorter."""
@@ -86,8 +88,8 @@ class Board(Still):
     def fit(self) -> None:
         """What is drawn from now on has another size."""
 
-    def render_line(self, y: int) -> Strip:
-        """Textual's Line API: the rule, then the body behind its edge."""
+    def begin_lines(self) -> None:
+        """Lines are asked for, all of one look and size: Textual looks for both whenever it is asked."""
         look, size = self.look, self.size
         # The Resize event may come after the first lines of the new size were asked for.
         if look is not self._look or size != self._drawn_for:
@@ -95,18 +97,32 @@ class Board(Still):
             self.forget()
             self.fit()
         self._drawing = size
-        try:
-            if y < self.body_top:
-                self._rule = self._rule_line(look)
-                return self._rule
-            return self.body_line(y - self.body_top, look)
-        finally:
-            self._drawing = None
+
+    def end_lines(self) -> None:
+        """All are there that were asked for."""
+        self._drawing = None
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API: the rule, then the body behind its edge."""
+        if self._drawing is None or self._look is None:
+            self.begin_lines()
+            try:
+                return self.render_line(y)
+            finally:
+                self.end_lines()
+        top = self.body_top
+        if y >= top:
+            return self.body_line(y - top, self._look)
+        self._rule = self._rule_line(self._look)
+        return self._rule
 
     def _rule_line(self, look: Look) -> Strip:
-        width = (self._drawing or self.size).width
-        said = {"after": self.after(), "notes": self.notes()}
-        return paint.strip(rule(width, self.title, **said, focused=self.has_focus, join=self.join), width, look)
+        width, after, notes = (self._drawing or self.size).width, tuple(self.after()), tuple(self.notes())
+        of = width, self.title, after, notes, self.has_focus, self.join, look
+        if self._rule_of is None or self._rule_of[0] != of:
+            spans = rule(width, self.title, after=after, notes=notes, focused=self.has_focus, join=self.join)
+            self._rule_of = of, paint.strip(spans, width, look)
+        return self._rule_of[1]
 
     def body_line(self, y: int, look: Look) -> Strip:
         """Line `y` of the body, behind its edge."""

@@ -28,13 +28,17 @@ class _Lines(StylesCache):
         if width != self._width:
             self.clear()
             self._width = width
-        known, dirty, strips = self._cache, self._dirty_lines, list[Strip]()
-        for y in crop.line_range:
-            strip = None if y in dirty else known.get(y)
-            if strip is None:
-                strip = known[y] = widget.render_line(y).adjust_cell_length(width)
-            strips.append(strip)
-        dirty.difference_update(crop.line_range)
+        known, dirty = self._cache, self._dirty_lines
+        wanted = [y for y in crop.line_range if y in dirty or y not in known]
+        if wanted:
+            assert isinstance(widget, Still)
+            widget.begin_lines()
+            try:
+                known.update((y, widget.render_line(y).adjust_cell_length(width)) for y in wanted)
+            finally:
+                widget.end_lines()
+            dirty.difference_update(wanted)
+        strips = [known[y] for y in crop.line_range]
         for one in filters:
             ground = widget.background_colors[1]
             strips = [strip.apply_filter(one, ground) for strip in strips]
@@ -87,6 +91,12 @@ class Still(Widget):
             return screen.find_widget(self).region.size
         except NoWidget:
             return NULL_SIZE
+
+    def begin_lines(self) -> None:
+        """Lines of one frame are asked for."""
+
+    def end_lines(self) -> None:
+        """All are there that were asked for."""
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, less the one that looks for colours which our exact palettes do not have."""

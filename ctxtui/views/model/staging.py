@@ -13,6 +13,7 @@ from ctxtui.core.edit import USER, Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import is_read
 from ctxtui.dataclasses import replace
+from ctxtui.views.model.known_fates import FoundFates, KnownFates
 from ctxtui.views.model.scene import Scene
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Tokens = Callable[[Block], int | None]
 Count = Callable[["Applied"], "RequestCount | None"]
 """What the request comes to that leaves under edits; None while something of it is being counted."""
 
-_ANYWHERE: Final = ("fates", "news", "counted", "raw", "request", "as_sent", "cached", "by_category", "_left_out")
+_ANYWHERE: Final = ("found", "news", "counted", "raw", "request", "as_sent", "cached", "by_category", "_left_out")
 """What of a `Staging` does not depend on what it breaks."""
 
 
@@ -64,11 +65,6 @@ class New:
     edit: Edit
 
 
-KnownFates = dict[int, tuple["BlockChange", bool, Fate]]
-"""Fates by position, each with what is done to the block there and whether its message's header is changed, too; for
-one context and one state of its counts."""
-
-
 @dataclass(frozen=True)
 class Staging:
     """The context of `scene` under its edits, as far as it is counted. `edits` are those that are only staged,
@@ -87,7 +83,7 @@ class Staging:
     under: Staging | None = None
     breakage: Breakage | None = None
     count: Count = lambda applied: None
-    known: KnownFates = field(default_factory=dict, compare=False, repr=False)
+    known: KnownFates = field(default_factory=KnownFates, compare=False, repr=False)
 
     def breaking(self, breakage: Breakage | None) -> Staging:
         """The same, breaking that; what is known already and does not depend on it goes along."""
@@ -106,20 +102,15 @@ class Staging:
         """What becomes of `node`; None where it stays as it is."""
         return self.fates.get(node)
 
-    @cached_property
+    @property
     def fates(self) -> dict[int, Fate]:
-        """What becomes of the blocks that change, by node."""
-        found, changes, known = {}, self.applied.changes, self.known
-        for position, change in changes.items():
-            head, before = position - 1 in changes, known.get(position)
-            if before is not None and before[1] is head and (before[0] is change or before[0] == change):
-                fate = before[2]
-            else:
-                fate = self._fate(change)
-                if fate.after is not None:
-                    known[position] = change, head, fate
-            found[change.node] = fate
-        return found
+        """What becomes of the blocks that change, by node, in the order of the changes."""
+        return self.found.by_node
+
+    @cached_property
+    def found(self) -> FoundFates:
+        """The same, and what follows from it."""
+        return self.known.of(self.applied, self._depth, self._fate, self.scene.running.category)
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
@@ -179,8 +170,9 @@ class Staging:
     @cached_property
     def counted(self) -> bool:
         """Whether every figure is known."""
-        known = [fate.after for fate in self.fates.values()] + [new.tokens for new in self.news]
-        return self.scene.running.counted(self.head) and None not in (*known, self.request, self.raw)
+        known = [new.tokens for new in self.news]
+        whole = self.found.whole and self.scene.running.counted(self.head)
+        return whole and None not in (*known, self.request, self.raw)
 
     @cached_property
     def request(self) -> RequestCount | None:
@@ -280,10 +272,8 @@ class Staging:
         """How many tokens more (or, negative, less) than in the call shown each category has under the edits, by
         index."""
         depth, change = self._depth, dict(self._left_out)
-        for position, fate in zip(self.applied.changes, self.fates.values(), strict=True):
-            if position < depth:
-                for category, tokens in fate.shares:
-                    change[category] = change.get(category, 0) + tokens
+        for category, tokens in self.found.grows.items():
+            change[category] = change.get(category, 0) + tokens
         for new in self.news:
             if new.at >= depth:
                 continue

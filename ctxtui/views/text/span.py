@@ -26,7 +26,11 @@ Spans = Sequence[Span]
 
 def width(spans: Iterable[Span]) -> int:
     """Cells that `spans` take."""
-    return sum(cells.width(text) for text, _ in spans)
+    taken = 0
+    for text, _ in spans:
+        # As `cells.width`, which a frame would call a thousand times.
+        taken += len(text) if text.isascii() and text.isprintable() else cells.width(text)
+    return taken
 
 
 def plain(spans: Iterable[Span]) -> str:
@@ -37,11 +41,16 @@ def plain(spans: Iterable[Span]) -> str:
 def merged(spans: Iterable[Span]) -> list[Span]:
     """`spans` with neighbours of one style joined and empty ones left out."""
     out: list[Span] = []
-    for span in spans:
-        if out and out[-1].style == span.style:
-            out[-1] = Span(out[-1].text + span.text, span.style)
-        elif span.text:
-            out.append(span)
+    held, style = "", ""
+    for text, words in spans:
+        if held and words == style:
+            held += text
+        elif text:
+            if held:
+                out.append(Span(held, style))
+            held, style = text, words
+    if held:
+        out.append(Span(held, style))
     return out
 
 

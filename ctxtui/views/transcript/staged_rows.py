@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -31,7 +32,8 @@ class StagedRows:
         self._staging = staging
         self._base = rows
         self._first = -len(rows.rules)
-        self._entries: list[int] = []
+        # As those of `rows`: a key copies ten thousand of them, and makes none.
+        self._entries = array("i")
         self._rules: list[RuleRow] = []
         self._news: dict[int, New] = {}
         self._runs: dict[int, Sequence[int]] = {}
@@ -131,7 +133,7 @@ class StagedRows:
         """Enter the rows from `start` to `stop` (exclusive); runs of rows that are not kept are folded."""
         rows = self._base.entries
         if kept is None:
-            self._entries += rows[start:stop]
+            self._entries.extend(rows[start:stop])
             return max(start, stop)
         at = start
         for row in kept[bisect_left(kept, start) : bisect_left(kept, stop)]:

@@ -67,10 +67,12 @@ def test_further_edits_come_to_what_all_of_them_come_to(dialect: str, seed: int)
         more, before = log[at : at + rng.randint(1, 3)], log[:at]
         at += len(more)
         whole = apply(context, log[:at], rules)
+        _ = rng.random() < 0.7 and known.taken_along
         found = continued(known, more, rules)
         if found is not None:
             assert found == whole
             assert found.settled == whole.settled
+            assert found.went_along == whole.went_along
         assert apply_further(known, before, more, rules) == whole
         known = found or whole
 

@@ -79,7 +79,8 @@ def test_what_stands_is_the_same_as_of_a_log_that_was_just_read(keys: list[str])
     for key in keys:
         at = next(count)
         if key.startswith("stage"):
-            made = overlay.stage_all([make("drop", [Target(f"d{at}.{n}")]) for n in range(2 if "two" in key else 1)])
+            targets = [Target(f"d{at % 5}.{n}", id=f"call {at % 3}" * n) for n in range(2 if "two" in key else 1)]
+            made = overlay.stage_all([make("drop" if at % 2 else "pin", [target]) for target in targets])
         elif key == "policy":
             made = overlay.stage_all([make("drop", [Target("p")], author="window", id=f"w{at % 3}")])
         elif key == "wait":
@@ -91,3 +92,7 @@ def test_what_stands_is_the_same_as_of_a_log_that_was_just_read(keys: list[str])
             getattr(overlay, key)()
         read = ThreadEdits(overlay.log)
         assert (overlay.standing, overlay.in_force, overlay.waiting) == (read.standing, read.in_force, read.waiting)
+        for targets in ([Target("p")], [Target("x", id="call 1")], [Target("d0.0"), Target("", id="call 0")]):
+            said = {name for target in targets for name in (target.digest, target.id) if name}
+            there = [one for one in read.in_force if any({t.digest, t.id} & said for t in one.targets)]
+            assert overlay.about(targets) == read.about(targets) == there

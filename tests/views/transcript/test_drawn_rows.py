@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
-from ctxtui.core.session import MAIN
+from ctxtui.core.session import MAIN, Session
+from ctxtui.services.config.package_data import model_table, price_table
+from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.study.study import Study
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import LINE, ContextRows
-from tests.cases.sessions import every_category
+from tests.analysis.sessions import book
+from tests.cases.sessions import compacted, every_category, long_session, with_subagents
 from tests.services.editing.test_next_request_of_a_growing_context import say
 from tests.services.editing.test_staging import Table, talk
 
@@ -68,3 +75,25 @@ def test_of_every_call_the_rows_are_those_that_would_be_made_now(grid: Grid) -> 
         for row in range(kept.count):
             assert kept.row(row) == fresh.row(row) and kept.row(row, history=False) == fresh.row(row, history=False)
             assert kept.line(row, 0, grid, " ") == fresh.line(row, 0, grid, " ")
+
+
+def made(rows: ContextRows, study: Study, index: int) -> list[object]:
+    """Every row of a call, with its history and without."""
+    known = study.thread(MAIN)
+    rows.show(study.scene(MAIN, index), known.boundaries, known.ledger, (LINE,) * 11)
+    return [rows.charge, *(rows.row(row, history=history) for row in range(rows.count) for history in (True, False))]
+
+
+@pytest.mark.parametrize("session", [every_category, compacted, with_subagents, partial(long_session, 40)])
+def test_what_was_made_before_is_what_would_be_made_now(session: Callable[[], Session]) -> None:
+    """While blocks are counted, calls priced, contexts held against reports, and from call to call and back."""
+    counts = book(session(), model_table(), 3)
+    study = Study(counts.session, counts, None, price_here(price_table()))
+    study.grew()
+    kept, calls, seen = ContextRows(Readings(study.session, counts.names)), len(study.thread(MAIN).calls), set[str]()
+    while study.work():
+        for index in (calls - 1, 0, calls // 2, calls - 1, calls - 1):
+            found = made(kept, study, index)
+            assert found == made(ContextRows(Readings(study.session, counts.names)), study, index)
+            seen.add(repr(found))
+    assert len(seen) > 1, "something was shown before all was known"

@@ -44,7 +44,8 @@ class StagingController(EditController):
         positions = self.edits.positions()
         if not positions:
             return
-        standing = edits_from_selection.standing(context, overlay.in_force, kind, positions)
+        about = overlay.about(context.targets(positions))
+        standing = edits_from_selection.standing(context, about, kind, positions)
         if standing:
             self.edits.take_back(standing)
             return

@@ -48,13 +48,11 @@ def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = Fa
     `shown` is the category index at each pixel, None where it is free: two pixels per cell, one over the other; with
     `whole` one, drawn with a glyph, for terminals without colour.
     """
-    per_cell = 1 if whole else 2
-    rows: list[list[Cell]] = [[] for _ in range(height)]
-    for column in range(width):
-        for row in range(height):
-            at = (column * height + row) * per_cell
-            rows[row].append(_whole(shown[at]) if whole else _half(shown[at], shown[at + 1]))
-    return rows
+    if whole:
+        return [[*map(_whole, shown[row::height][:width])] for row in range(height)]
+    # Every second pixel is an upper one.
+    halves = ((shown[2 * row :: 2 * height], shown[2 * row + 1 :: 2 * height]) for row in range(height))
+    return [[*map(_half, tops[:width], bottoms[:width])] for tops, bottoms in halves]
 
 
 @lru_cache(maxsize=1000)

@@ -6,12 +6,17 @@ Only what edits change is walked; between changes the raw context stands, shifte
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import inf
+from typing import Final
 
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
+from ctxtui.views.model.known_fates import Step
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
+
+_NEAR: Final = 150
+"""Blocks within which the next pixel is looked for first."""
 
 
 def staged_map(staging: Staging, count: int, cursor: int | None = None) -> ContextMap:
@@ -22,7 +27,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
         return ContextMap(shown=(None,) * count, extent=extent)
     found = _Walk(staging)
     total = found.total
-    shown: list[int | None] = [*found.categories((pixel + 0.5) * extent / count for pixel in range(count))]
+    shown: list[int | None] = [*found.categories([(pixel + 0.5) * extent / count for pixel in range(count)])]
     shown += [None] * (count - len(shown))
     at = staging.breaks_at
     broken = None if at is None else found.start(at)
@@ -66,10 +71,8 @@ class _Walk:
 
     def _enter(self) -> float:
         """Walk along what is changed; the shift at the end."""
-        staging, changes, fates = self._staging, self._staging.applied.changes, self._staging.fates
-        read, running, missing = self._read, self._staging.scene.running, self._staging.scene.missing
+        staging, read, missing = self._staging, self._read, self._staging.scene.missing
         starts, categories, shifts, ats = self._starts, self._categories, self._shifts, self._at
-        news = list(staging.news)[::-1]
         done, shift = 0, 0.0
 
         def put(at: int, category: int | None) -> None:
@@ -78,45 +81,44 @@ class _Walk:
             shifts.append(shift)
             ats.append(at)
 
-        for at in sorted({*changes, *(new.at for new in news)} if news else changes):
+        steps = staging.found.steps
+        if staging.news:
+            news = (Step(new.at, -(new.tokens or 0), new.category, 0) for new in staging.news)
+            steps = sorted((*news, *steps), key=lambda step: (step.position, step.blocks))
+        for at, freed, category, blocks in steps:
             if at > done:
                 put(done, None)
-            while news and news[-1].at <= at:
-                new = news.pop()
-                put(at, new.category)
-                shift += new.tokens or 0
-            done = at
-            change = changes.get(at)
-            if change is not None:
-                fate = fates[change.node]
-                if fate.after:
-                    put(at, running.category(change.node))
-                shift -= fate.freed
-                done = at + 1
+            if category is not None:
+                put(at, category)
+            shift -= freed
+            done = at + blocks
         if done < len(self._nodes):
             put(done, None)
         return shift
 
-    def categories(self, tokens: Iterable[float]) -> Iterator[int]:
+    def categories(self, tokens: Iterable[float]) -> list[int]:
         """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
-        scene, nodes, read = self._staging.scene, self._nodes, self._read
-        missing, running = scene.missing, scene.running
+        nodes, read, total, found = self._nodes, self._read, self.total, list[int]()
+        missing, category_of = self._staging.scene.missing, self._staging.scene.running.category
         stretches = zip(self._at, self._categories, self._shifts, [*self._starts[1:], inf], strict=True)
         # Before the first stretch stands what is not recorded.
         at, category, shift, until = 0, None, inf, self._starts[0] if self._starts else inf
-        last = len(nodes) - 1
+        last, size = len(nodes) - 1, len(read)
         for token in tokens:
-            if token >= self.total:
-                return
+            if token >= total:
+                break
             while token >= until:
                 at, category, shift, until = next(stretches)
             if category is not None:
-                yield category
+                found.append(category)
             elif token - shift < missing:
-                yield NOT_RECORDED
+                found.append(NOT_RECORDED)
             else:
-                at = bisect_right(read, token - shift - missing, at)
-                yield running.category(nodes[min(at, last)])
+                raw, near = token - shift - missing, at + _NEAR
+                # The next pixel is most often a few blocks on: what lies far away need not be looked at.
+                at = bisect_right(read, raw, at, near if near < size and read[near] > raw else size)
+                found.append(category_of(nodes[min(at, last)]))
+        return found
 
     def _shifted(self, at: int) -> float:
         found = bisect_right(self._at, at) - 1

@@ -1,0 +1,91 @@
+"""Fates as they were worked out for the edits before: only what further edits are about is worked out anew."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ctxtui.curation.apply.applied import Applied, BlockChange
+    from ctxtui.views.model.staging import Fate
+
+
+class Step(NamedTuple):
+    """What edits do at a raw position: tokens that are `freed` there (negative: more come), the `category` of what
+    stands there then (None: nothing does), in the place of how many raw `blocks` (0: it is put in before that
+    position)."""
+
+    position: int
+    freed: int
+    category: int | None
+    blocks: int = 1
+
+
+class FoundFates(NamedTuple):
+    """What becomes of the blocks that change: their fates `by_node`, in the order of the changes; by how many tokens
+    each category `grows` in the context shown; the `steps` in prompt order. `whole`: none is still being counted."""
+
+    by_node: dict[int, Fate]
+    grows: dict[int, int]
+    steps: list[Step]
+    whole: bool
+
+
+class KnownFates:
+    """What is known of the fates of one context, in one state of its counts, from one edit to the next."""
+
+    def __init__(self) -> None:
+        self._by_position: dict[int, tuple[BlockChange, bool, Fate]] = {}
+        """Each with what is done to the block there, and whether its message's header is changed, too."""
+        self._last: tuple[Mapping[int, BlockChange], int, FoundFates] | None = None
+
+    def __len__(self) -> int:
+        return len(self._by_position)
+
+    def of(
+        self, applied: Applied, depth: int, make: Callable[[BlockChange], Fate], category: Callable[[int], int]
+    ) -> FoundFates:
+        """What becomes of the blocks that `applied` changes: `make` gives a fate, `category` that of a node. The
+        context shown has `depth` blocks without edits."""
+        changes, grown, last = applied.changes, applied.grown, self._last
+        before = last[2] if last is not None and last[2].whole and depth == last[1] else None
+        carried = before is not None and grown is not None and last is not None and grown.changes is last[0]
+        found, again = FoundFates({}, {}, [], True), [*changes]
+        if carried and before is not None and grown is not None:
+            found = FoundFates(dict(before.by_node), dict(before.grows), list(before.steps), True)
+            # What stands behind has another fate where this was its message's header.
+            again = [*dict.fromkeys((*grown.at, *(at + 1 for at in grown.at if at + 1 in changes)))]
+        whole = True
+        for position in again:
+            change = changes[position]
+            fate = self._fate(change, position - 1 in changes, make)
+            whole = whole and fate.after is not None
+            was = found.by_node.get(change.node)
+            found.by_node[change.node] = fate
+            if was is fate:
+                continue
+            if position < depth:
+                for one, sign in ((was, -1), (fate, 1)):
+                    for shared, tokens in one.shares if one is not None else ():
+                        found.grows[shared] = found.grows.get(shared, 0) + sign * tokens
+            step = Step(position, fate.freed, category(change.node) if fate.after else None)
+            if not carried:
+                found.steps.append(step)
+                continue
+            at = bisect_left(found.steps, (position,))
+            found.steps[at : at + (was is not None)] = [step]
+        if not carried:
+            found.steps.sort()
+        found = found._replace(whole=whole)
+        self._last = changes, depth, found
+        return found
+
+    def _fate(self, change: BlockChange, head: bool, make: Callable[[BlockChange], Fate]) -> Fate:
+        known = self._by_position.get(change.position)
+        if known is not None and known[1] is head and (known[0] is change or known[0] == change):
+            return known[2]
+        fate = make(change)
+        if fate.after is not None:
+            self._by_position[change.position] = change, head, fate
+        return fate
