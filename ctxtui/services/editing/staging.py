@@ -39,7 +39,6 @@ FEW: Final = 1000
 MANY: Final = 20_000
 """Blocks that are read at once where the user waits for it (a third of a second)."""
 
-
 UNTIL: Final = {edit_log.EXPIRY: EXPIRY, edit_log.MISS: MISS}
 """What edits wait for, by the name of the moment at which they then leave."""
 WAIT_FOR: Final = {NOW: "", **{moment: until for until, moment in UNTIL.items()}}
