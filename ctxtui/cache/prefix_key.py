@@ -83,6 +83,7 @@ class PrefixKeys:
         self._facts = facts
         self._strips = strips
         self._bounded = seed.dialect != ANTHROPIC
+        self._usual = _USUAL if seed.dialect != RESPONSES else _USUAL & MESSAGE_PARTS
         self._places: dict[Place, _Told] = {}
         front = PrefixEnd(seed.tools, None, ROOT, 0)
         self._current: dict[int, PrefixEnd] = {ROOT: front}
@@ -114,7 +115,7 @@ class PrefixKeys:
 
     def _chained(self, known: dict[int, PrefixEnd], spot: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
         """The place at the end of `missing`, which follow `spot`; each is `known` then."""
-        bare, bounded, places = known is not self._current, self._bounded, self._places
+        bare, bounded, places, usual = known is not self._current, self._bounded, self._places, self._usual
         at: Place | None = None
         fresh, section, role = _NOWHERE
         for here in missing:
@@ -127,7 +128,7 @@ class PrefixKeys:
             if here.place is not at:
                 at = here.place
                 fresh, section, role = places.get(at) or self._told(at)
-            if kind in _USUAL and section == spot.section:
+            if kind in usual and section == spot.section:
                 # Nearly every block: the general way gives the same.
                 hashed = fresh()
                 hashed.update(spot.key + block.digest.encode())

@@ -54,9 +54,7 @@ def grown(items: list[tuple[Block, Place]]) -> tuple[Tree, list[int]]:
 def test_the_loop_over_many_blocks_gives_what_the_general_way_gives(
     items: list[tuple[Block, Place]], dialect: str
 ) -> None:
-    # Calls and results of tools are items of their own in Responses, of other kinds than these.
-    own = [(one, place) for one, place in items if dialect != RESPONSES or not one.kind.startswith("tool_")]
-    tree, heads = grown(own)
+    tree, heads = grown(items)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(prefix_key, "_USUAL", frozenset())
         general = ends(keys(tree, dialect), heads)
