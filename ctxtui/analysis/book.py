@@ -78,7 +78,7 @@ class Book:
         yield CONTEXTS, lines
         del lines
         yield REPORTED, [self._reported.kept(), whether, sorted(self.models)]
-        yield COUNTS, {repr(key): way.kept() for key, way in self._cumulated.items()}
+        yield COUNTS, {repr(key): way.kept() for key, way in list(self._cumulated.items())}
         yield from self._learning.kept()
 
     def take_over(self, part: Callable[[str], Any], nodes: int, *, grown: bool) -> bool:
@@ -112,7 +112,7 @@ class Book:
     @property
     def is_begun(self) -> bool:
         """Whether anything is counted yet."""
-        return any(way.done > 1 for way in self._cumulated.values())
+        return any(way.done > 1 for way in list(self._cumulated.values()))
 
     @property
     def is_settled(self) -> bool:

@@ -92,14 +92,16 @@ class Forecaster:
 
     def kept(self) -> dict[str, Any]:
         """What was learnt, in plain values: calibrations by a model that has them."""
-        named = {tokenizer(self._card(model)): model for model in {call.model for call in self._session.calls.values()}}
+        named = {
+            tokenizer(self._card(model)): model for model in {call.model for call in list(self._session.calls.values())}
+        }
         return {
-            "calibrations": [[named[key], one.kept()] for key, one in self._calibrations.items()],
-            "wholes": [[named[key], one.kept()] for key, one in self._wholes.items()],
-            "errors": {model: one.kept() for model, one in self._errors.items()},
-            "lineages": {thread: one.kept() for thread, one in self._lineages.items()},
-            "rhythms": {thread: one.kept() for thread, one in self._rhythms.items()},
-            "carried": {model: one.kept() for model, one in self._carried.items()},
+            "calibrations": [[named[key], one.kept()] for key, one in list(self._calibrations.items())],
+            "wholes": [[named[key], one.kept()] for key, one in list(self._wholes.items())],
+            "errors": {model: one.kept() for model, one in list(self._errors.items())},
+            "lineages": {thread: one.kept() for thread, one in list(self._lineages.items())},
+            "rhythms": {thread: one.kept() for thread, one in list(self._rhythms.items())},
+            "carried": {model: one.kept() for model, one in list(self._carried.items())},
         }
 
     def take_over(self, kept: Mapping[str, Any]) -> None:
@@ -120,12 +122,12 @@ class Forecaster:
     @property
     def is_settled(self) -> bool:
         """Whether everything that was learnt from stands in the session as it was then."""
-        return all(one.is_of(self._session.calls) for one in self._lineages.values())
+        return all(one.is_of(self._session.calls) for one in list(self._lineages.values()))
 
     @property
     def taught(self) -> set[str]:
         """The ids of calls that reports were taken in of, less those whose context another one has, too."""
-        return {id_ for one in self._lineages.values() for id_ in one.ids}
+        return {id_ for one in list(self._lineages.values()) for id_ in one.ids}
 
     def calibration(self, model: str) -> Calibration:
         """What is known of the weights of `model`: models that count alike are learnt from together, so that a block
@@ -145,7 +147,7 @@ class Forecaster:
     @property
     def carrying(self) -> dict[str, bool]:
         """Whether reported reasoning counts in later input, by model; only where reports said otherwise."""
-        return {model: False for model, one in self._carried.items() if not one.holds}
+        return {model: False for model, one in list(self._carried.items()) if not one.holds}
 
     def carried(self, model: str) -> Carried:
         """Whether the provider of `model` counts the reasoning that it reported in later input."""
@@ -153,7 +155,7 @@ class Forecaster:
 
     def weights(self) -> dict[str, Weights]:
         """The weights of whole contexts by model, as they are now."""
-        return {model: self._weights(model) for model in {call.model for call in self._session.calls.values()}}
+        return {model: self._weights(model) for model in {call.model for call in list(self._session.calls.values())}}
 
     def _whole(self, model: str) -> Calibration:
         found = self._wholes_by_model.get(model)

@@ -95,7 +95,7 @@ class Learning:
         weights = {model: [w.factors, w.spread, w.half_width, w.exact, w.calibrated] for model, w in known.items()}
         yield LEARNING, [self._read, learner.learnt, self._waiting, learner.carrying, weights, self.foretold]
         yield LEARNER, learner.kept()
-        yield FORECASTS, [[id_, *one] for id_, one in self.forecasts.items()]
+        yield FORECASTS, [[id_, *one] for id_, one in list(self.forecasts.items())]
 
     def take_over(self, part: Callable[[str], Any], *, grown: bool) -> None:
         """Go on from what `kept` gave; where the session has `grown` since, weights are given out anew at its end."""

@@ -111,8 +111,8 @@ class Lineage:
 
     def kept(self) -> list[Any]:
         """What is remembered, in plain values."""
-        thoughts = [[id_, one.features, one.tokens] for id_, one in self._thoughts.items()]
-        heads = [[node, call.id] for node, call in self._heads.items()]
+        thoughts = [[id_, one.features, one.tokens] for id_, one in list(self._thoughts.items())]
+        heads = [[node, call.id] for node, call in list(self._heads.items())]
         return [self._last.id if self._last is not None else "", heads, thoughts]
 
     def take_over(self, kept: Sequence[Any], calls: Mapping[str, Call]) -> None:
@@ -124,12 +124,12 @@ class Lineage:
 
     def is_of(self, calls: Mapping[str, Call]) -> bool:
         """Whether everything that is remembered is of `calls` as they are: none was replaced since."""
-        return all(calls.get(call.id) is call for call in self._heads.values())
+        return all(calls.get(call.id) is call for call in list(self._heads.values()))
 
     @property
     def ids(self) -> set[str]:
         """The ids of the calls that stand where a context or an answer ends."""
-        return {call.id for call in self._heads.values()}
+        return {call.id for call in list(self._heads.values())}
 
     def _along(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """The features of the blocks `nodes`, which follow `start`."""

@@ -208,7 +208,7 @@ class Session:
     def model(self) -> str:
         """The model of most calls, the later one of two that tie; "" without calls."""
         tally: dict[str, int] = {}
-        for call in self.calls.values():
+        for call in list(self.calls.values()):
             if call.model:
                 tally[call.model] = tally.get(call.model, 0) + 1
         return max(reversed(tally), key=lambda m: tally[m], default="")

@@ -95,7 +95,8 @@ def test_pace(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     with claude.messages.stream(**asked) as stream:
         tokens = stream.get_final_message().usage.output_tokens
     spent = time.monotonic() - start
-    assert tokens / 500 * 0.9 <= spent <= tokens / 500 + 0.5
+    # A busy machine may be late, never early.
+    assert tokens / 500 * 0.9 <= spent <= tokens / 500 + 10
 
 
 def test_retries_of_the_sdk_get_through(claude: anthropic.Anthropic, running: RunningProvider) -> None:

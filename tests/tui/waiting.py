@@ -15,6 +15,9 @@ async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
     """Wait until `there` says yes, and once more for what that brings."""
     end = time.monotonic() + LONG
     while not there():
+        if (error := pilot.app._exception) is not None:
+            # A worker's own, with where it was raised; what is waited for does not come any more.
+            raise getattr(error, "error", error)
         if time.monotonic() > end:
             raise AssertionError(f"it did not come in {LONG:g} s")
         await pilot.pause(0.02)

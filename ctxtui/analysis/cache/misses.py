@@ -250,7 +250,7 @@ def misses_of(
 
 def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
     """The misses of a session of which `finder` has taken every call."""
-    calls = [call for call in book.session.calls.values() if call.usage]
+    calls = [call for call in list(book.session.calls.values()) if call.usage]
     known = [usd for call in calls if (usd := known_usd(call, (costs or {}).get(call.id))) is not None]
     return Misses(
         tuple(dearest(finder.found)),

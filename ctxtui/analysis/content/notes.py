@@ -100,12 +100,12 @@ def _first_calls(session: Session, wanted: set[int]) -> dict[int, tuple[str, int
                 found[head] = thread, number
             head = tree[head].parent
 
-    for thread, ids in session.order.items():
+    for thread, ids in list(session.order.items()):
         for number, id_ in enumerate(ids, 1):
             call = session.calls[id_]
             for head in (call.sent_head, call.raw_head, call.response_head):
                 walk(head, thread, number)
-    for thread, known in session.threads.items():
+    for thread, known in list(session.threads.items()):
         walk(known.tip, thread, None)
     return found
 
@@ -114,7 +114,7 @@ def _of_call(session: Session, note: Note) -> PlacedNote:
     call = session.calls.get(note.call)
     if call is None:
         return PlacedNote(note)
-    for thread, ids in session.order.items():
+    for thread, ids in list(session.order.items()):
         if note.call in ids:
             return PlacedNote(note, thread, ids.index(note.call) + 1)
     return PlacedNote(note)

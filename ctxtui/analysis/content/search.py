@@ -73,12 +73,12 @@ def places(session: Session) -> dict[str, FirstPlace]:
     found: dict[str, FirstPlace] = {}
     seen = {ROOT}
     turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}
-    for thread, ids in session.order.items():
+    for thread, ids in list(session.order.items()):
         for number, id_ in enumerate(ids, 1):
             call = session.calls[id_]
             for head in (call.sent_head, call.raw_head, call.response_head):
                 _place(session, head, turns[thread], thread, number, seen, found)
-    for thread, known in session.threads.items():
+    for thread, known in list(session.threads.items()):
         _place(session, known.tip, turns.get(thread) or Turns(session.tree), thread, None, seen, found)
     return found
 

@@ -56,7 +56,7 @@ def policies_of(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[s
     itself whose they were."""
     found: set[str] = set()
     known: dict[tuple[str, int], set[str]] = {}
-    for call in session.calls.values():
+    for call in list(session.calls.values()):
         told = call.extra.get(EDITS)
         if isinstance(told, dict):
             by = told.get("by")

@@ -89,7 +89,7 @@ def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCos
     """The costs of every thread with calls; the book must be counted whole."""
     running: dict[str, RunningTotals] = {}
     found = []
-    for thread, ids in book.session.order.items():
+    for thread, ids in list(book.session.order.items()):
         if ids:
             model = book.session.calls[ids[-1]].model
             if model not in running:

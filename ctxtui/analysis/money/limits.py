@@ -103,10 +103,10 @@ _OF_THE_DAY: Final = frozenset({"max_seconds"})
 
 def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
     """The figures of a session with its `bill`; `largest` is its largest context in tokens, reported or counted."""
-    used = [call.usage for call in session.calls.values() if call.usage is not None and call.usage.has_cache]
+    used = [call.usage for call in list(session.calls.values()) if call.usage is not None and call.usage.has_cache]
     read_, fresh = sum(u.cache_read for u in used), sum(u.fresh for u in used)
     written = sum(u.cache_write for u in used)
-    took = [c.ended - c.started for c in session.calls.values() if c.started is not None and c.ended is not None]
+    took = [c.ended - c.started for c in list(session.calls.values()) if c.started is not None and c.ended is not None]
     whole = sum(u.input for u in used) if len(used) > 1 else 0
     unpriced = sum(bill.unpriced.values())
     return Figures(
@@ -129,8 +129,8 @@ def longest_block(session: Session) -> int:
     """Characters of the longest block that any call sent, or will send where there are no calls: what the model reads
     as words or arguments."""
     tree, sent, digests, most = session.tree, {ROOT}, set[str](), 0
-    heads = [call.sent_head for call in session.calls.values()]
-    for node in heads or [thread.tip for thread in session.threads.values()]:
+    heads = [call.sent_head for call in list(session.calls.values())]
+    for node in heads or [thread.tip for thread in list(session.threads.values())]:
         while node not in sent:
             sent.add(node)
             block = tree[node].block

@@ -63,7 +63,7 @@ def line_of(session: Session, context: Context, position: int) -> int:
     of the last call which did not have it yet."""
     node = context.nodes[position]
     before: Call | None = None
-    for call in session.calls.values():
+    for call in list(session.calls.values()):
         if session.tree.holds(call.raw_head, node):
             break
         before = call

@@ -111,7 +111,7 @@ class SessionMisses:
         return known[1], anew
 
     def _outdated(self) -> bool:
-        return any(self._running(model).version != version for model, version in self._versions.items())
+        return any(self._running(model).version != version for model, version in list(self._versions.items()))
 
     def _begun(self) -> MissFinder:
         # Imported here, as the ledger where it begins: the first blocks are on screen before.

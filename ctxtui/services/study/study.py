@@ -210,9 +210,9 @@ class Study:
         try:
             if self._version != self.book.version or not new_blocks.count(self.book, self._counter):
                 return False
-            for running in self._running.values():
+            for running in list(self._running.values()):
                 running.advance(new_blocks.MOST)
-            return not any(running.behind for running in self._running.values())
+            return not any(running.behind for running in list(self._running.values()))
         finally:
             self._counting.release()
 

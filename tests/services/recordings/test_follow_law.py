@@ -63,7 +63,9 @@ class Desk:
             self._put(self.path, data[:half], "ab")
             self.rest = data[half:]
         elif what == "junk":
-            self._put(self.path, b"{not json\n", "ab")
+            # A record that is whole is taken before its line ends: what is put behind it on that line changes nothing.
+            begun, self.rest = (b"\n", b"") if self.rest == b"\n" else (b"", self.rest)
+            self._put(self.path, begun + b"{not json\n", "ab")
         elif what == "rewrite":
             self.rest = b""
             self._put(self.path, b"".join(map(said, words)), "wb")
