@@ -104,7 +104,7 @@ async def test_a_new_list_is_opened_ordered_chosen_and_told_of_in_palette_and_he
         count = len(app.screen.rows)
         assert app.screen.pane.row is not None and app.screen.pane.row[0] == count
         await pilot.press("end", "enter")
-        assert app.screen is screen and screen.state.index == 0
+        await until(pilot, lambda: app.screen is screen and screen.state.index == 0)
         await pilot.press("ctrl+y")
         await until(pilot, lambda: "of them" in seen(screen))
         await pilot.press("escape", "question_mark", "end")
