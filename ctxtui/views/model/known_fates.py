@@ -6,9 +6,34 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctxtui.core.edit import USER
+from ctxtui.dataclasses import dataclass
+
 if TYPE_CHECKING:
     from ctxtui.curation.apply.applied import Applied, BlockChange
-    from ctxtui.views.model.staging import Fate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), both with
+    its message's header where it is the first part; the `mark` of its row by name, whether it is `out`, whether only a
+    `repair` took it, and who did it. `stays` are the tokens of that header where it is sent without the block."""
+
+    tokens: int
+    after: int | None
+    mark: str
+    out: bool
+    repair: bool
+    kind: str
+    author: str = USER
+    stays: int = 0
+    shares: tuple[tuple[int, int], ...] = ()
+    """By how many tokens each category that the block counts in grows, by index."""
+
+    @property
+    def freed(self) -> int:
+        """Tokens that go from the request; negative where more come."""
+        return self.tokens - (self.after or 0) - self.stays
 
 
 class Step(NamedTuple):

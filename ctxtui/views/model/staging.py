@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
-from ctxtui.core.edit import USER, Edit
+from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import is_read
 from ctxtui.dataclasses import replace
-from ctxtui.views.model.known_fates import FoundFates, KnownFates
+from ctxtui.views.model.known_fates import Fate, FoundFates, KnownFates
 from ctxtui.views.model.scene import Scene
 
 if TYPE_CHECKING:
@@ -29,29 +29,6 @@ Count = Callable[["Applied"], "RequestCount | None"]
 
 _ANYWHERE: Final = ("found", "news", "counted", "raw", "request", "as_sent", "cached", "by_category", "_left_out")
 """What of a `Staging` does not depend on what it breaks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
-    """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), both with
-    its message's header where it is the first part; the `mark` of its row by name, whether it is `out`, whether only a
-    `repair` took it, and who did it. `stays` are the tokens of that header where it is sent without the block."""
-
-    tokens: int
-    after: int | None
-    mark: str
-    out: bool
-    repair: bool
-    kind: str
-    author: str = USER
-    stays: int = 0
-    shares: tuple[tuple[int, int], ...] = ()
-    """By how many tokens each category that the block counts in grows, by index."""
-
-    @property
-    def freed(self) -> int:
-        """Tokens that go from the request; negative where more come."""
-        return self.tokens - (self.after or 0) - self.stays
 
 
 @dataclass(frozen=True, slots=True)
