@@ -8,8 +8,8 @@ from typing import Any
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, since
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
+from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.word_diff import word_diff
 from ctxtui.services.recordings.recording import Loaded
 
 Since = Callable[[int], int]

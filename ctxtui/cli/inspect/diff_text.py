@@ -8,10 +8,10 @@ from itertools import islice
 from ctxtui.analysis.content.diff import CHANGED, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
+from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.output import wants_colour
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.core.word_diff import word_diff
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.blocks.word_diff import drawn

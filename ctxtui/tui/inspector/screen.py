@@ -97,12 +97,10 @@ class SessionScreen(Commanded, StillScreen):
 
     def __init__(self, panels: Panels, prompt: LineEdit, hint: Spans) -> None:
         super().__init__()
-        self.panels = panels
-        self.prompt = prompt
+        self.panels, self.prompt = panels, prompt
         self.access = ScreenAccess(self, prompt)
         self.line = SessionPrompt(prompt, panels.transcript, hint, self.access.replan)
-        self.keys = KeyLine(id="keys")
-        self._stage = Stage(self._boxes)
+        self.keys, self._stage = KeyLine(id="keys"), Stage(self._boxes)
         self._pointing: Timer | None = None
         self._offered: tuple[Situation, bool, bool] | None = None
         self._fitted = Size(0, 0)
@@ -128,8 +126,7 @@ class SessionScreen(Commanded, StillScreen):
 
     def on_mount(self) -> None:
         """The empty screen is the first frame; a worker reads while it is painted."""
-        self.prompt.can_focus = False
-        self.prompt.lead = [Span(" › ", "accent")]
+        self.prompt.can_focus, self.prompt.lead = False, [Span(" › ", "accent")]
         self.line.say(())
         self.offer_keys()
         self.state.on.shown.subscribe(self.offer_keys)

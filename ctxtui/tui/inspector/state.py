@@ -49,14 +49,12 @@ class InspectorState:
     """
 
     def __init__(self, source: Source, panels: Panels, planner: Planner, *, follow: bool) -> None:
-        self.source = source
-        self.panels = panels
+        self.source, self.panels = source, panels
         self.feed = SessionLoader(source, self._posted)
         self.study: Study | None = None
         self.loaded: Loaded | None = None
         self.glimpse: RecordingEnd | None = None
-        self.thread = MAIN
-        self.index = 0
+        self.thread, self.index = MAIN, 0
         self.shown: tuple[str, ...] = ALL_LINES
         self._following = Following(follow)
         self.live = self.complete = self._placed = False

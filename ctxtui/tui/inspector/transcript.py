@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
+from ctxtui.tui.theme.paint import PaintedLines
 from ctxtui.tui.theme.theme import Look
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.grid import Grid
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
 READ = 160
 """Rows above and below the view whose heights are known while the transcript is read."""
-_KEPT = 500
-"""Lines whose strips are kept by identity: a few screens' worth."""
 NEAR = 80
 """Rows above and below the cursor that are opened in full at once, where a whole category is shown in full."""
 
@@ -48,8 +48,8 @@ class Transcript(Pane):
         """The rule on which the cursor was put."""
         self._around = 0
         """The row around which heights are known while the transcript is read."""
-        self._drawn: dict[int, tuple[Spans, tuple[object, ...], Strip]] = {}
-        """Lines that were painted, by identity: with most keys nearly all rows give the very line that they gave."""
+        self._same_lines = PaintedLines()
+        """With most keys nearly all rows give the very line that they gave."""
         self.marked: Spans = ()
         """What the rule says of marked blocks, as long as there are any."""
 
@@ -229,14 +229,8 @@ class Transcript(Pane):
 
     def strip_of(self, spans: Spans, look: Look, ground: str = "") -> Strip:
         """As for any board; a line that is the very one of before is not even compared."""
-        how, known = (look, ground, self.body_width), self._drawn.get(id(spans))
-        if known is not None and known[0] is spans and known[1] == how:
-            return known[2]
-        made = super().strip_of(spans, look, ground)
-        if len(self._drawn) >= _KEPT:
-            self._drawn.clear()
-        self._drawn[id(spans)] = spans, how, made
-        return made
+        how = look, ground, self.body_width
+        return self._same_lines.of(spans, how, partial(super().strip_of, spans, look, ground))
 
     def row_ground(self, index: int, line: int) -> str:
         """A user's rows have a ground of their own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from rich.segment import Segment
@@ -16,6 +16,8 @@ from ctxtui.views.text.span import Span
 
 _MOST: Final = 4000
 """Lines that are kept: some hundred screens' worth of different ones."""
+_MOST_LINES: Final = 500
+"""Lines that are kept by identity: a few screens' worth."""
 
 
 def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge: Span | None = None) -> Strip:
@@ -38,6 +40,23 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge:
             found = Strip([*_segments((edge,), 1, look), *segments], 1 + width)
         look.strips[key] = found
     return found
+
+
+class PaintedLines:
+    """The strips of lines that were painted, by the identity of a line: where most are the very ones of before, they
+    are not even compared. A line must not be changed once it was painted."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Iterable[Span], object, Strip]] = {}
+
+    def of(self, spans: Iterable[Span], how: object, paint: Callable[[], Strip]) -> Strip:
+        """The strip of a line that is painted `how`; `paint` makes it where it is not known."""
+        known = self._known.get(id(spans))
+        if known is None or known[0] is not spans or known[1] != how:
+            if len(self._known) >= _MOST_LINES:
+                self._known.clear()
+            known = self._known[id(spans)] = spans, how, paint()
+        return known[2]
 
 
 def _segments(spans: Iterable[Span], width: int, look: Look, ground: str = "") -> list[Segment]:

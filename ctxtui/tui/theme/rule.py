@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ctxtui.views.text.span import Span, Spans, cropped, merged, width
 
 EDGE = Span("│", "hair")
@@ -10,12 +12,20 @@ EDGE = Span("│", "hair")
 
 def rule(
     room: int, title: str, *, after: Spans = (), notes: Spans = (), focused: bool = False, join: str = ""
-) -> list[Span]:
+) -> Spans:
     """A rule of exactly `room` cells: ``─ title  after ──────── notes ─``.
 
     `join` is the character at the left where a column begins (``├``, ``┬``), "" for none. With the focus the line is
     heavy and the title in accent. What does not fit goes: first `after`, then `notes`, then the title's end.
     """
+    return _rule(room, title, tuple(after), tuple(notes), focused, join)
+
+
+@lru_cache(maxsize=500)
+def _rule(
+    room: int, title: str, after: tuple[Span, ...], notes: tuple[Span, ...], focused: bool, join: str
+) -> tuple[Span, ...]:
+    # Every frame asks for the rules of all panes, and with most keys they say what they said.
     line = Span("━", "accent") if focused else Span("─", "hair")
     lead = [Span(join, "hair"), line] if join else [line]
     name = [Span(" "), Span(title, "accent bold" if focused else "ink bold")] if title else []
@@ -27,4 +37,4 @@ def rule(
         right = []
     left = cropped(left, room)
     missing = room - width(left) - width(right)
-    return merged([*left, Span(line.text * missing, line.style), *right])
+    return tuple(merged([*left, Span(line.text * missing, line.style), *right]))

@@ -28,16 +28,13 @@ class Board(Still):
 
     def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.title = title
-        self.join = join
+        self.title, self.join = title, join
         self._lines: list[Strip] | None = None
         self._look: Look | None = None
         self._drawn_for = Size(0, 0)
         self._drawing: Size | None = None
         """The size, while lines of it are drawn."""
         self._rule: Strip | None = None
-        self._rule_of: tuple[tuple[object, ...], Strip] | None = None
-        """What the rule was made of last, and what was made of it."""
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The lines of the body, at most `height` of them, each `width` cells or shorter."""
@@ -78,7 +75,7 @@ class Board(Still):
 
     def refresh_rule(self) -> None:
         """Paint the rule anew and nothing else, where it says something else now."""
-        if self.title and (self._rule is None or self._rule is not self._rule_line(self.look)):
+        if self.title and self._rule is not self._rule_line(self.look):
             self.refresh(Region(0, 0, self.size.width, 1))
 
     def forget(self) -> None:
@@ -88,8 +85,8 @@ class Board(Still):
     def fit(self) -> None:
         """What is drawn from now on has another size."""
 
-    def begin_lines(self) -> None:
-        """Lines are asked for, all of one look and size: Textual looks for both whenever it is asked."""
+    def render_some(self, lines: Sequence[int]) -> list[Strip]:
+        """All in one look and size: Textual looks for both whenever it is asked."""
         look, size = self.look, self.size
         # The Resize event may come after the first lines of the new size were asked for.
         if look is not self._look or size != self._drawn_for:
@@ -97,32 +94,25 @@ class Board(Still):
             self.forget()
             self.fit()
         self._drawing = size
-
-    def end_lines(self) -> None:
-        """All are there that were asked for."""
-        self._drawing = None
+        try:
+            return super().render_some(lines)
+        finally:
+            self._drawing = None
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API: the rule, then the body behind its edge."""
-        if self._drawing is None or self._look is None:
-            self.begin_lines()
-            try:
-                return self.render_line(y)
-            finally:
-                self.end_lines()
-        top = self.body_top
+        look, top = self._look, self.body_top
+        if self._drawing is None or look is None:
+            return self.render_some((y,))[0]
         if y >= top:
-            return self.body_line(y - top, self._look)
-        self._rule = self._rule_line(self._look)
+            return self.body_line(y - top, look)
+        self._rule = self._rule_line(look)
         return self._rule
 
     def _rule_line(self, look: Look) -> Strip:
-        width, after, notes = (self._drawing or self.size).width, tuple(self.after()), tuple(self.notes())
-        of = width, self.title, after, notes, self.has_focus, self.join, look
-        if self._rule_of is None or self._rule_of[0] != of:
-            spans = rule(width, self.title, after=after, notes=notes, focused=self.has_focus, join=self.join)
-            self._rule_of = of, paint.strip(spans, width, look)
-        return self._rule_of[1]
+        width, after, notes = (self._drawing or self.size).width, self.after(), self.notes()
+        said = rule(width, self.title, after=after, notes=notes, focused=self.has_focus, join=self.join)
+        return paint.strip(said, width, look)
 
     def body_line(self, y: int, look: Look) -> Strip:
         """Line `y` of the body, behind its edge."""

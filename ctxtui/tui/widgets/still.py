@@ -32,11 +32,8 @@ class _Lines(StylesCache):
         wanted = [y for y in crop.line_range if y in dirty or y not in known]
         if wanted:
             assert isinstance(widget, Still)
-            widget.begin_lines()
-            try:
-                known.update((y, widget.render_line(y).adjust_cell_length(width)) for y in wanted)
-            finally:
-                widget.end_lines()
+            drawn = widget.render_some(wanted)
+            known.update((y, strip.adjust_cell_length(width)) for y, strip in zip(wanted, drawn, strict=True))
             dirty.difference_update(wanted)
         strips = [known[y] for y in crop.line_range]
         for one in filters:
@@ -92,11 +89,9 @@ class Still(Widget):
         except NoWidget:
             return NULL_SIZE
 
-    def begin_lines(self) -> None:
-        """Lines of one frame are asked for."""
-
-    def end_lines(self) -> None:
-        """All are there that were asked for."""
+    def render_some(self, lines: Sequence[int]) -> list[Strip]:
+        """What Textual's Line API asks for line by line, of a frame's lines together."""
+        return [*map(self.render_line, lines)]
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, less the one that looks for colours which our exact palettes do not have."""

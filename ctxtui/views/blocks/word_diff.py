@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.word_diff import ADDED, REMOVED, SAME, DiffSpan
+from ctxtui.analysis.content.word_diff import ADDED, REMOVED, SAME, DiffSpan
 from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans

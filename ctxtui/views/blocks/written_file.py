@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from ctxtui.core.word_diff import word_diff
+from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.views.blocks import word_diff as diff
 from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.text import cells, safe_text

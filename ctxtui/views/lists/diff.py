@@ -10,8 +10,8 @@ from typing import Final
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
+from ctxtui.analysis.content.word_diff import DiffSpan, word_diff
 from ctxtui.core.category import INDEX
-from ctxtui.core.word_diff import DiffSpan, word_diff
 from ctxtui.views.blocks import one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.word_diff import drawn

@@ -19,8 +19,8 @@ from ctxtui.analysis.cache.missed import (
     Missed,
 )
 from ctxtui.analysis.cache.misses import Misses, cure
+from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
-from ctxtui.core.word_diff import word_diff
 from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.blocks.word_diff import counted, drawn
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums

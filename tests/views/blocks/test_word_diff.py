@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.core.word_diff import word_diff
+from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.views.blocks.word_diff import STYLE, counted, drawn, lines
 from ctxtui.views.text.span import plain, width
 from tests.cases.sessions import HOSTILE

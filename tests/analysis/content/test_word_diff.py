@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.analysis.content.word_diff import ADDED, REMOVED, SAME, DiffSpan, word_diff
 from ctxtui.core.sequence_diff import aligned
-from ctxtui.core.word_diff import ADDED, REMOVED, SAME, DiffSpan, word_diff
 from tests.cases.words import Words
 
 texts = st.lists(st.sampled_from(["a", "bb ", " ", "\n", "c-d", "é", "\r\n", "x=1;"]), max_size=30).map("".join)
