@@ -113,7 +113,7 @@ def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> li
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
     """One cell of a column, `row` counted from the bottom: at most two parts; the smallest of more goes."""
-    if levels[-1][0] <= 8 * row:
+    if not levels or levels[-1][0] <= 8 * row:
         return Span(" ")
     if levels[0][0] >= 8 * row + 8:
         return Span("█", levels[0][1])

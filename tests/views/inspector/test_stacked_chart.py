@@ -32,3 +32,9 @@ def test_more_calls_than_columns_show_the_largest_of_each_group() -> None:
 def test_without_a_call_or_room_a_sentence_says_so() -> None:
     assert "No call yet" in plain(stacked_chart.lines(StackedChart(()), 60, 10)[0])
     assert "Too little room" in plain(stacked_chart.lines(StackedChart(PARTS), 60, 2)[0])
+
+
+def test_calls_of_which_nothing_is_known_are_empty_columns() -> None:
+    for colour in (True, False):
+        drawn = stacked_chart.lines(StackedChart([{}, {"user": 0}]), 60, 10, colour=colour)
+        assert len(drawn) == 10 and "█" not in "".join(map(plain, drawn))
