@@ -215,10 +215,14 @@ class SessionSource:
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately, or a running client owns it; a stored one: whether it is
         hosted now."""
+        from ctxtui.services.config.package_data import sample_paths
         from ctxtui.services.recordings.stored_session import StoredSession
 
         if isinstance(loaded, StoredSession):
             return loaded.hosted
+        if loaded.path is not None and loaded.path.resolve() in map(Path.resolve, sample_paths()):
+            # A clone has just written them, and nobody goes on with one: Home says so, too.
+            return False
         try:
             newest = max((os.stat(path).st_mtime for path in loaded.paths), default=0.0)
         except OSError:
