@@ -90,13 +90,18 @@ def test_slow(claude: anthropic.Anthropic) -> None:
 
 def test_pace(claude: anthropic.Anthropic, running: RunningProvider) -> None:
     running.server.pace = 500.0
-    start = time.monotonic()
     asked = {**ASKED, "messages": [{"role": "user", "content": "say 100 words"}], "thinking": {"type": "disabled"}}
-    with claude.messages.stream(**asked) as stream:
-        tokens = stream.get_final_message().usage.output_tokens
-    spent = time.monotonic() - start
-    # A busy machine may be late, never early.
-    assert tokens / 500 * 0.9 <= spent <= tokens / 500 + 10
+    late = []
+    for _ in range(10):
+        start = time.monotonic()
+        with claude.messages.stream(**asked) as stream:
+            tokens = stream.get_final_message().usage.output_tokens
+        late.append(time.monotonic() - start - tokens / 500)
+        assert late[-1] >= -0.1 * tokens / 500, "never early"
+        if late[-1] <= 0.5:
+            break
+    # A busy machine may be late, not each time.
+    assert min(late) <= 0.5
 
 
 def test_retries_of_the_sdk_get_through(claude: anthropic.Anthropic, running: RunningProvider) -> None:

@@ -51,7 +51,9 @@ class PlainReader:
         if not line.strip():
             return []
         try:
-            value = json.loads(line)
+            # As the readers of lines do: a whole record is kept, and what stands behind it on its line is told.
+            words = line.decode()
+            value, end = json.JSONDecoder().raw_decode(words)
             said, tokens = value["say"], value["in"]
         except (ValueError, KeyError, TypeError):
             return [Skipped(self.line, "no record")]
@@ -61,7 +63,8 @@ class PlainReader:
         head = self.heads[self.thread] = self.tree.child(head, block.text(said), Place("messages", "user"))
         call = Call(f"{self.thread}-{self.calls}", self.thread, head, head, head, usage=Usage(fresh=tokens))
         first: list[Event] = [Described(source="plain"), ThreadSeen(self.thread)] if self.calls == 1 else []
-        return [*first, CallSeen(call), TipMoved(self.thread, head)]
+        more = [Skipped(self.line, "no record")] if words[end:].strip() else []
+        return [*first, CallSeen(call), TipMoved(self.thread, head), *more]
 
 
 def _sniff(head: bytes, name: str) -> float:
