@@ -45,8 +45,9 @@ class _Lines(StylesCache):
 
 
 class _Ground(StylesCache):
-    """The lines of a screen behind its widgets, which are blank. Every frame asks for all of them, and goes for each
-    through all styles that it could have; they stay what they are until the screen has another size or another look."""
+    """The lines of a screen behind its widgets: blank, one like the other, since it has no border. Every frame asks for
+    all of them, and goes for each through all styles that it could have; here one is made, which stays what it is until
+    the screen has another size or another look."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +62,9 @@ class _Ground(StylesCache):
         """The lines of `crop`, as they were made before where nothing else is asked for."""
         wanted = crop, widget.size, widget.background_colors, look_of(widget.app), widget.opacity
         if self._made[0] != wanted or self._dirty_lines:
-            self._made = wanted, super().render_widget(widget, crop)
+            line = super().render_widget(widget, Region(*crop.offset, crop.width, min(1, crop.height)))
+            self._made = wanted, line * crop.height
+            self._dirty_lines.clear()
         return self._made[1]
 
 

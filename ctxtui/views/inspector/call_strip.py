@@ -123,7 +123,10 @@ def lines(what: CallStrip, room: int, height: int, *, marked: bool, colour: bool
     """The body: `height` lines of columns in `room` cells (with the axis), and below them the line of marks."""
     axis = strip_columns.axis(height, what.top, AXIS) if height > 1 else [[]]
     lead = [Span(" ")]
-    columns = [replace(column, forecast=number == what.here) for number, column in enumerate(what.columns)]
+    columns = [
+        column if column.forecast == (number == what.here) else replace(column, forecast=number == what.here)
+        for number, column in enumerate(what.columns)
+    ]
     rows = strip_columns.rows(columns, height, what.top, per=what.per, colour=colour)
     used, free = len(columns) * what.per, room - 2 - (AXIS + 1 if height > 1 else 0)
     ahead = strip_columns.ahead(used, free, height, what.top, what.usable, 0, 0)

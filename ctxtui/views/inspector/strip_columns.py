@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ctxtui.dataclasses import KW_ONLY, dataclass, replace
@@ -154,13 +155,16 @@ def rows(
     `top` is the tokens that the whole height stands for. Two colours share a cell, one as ground of the other;
     without `colour` a cell has the style of its largest part.
     """
-    levels = [_levels(column, height, top, ghosts=colour and column.ghost > 0) for column in columns]
+    cells = [_cells(column, height, top, colour) for column in columns]
+    return [merged(Span(text * per, style) for text, style in (one[y] for one in cells)) for y in range(height)]
+
+
+@lru_cache(maxsize=4096)
+def _cells(column: StripColumn, height: int, top: float, colour: bool) -> tuple[Span, ...]:
+    """The column's cells, the uppermost first. Few columns differ between two frames."""
+    levels = _levels(column, height, top, ghosts=colour and column.ghost > 0)
     draw = stacked_cell if colour else _plain_cell
-    out = []
-    for row in range(height - 1, -1, -1):
-        spans = [draw(level, row) for level in levels]
-        out.append(merged(Span(text * per, style) for text, style in spans))
-    return out
+    return tuple(draw(levels, row) for row in range(height - 1, -1, -1))
 
 
 def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int = 1) -> list[Span]:

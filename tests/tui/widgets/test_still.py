@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.geometry import Size
 
@@ -43,3 +44,22 @@ async def test_each_size_is_laid_out_whether_anything_is_painted_or_not(monkeypa
             screen._screen_resized(Size(120, 40))
             screen._screen_resized(Size(90, 30))
         assert laid == [Size(120, 40), Size(90, 30)]
+
+
+async def test_the_ground_behind_the_panes_is_textuals_at_each_size_and_in_each_theme() -> None:
+    app = app_of(HandMade(every_category()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        drawn = set()
+        for theme in ("ctxtui-dark", "ctxtui-light"):
+            app.theme = theme
+            for width, height in ((120, 40), (80, 24), (200, 60)):
+                await pilot.resize_terminal(width, height)
+                await pilot.pause()
+                screen, whole = app.screen, Size(width, height).region
+                lines = screen._styles_cache.render_widget(screen, whole)
+                assert lines == StylesCache().render_widget(screen, whole)
+                assert [line.cell_length for line in lines] == [width] * height
+                part = whole.shrink((1, 2, 3, 4))
+                assert screen._styles_cache.render_widget(screen, part) == StylesCache().render_widget(screen, part)
+                drawn.add((theme, str(lines[0])))
+        assert len({strip for _, strip in drawn}) == 6
