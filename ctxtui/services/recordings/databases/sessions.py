@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,7 @@ LLM: Final = "llm"
 _LISTED: Final = 6
 _CHAIN: Final = (
     "WITH RECURSIVE chain(hash) AS ("
-    "SELECT tip_message_hash FROM turns WHERE thread_id IN (SELECT value FROM json_each(?1)) {threads}"
+    "SELECT tip_message_hash FROM turns WHERE thread_id IN (SELECT value FROM json_each(:family)) {threads}"
     "UNION SELECT m.parent_hash FROM messages m JOIN chain c ON m.hash = c.hash WHERE m.parent_hash IS NOT NULL"
     ") SELECT hash FROM chain"
 )
@@ -113,17 +113,16 @@ def rows_of(database: Path, id_: str) -> Wanted:
         family += [one.id for one in there if one.parent == known and one.id not in family]
     opencode = any(one.source == OPENCODE for one in there)
 
-    def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Sequence[object]]:
+    def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
         import json
 
         known = _OPENCODE_ROWS if opencode else _llm_rows(set(tables_of(connection)), _has_tips(connection))
-        condition = known.get(table, "1")
-        return condition, (json.dumps(family),) if "?1" in condition else ()
+        return known.get(table, "1"), {"family": json.dumps(family)}
 
     return wanted
 
 
-_ONE_OF: Final = "IN (SELECT value FROM json_each(?1))"
+_ONE_OF: Final = "IN (SELECT value FROM json_each(:family))"
 _OPENCODE_ROWS: Final = {
     "session": f"id {_ONE_OF}",
     "message": f"session_id {_ONE_OF}",

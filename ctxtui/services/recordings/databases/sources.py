@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,8 +27,8 @@ TABLES: Final = (
 _WAL: Final = slice(18, 20)
 """The bytes of a database's head that say how it is written: 2 and 2 for a write-ahead log."""
 
-Wanted = Callable[["sqlite3.Connection", str], tuple[str, Sequence[object]]]
-"""Which rows of a table are read: a condition and its values."""
+Wanted = Callable[["sqlite3.Connection", str], tuple[str, Mapping[str, object]]]
+"""Which rows of a table are read: a condition and its values by name."""
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def rows(path: Path, wanted: Wanted | None = None) -> Iterator[bytes]:
             return
         yield head
         for name in known:
-            where, values = wanted(connection, name) if wanted is not None else ("1", ())
+            where, values = wanted(connection, name) if wanted is not None else ("1", {})
             for row in connection.execute(f'SELECT * FROM "{name}" WHERE {where} ORDER BY rowid', values):
                 yield _line({"table": name, "row": {key: _plain(row[key]) for key in row.keys()}})  # noqa: SIM118
 
