@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ctxtui.analysis.forecast import Forecast
+from ctxtui.core.answer import answer_path
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import Tree
@@ -120,8 +121,7 @@ def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> 
 def _server(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     call, base, tree = forecast.call, forecast.step.base, past.tree
     for one in (base, call):
-        path = tree.path(one.response_head, tree.common(one.sent_head, one.response_head))
-        found = next((k for k in (tree[n].block.kind for n in path) if k in _SERVER), "")
+        found = next((k for k in (tree[n].block.kind for n in answer_path(tree, one)) if k in _SERVER), "")
         if found:
             return f"server tool: {found}, whose results the provider read and the recording lacks; {more:+d} tokens"
     return ""

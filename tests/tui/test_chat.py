@@ -591,3 +591,26 @@ async def test_a_chat_says_why_its_context_is_so_big_and_stages_the_cut(tmp_path
         assert reasons.cut is not None and "Q" in shown(screen).splitlines()[1], shown(screen)[:400]
         await pilot.press("Q")
         await until(pilot, lambda: bool(screen.edits.overlay and screen.edits.overlay.staged))
+
+
+async def test_an_answer_to_a_context_that_left_under_edits_is_shown(tmp_path: Path) -> None:
+    async with chatting(tmp_path, None) as (screen, pilot):
+        for said in ("the first words", "the second"):
+            await say(screen, pilot, said)
+        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.editable())
+        await pilot.press("escape")
+        rows = screen.panels.transcript.data
+        assert rows is not None
+        first = next(node for node in rows.entries if node > 0 and "the first words" in rows.readings.words(node))
+        screen.panels.transcript.move_to(rows.index_of(first))
+        await pilot.press("d")
+        await until(pilot, lambda: bool(screen.edits.overlay and screen.edits.overlay.staged))
+        await pilot.press("a")
+        await until(pilot, lambda: bool(screen.edits.overlay and not screen.edits.overlay.staged))
+        await pilot.press("i")
+        await say(screen, pilot, "the third")
+        call = list(screen.state.host.session.calls.values())[-1]
+        assert call.sent_head != call.raw_head
+        await until(pilot, lambda: screen.state.index == 2 and "╌╌ answer" in shown(screen))
+        below = shown(screen).split("╌╌ answer")[1]
+        assert "offline provider" in below and "the first words" not in below and "not sent yet" not in below

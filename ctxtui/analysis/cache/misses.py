@@ -32,6 +32,7 @@ from ctxtui.analysis.money.input_split import split_of
 from ctxtui.analysis.running_totals import RunningTotals, running_of
 from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET
 from ctxtui.cache.rules import CacheRules
+from ctxtui.core.answer import answer_path
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -301,7 +302,7 @@ def _writer(book: Book, base: Call, call: Call, node: int) -> str:
     if node == ROOT:
         return ""
     words = _words(tree[node].block)
-    for made in tree.path(base.response_head, base.sent_head):
+    for made in answer_path(tree, base):
         here = tree[made]
         if CATEGORIES[here.category] != "tool_call":
             continue

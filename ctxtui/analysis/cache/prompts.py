@@ -14,6 +14,7 @@ from ctxtui.cache.prefix_key import Prefixes, RequestEnds
 from ctxtui.cache.prefix_seed import Seed, seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.rules import CacheRules
+from ctxtui.core.answer import answered_from
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, PathItems, Tree
@@ -108,7 +109,8 @@ class CachePrompts:
         if not known:
             marks = [(node, math.inf) for node, *_ in marks]
         keeps = rules.answers or rules.mechanism.keeps_answers
-        answer = call.response_head if answered and keeps else None
+        # An answer under edits goes on from another context than the one that left, which no cache holds.
+        answer = call.response_head if answered and keeps and self._goes_on(call) else None
         counts = self._counts(call.model)
         lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
         base = self._seed(call, rules)
@@ -191,9 +193,12 @@ class CachePrompts:
             lengths.pin(self._path.to(call.sent_head)[own.marks[-1].item], whole)
         else:
             lengths.pin(call.sent_head, whole)
-        if rules.answers and usage.output_final and call.response_head != call.sent_head:
+        if rules.answers and usage.output_final and call.response_head != call.sent_head and self._goes_on(call):
             lengths.pin(call.response_head, usage.input + usage.output)
         return True
+
+    def _goes_on(self, call: Call) -> bool:
+        return answered_from(self._tree, call) == call.sent_head
 
     def _seed(self, call: Call, rules: CacheRules) -> Seed:
         if call.skeleton is not None:

@@ -22,6 +22,7 @@ from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
+from ctxtui.core.answer import answer_items
 from ctxtui.core.block import HEADER, Block, text
 from ctxtui.core.call import WINDOW, Call
 from ctxtui.core.category import INDEX
@@ -296,8 +297,7 @@ class VariantPass:
         marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
-            recorded = step.call
-            answer = self._tree.extend(here.head, self._tree.items(recorded.response_head, recorded.sent_head))
+            answer = self._tree.extend(here.head, answer_items(self._tree, step.call))
         made = prompt(
             self._bench.prefixes,
             rules,

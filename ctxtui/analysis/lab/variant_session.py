@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.analysis.lab.variant import VariantCall, VariantRun
+from ctxtui.core.answer import answer_items
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
@@ -28,8 +29,7 @@ def variant_session(session: Session, run: VariantRun, title: str) -> Session:
     for one in run.calls:
         call = session.calls[one.id]
         head = _copied(session.tree, found.tree, known, one.head)
-        answer = session.tree.items(call.response_head, call.sent_head)
-        reply = found.tree.extend(head, answer)
+        reply = found.tree.extend(head, answer_items(session.tree, call))
         found.apply(CallSeen(_call(call, run, head, reply, one)))
         found.apply(TipMoved(one.thread, reply))
     return found

@@ -15,6 +15,7 @@ from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.input_split import NOTHING, Sum, split_of
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import running_of
+from ctxtui.core.answer import answer_path
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
 from ctxtui.dataclasses import dataclass, field
@@ -154,9 +155,7 @@ def _leave_over(to: Bill, book: Book, call: Call, cost: Cost | None) -> None:
 
 def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
     """What the blocks of an answer come to by our count, less what is charged for it."""
-    tree, tokens = book.session.tree, 0
-    if tree.holds(call.response_head, call.sent_head):
-        tokens = sum(book.own(call.model, node) for node in tree.path(call.response_head, call.sent_head))
+    tokens = sum(book.own(call.model, node) for node in answer_path(book.session.tree, call))
     more = max(0, tokens - call.output)
     return Sum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)
 

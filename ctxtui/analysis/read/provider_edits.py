@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
 from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NONE_GONE, Absences, GoneBlocks
+from ctxtui.core.answer import answer_path
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import INDEX
@@ -31,12 +32,10 @@ def by_provider(book: BlockCounts, call: Call, notice: int, number: int) -> Abse
     sums = book.read_sums(call.model, call.sent_head, NONE_GONE)
     if sum(sums) <= read:
         return NONE_GONE
-    whole = tree.holds(call.response_head, call.sent_head)
-    answer = tree.path(call.response_head, call.sent_head) if whole else []
     said = [
         n for n in tree.path(call.sent_head) if tree[n].place.section == "messages" and tree[n].block.kind != HEADER
     ]
-    if any(tree[n].block.kind == _COMPACTION for n in answer):
+    if any(tree[n].block.kind == _COMPACTION for n in answer_path(tree, call)):
         return NONE_GONE.and_(GoneBlocks(tuple(said), COMPACTED), 0, number)
     if many := _cleared(call):
         results = [n for n in said if tree[n].category == _RESULT]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
+from ctxtui.core.answer import answer_path
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 
@@ -64,10 +65,7 @@ class ReportedThinking:
 
     def _take(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
-        if not tree.holds(call.response_head, call.sent_head):
-            return []
-        answer = tree.path(call.response_head, call.sent_head)
-        nodes = [node for node in answer if tree[node].block.kind == _KIND and node not in self.tokens]
+        nodes = [node for node in answer_path(tree, call) if tree[node].block.kind == _KIND and node not in self.tokens]
         whole = sum(len(tree[node].block.body) for node in nodes)
         for node in nodes:
             self.tokens[node] = tokens * len(tree[node].block.body) / whole

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ctxtui.core.answer import answer_path
 from ctxtui.core.call import TOOL_USE_INPUT, Call, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
@@ -72,9 +73,7 @@ class Searches:
 
 def _answered(tree: Tree, call: Call, kinds: frozenset[str]) -> bool:
     """Whether the answer of `call` holds a block of one of `kinds`."""
-    return tree.holds(call.response_head, call.sent_head) and any(
-        tree[node].block.kind in kinds for node in tree.path(call.response_head, call.sent_head)
-    )
+    return any(tree[node].block.kind in kinds for node in answer_path(tree, call))
 
 
 def compacted(tree: Tree, call: Call) -> bool:

@@ -133,7 +133,7 @@ def read_end(conn: sqlite3.Connection, key: int, most: int) -> Session | None:
         tip = ContextAt(*thread[4:])
         newest = next(_calls(conn, thread[0]), None)
         # What a call without a context was answered begins where nothing is read.
-        shown = dict.fromkeys((tip, *(at for at in _ends(newest)[1:] if at.blocks)) if newest is not None else (tip,))
+        shown = dict.fromkeys((tip, *(at for at in _ends(newest) if at.blocks)) if newest is not None else (tip,))
         if not tip.blocks or (newest is not None and not _ends(newest).sent.blocks):
             return None
         after = min(_begin(conn, runs, at, most) for at in shown)

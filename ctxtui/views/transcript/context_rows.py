@@ -188,16 +188,17 @@ class ContextRows:
         return self._staged.new_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
-        """Whether `node` is in what is shown: the context, its answer, what came since."""
+        """Whether `node` is in what is shown: the context (what is not recorded of it is the root), its answer, what
+        came since."""
         scene, at = self.scene, self.readings.tree[node].depth - 1
-        if scene is None:
+        if scene is None or self._rows is None:
             return False
-        return self.path[at] == node if 0 <= at < len(self.path) else scene.session.tree.holds(scene.tip, node)
+        return at < 0 or (at < len(self.path) and self.path[at] == node) or self._rows.is_behind(node)
 
     def index_of(self, node: int) -> int:
         """The row of `node`, or the nearest above it that is shown."""
         assert self._list is not None and self.scene is not None
-        return self._list.index_of(self.scene.session.tree[node].depth)
+        return self._list.index_of(node)
 
     def turn_row(self, index: int) -> int | None:
         """The row with which the turn of row `index` begins, if it is shown above it."""

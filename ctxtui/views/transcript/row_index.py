@@ -85,6 +85,8 @@ class RowIndex:
         self.withheld = array("i")
         """The nodes of reasoning that only its provider can read: the first has a row, which stands for all."""
         self._sealed: dict[int, bool] = {}
+        self._added = 0
+        """By how much the context shown is longer than the one that what follows it goes on from."""
         self._tails: Sequence[tuple[RuleRow, int]] = ()
         """What follows the context, and how many rules stood before blocks when it was put there."""
         self._known_rules = 0
@@ -141,7 +143,7 @@ class RowIndex:
                 self._grow(tails[-1][1], at, moved)
             self._tails = tails
             return
-        self._tails, self._known_rules = tails, rules
+        self._tails, self._known_rules, self._added = (), rules, 0
         if known != self._hidden or missing != self._missing:
             self._cut(0)
             del self.withheld[:]
@@ -156,10 +158,12 @@ class RowIndex:
         self._partial = partial
         self._add(self._tree.path(head, self._head), at, moved)
         self._head, self._shared = head, len(self._entries)
+        self._tails = tails
+        self._added = max(0, self._tree[head].depth + 1 - self._tree[tails[0][0].before].depth) if tails else 0
         for rule, node in tails:
             self._put(rule)
-            self._add(self._tree.path(node, head), at, moved)
-            head = node
+            # Where the context left under edits, its answer goes on from another one.
+            self._add(self._tree.path(node, self._tree[rule.before].parent), at, moved)
 
     def _goes_on(self, tails: Sequence[tuple[RuleRow, int]], boundaries: Mapping[int, list[RuleRow]]) -> bool:
         """Whether `tails` are those that are shown, but for the last one, which may have more."""
@@ -232,12 +236,23 @@ class RowIndex:
             found = self._sealed[node] = is_sealed(self._tree[node].block)
         return found
 
+    def is_behind(self, node: int) -> bool:
+        """Whether `node` is in what follows the context."""
+        tree, depth = self._tree, self._tree[node].depth
+        return any(depth >= tree[rule.before].depth and tree.holds(end, node) for rule, end in self._tails)
+
+    def depth(self, node: int) -> int:
+        """How far down `node` stands. What follows a context to which edits added blocks stands below it all the same,
+        as if it went on from there."""
+        depth = self._tree[node].depth
+        return depth + self._added if self._added and self.is_behind(node) else depth
+
     def place(self, entry: int) -> int:
         """Where an entry stands: twice the depth of its block, so that a rule stands between two of them."""
         if entry >= 0:
-            return 2 * self._tree[entry].depth
-        return 2 * self._tree[self.rule(entry).before].depth - 1
+            return 2 * self.depth(entry)
+        return 2 * self.depth(self.rule(entry).before) - 1
 
-    def index_of(self, entry_depth: int) -> int:
-        """The row of the block at that depth of the context, or the nearest one above it that is shown; at least 0."""
-        return max(0, bisect_right(self._entries, 2 * entry_depth, key=self.place) - 1)
+    def index_of(self, node: int) -> int:
+        """The row of `node`, or the nearest one above it that is shown; at least 0."""
+        return max(0, bisect_right(self._entries, 2 * self.depth(node), key=self.place) - 1)

@@ -76,9 +76,9 @@ class StagedRows:
         found = next((entry for entry, new in self._news.items() if new.at == at), None)
         return None if found is None else self._entries.index(found)
 
-    def index_of(self, entry_depth: int) -> int:
-        """The row of the block at that depth of the context, or the nearest one above it that is shown."""
-        return max(0, bisect_right(self._entries, 2 * entry_depth, key=self._place) - 1)
+    def index_of(self, node: int) -> int:
+        """The row of `node`, or the nearest one above it that is shown."""
+        return max(0, bisect_right(self._entries, 2 * self._base.depth(node), key=self._place) - 1)
 
     def _place(self, entry: int) -> int:
         if not self.own_rule(entry):

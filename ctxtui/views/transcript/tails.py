@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctxtui.core.answer import answer_path
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
@@ -28,11 +29,12 @@ class Tails:
             rest = tree.path(tip, head)
             return head, [(RuleRow("since", "not sent yet", rest[0]), tip)] if rest else []
         tails = []
-        if tree.holds(answer, scene.head) and answer != scene.head:
+        said = answer_path(tree, call)
+        if said:
             told = f"{numbers.tokens(call.output)} tokens reported" if call.usage else ""
             if call.answered_in_part:
                 told = f"{numbers.least_tokens(call.output, True)} tokens, reported in part"
-            tails.append((RuleRow("answer", told, tree.path(answer, scene.head)[0]), answer))
+            tails.append((RuleRow("answer", told, said[0]), answer))
         if tip != answer:
             tails.append((RuleRow("since", "not sent yet", self._first(tip, answer)), tip))
         return scene.head, tails

@@ -1,0 +1,36 @@
+"""The answer of a call is what the model said, whatever edits its context left under."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core import block
+from ctxtui.core.answer import answer_items, answer_path, answered_from
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Call
+from ctxtui.core.session import MAIN
+from ctxtui.core.tree import ROOT, Tree
+
+USER, ASSISTANT = Place("messages", "user"), Place("messages", "assistant")
+ASKED = [Item(block.text("one"), USER), Item(block.text("two"), ASSISTANT), Item(block.text("three"), USER)]
+SAID = [Item(block.text("four"), ASSISTANT), Item(block.text("five"), ASSISTANT)]
+
+
+@pytest.mark.parametrize("left", [ASKED, ASKED[1:], [*ASKED, *ASKED], ASKED[:2], []])
+def test_it_goes_on_from_the_agents_own_context_where_another_one_left(left: list[Item]) -> None:
+    tree = Tree()
+    raw, sent = tree.extend(ROOT, ASKED), tree.extend(ROOT, left)
+    call = Call("a", MAIN, raw, sent, tree.extend(raw, SAID))
+    assert answered_from(tree, call) == raw
+    assert answer_items(tree, call) == SAID
+    assert len(answer_path(tree, call)) == len(SAID)
+    # A recording that knows only what left.
+    assert answer_items(tree, Call("a", MAIN, ROOT, sent, tree.extend(sent, SAID))) == SAID
+
+
+def test_none_where_there_is_none_or_it_goes_on_from_neither() -> None:
+    tree = Tree()
+    raw = tree.extend(ROOT, ASKED)
+    other = tree.extend(ROOT, SAID)
+    for head in (ROOT, raw, other):
+        assert answer_path(tree, Call("a", MAIN, raw, raw, head)) == []

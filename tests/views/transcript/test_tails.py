@@ -1,0 +1,37 @@
+"""What stands behind a context that left under edits: the answer and what came since, once each."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Call
+from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from tests.cases.scenes import rows_of, study_of
+
+USER, ASSISTANT = Place("messages", "user"), Place("messages", "assistant")
+ASKED = [Item(block.text(words), USER) for words in ("one", "two", "three")]
+SAID = [Item(block.text(words), ASSISTANT) for words in ("four", "five")]
+NEXT = [Item(block.text("six"), USER)]
+MORE = [Item(block.text(f"new {n}"), USER) for n in range(6)]
+
+
+@pytest.mark.parametrize("left", [ASKED, ASKED[1:], ASKED[:2], [*MORE, *ASKED], [MORE[0], *ASKED[1:]], MORE[:1]])
+@pytest.mark.parametrize("since", [[], NEXT])
+def test_an_answer_stands_behind_whatever_left(left: list[Item], since: list[Item]) -> None:
+    tree = Tree()
+    raw, sent = tree.extend(ROOT, ASKED), tree.extend(ROOT, left)
+    answer = tree.extend(raw, SAID)
+    tip = tree.extend(answer, since)
+    session = Session(tree).fold([CallSeen(Call("a", MAIN, raw, sent, answer, model="m")), TipMoved(MAIN, tip)])
+    rows = rows_of(study_of(session))
+    told = [rule.kind if (rule := rows.rule_at(n)) else tree[rows.entry(n)].block for n in range(rows.count)]
+    wanted = [*left, "answer", *SAID, *(["since", *since] if since else [])]
+    assert told == [one.block if isinstance(one, Item) else one for one in wanted]
+    assert rows.blocks == len(left)
+    shown = [rows.entry(n) for n in range(rows.count) if not rows.rule_at(n)]
+    for node in shown:
+        assert rows.holds(node) and rows.entry(rows.index_of(node)) == node
+    assert not any(rows.holds(node) for node in set(tree.path(raw)) - set(shown))
