@@ -29,8 +29,13 @@ fi
 echo "ctxtui: installing into .venv (the first time takes about a minute)"
 [ -d .venv ] || "$PY" -m venv .venv
 rm -f "$stamp"
-PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -m pip install -q --no-compile -c constraints.txt -e ".[dev]"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# The pip that came with an older Python compares each file of an index with a thousand tags: half of what it needs.
+.venv/bin/python -m pip install -q --no-compile -U "pip>=24" || :
+.venv/bin/python -m pip install -q --no-compile -c constraints.txt -e ".[dev]"
 # Compiled here once, on all processors, where pip takes one: an editable package is else compiled at every start where
-# Python may not write next to it. What cannot be compiled says so when it is imported.
-.venv/bin/python -m compileall -q -j 0 ctxtui .venv/lib/python3*/site-packages >/dev/null || :
+# Python may not write next to it. What cannot be compiled says so when it is imported. A third is left out that nobody
+# imports while working: tests of others, installers, what is there as machine code too.
+unused='/(tests|pip|setuptools|pkg_resources|mypy|mypyc)/'
+.venv/bin/python -m compileall -q -j 0 -x "$unused" ctxtui .venv/lib/python3*/site-packages >/dev/null || :
 printf '%s\n' "$key" >"$stamp"

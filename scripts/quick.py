@@ -35,7 +35,7 @@ def main() -> int:
     given = options.parse_args()
     begun = time.time()
     changed = changes(given.since)
-    tests = nearest(changed, importers(ROOT))
+    tests = nearest(changed, importers(ROOT)) if changed else []
     print(f"{len(changed)} changed files, {len(tests)} test files", flush=True)
     if given.list:
         print("\n".join(tests))

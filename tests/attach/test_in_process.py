@@ -26,6 +26,7 @@ from ctxtui.core.call import Fidelity
 from ctxtui.core.session import Session
 from ctxtui.offline import Provider, RunningProvider, Server, offline
 from ctxtui.services.recordings.open import load
+from tests.warm import warm_python
 
 MODEL: Any = "claude-sonnet-4-5"
 SAID: Any = [{"role": "user", "content": "say grüezi"}]
@@ -233,7 +234,8 @@ def test_a_call_costs_the_program_next_to_nothing(tmp_path: Path) -> None:
 
 def test_it_goes_on_in_a_fork_and_to_the_programs_end(running: RunningProvider, tmp_path: Path) -> None:
     script = f"""\
-import os, anthropic, ctxtui
+import os, warnings, anthropic, ctxtui
+warnings.simplefilter("ignore")
 ctxtui.record(session="forked", folder={str(tmp_path)!r})
 def ask():
     # A connection each: one that two processes write to would be nobody's.
@@ -245,9 +247,7 @@ ask()
 if child:
     os.waitpid(child, 0)
 """
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120, check=False
-    )
+    ran = subprocess.run([*warm_python(), "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert len(read(tmp_path / "forked.jsonl").calls) == 3
 

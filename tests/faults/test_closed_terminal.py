@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.terminal import Terminal, family
 from tests.pty_app import CTXTUI, Screen, environment, plant
+from tests.warm import warm_ctxtui
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked for in /proc")
 
@@ -113,9 +114,13 @@ def test_a_chat_whose_tool_runs_is_on_record_and_leaves_nothing(tmp_path: Path) 
             terminal.read(0.05)
         wait_until_gone(close(terminal))
         assert exit_code(code) == 128 + signal.SIGHUP
-    said = subprocess.run([*CTXTUI, "sessions", "--json"], env={**os.environ, **env}, capture_output=True, check=True)
+    said = subprocess.run(
+        [*warm_ctxtui(), "sessions", "--json"], env={**os.environ, **env}, capture_output=True, check=True
+    )
     session = next(one for one in json.loads(said.stdout)["sessions"] if "sleep 987" in json.dumps(one))
-    shown = subprocess.run([*CTXTUI, "show", session["id"]], env={**os.environ, **env}, capture_output=True, text=True)
+    shown = subprocess.run(
+        [*warm_ctxtui(), "show", session["id"]], env={**os.environ, **env}, capture_output=True, text=True
+    )
     assert "sleep 987" in shown.stdout
 
 

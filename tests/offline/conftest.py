@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import anthropic
+import httpx2._transports.default as transports
 import openai
 import pytest
 
 from ctxtui.offline import Provider, RunningProvider, Server, SetClock, offline
+
+# Each client of an SDK reads all certificates that it would trust, and asks loopback without any.
+transports.create_ssl_context = lru_cache(transports.create_ssl_context)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.core import canonical
 from ctxtui.wire.codec import long_json
 
+ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 pieces = st.text(st.sampled_from('ab"\\\n\u767b\u00e9\U0001f468\ud83d\udc68'), min_size=1, max_size=40)
 
 
+@settings(max_examples=1000 if ALL else 20)
 @given(pieces, st.integers(0, 3), st.text("x", max_size=9))
 def test_long_strings_are_read_as_they_are(piece: str, shift: int, key: str) -> None:
     text = "y" * shift + piece * (140_000 // len(piece))

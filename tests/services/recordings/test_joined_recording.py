@@ -50,7 +50,10 @@ def body_of(session: Session, call: Call) -> str:
 
 
 @pytest.mark.skipif(not WIRED, reason=f"{ABSENT}: clients")
-@pytest.mark.parametrize("part", BETWEEN)
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(part, marks=[pytest.mark.slow] if 1 < last < 999 else []) for part, (_, last) in BETWEEN.items()],
+)
 @pytest.mark.parametrize("folder", WIRED, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_real_clients_session_has_each_call_once(home: Path, folder: Path, part: str) -> None:
     first, last = BETWEEN[part]

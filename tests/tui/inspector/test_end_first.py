@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,14 +43,23 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(data_dir=str(tmp_path / "data"))
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
+    """A session of 4 MB as a file, and the folder of a database that holds it by the name."""
+    folder = tmp_path_factory.mktemp("made")
+    path = session(folder, 1_200, 4_000_000)
+    with Store.open(database(str(folder / "data"))) as store:
+        return path, folder / "data", store.import_session(load(path).session, FILE)
+
+
 @pytest.fixture(params=["file", "database"])
-def name(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> str:
-    """A session of 4 MB, as a file or stored."""
-    path = session(tmp_path, 1_200, 4_000_000)
+def name(request: pytest.FixtureRequest, made: tuple[Path, Path, str], tmp_path: Path, settings: Settings) -> str:
+    """A session of 4 MB, as a file or stored; a copy for each test."""
+    path, data, stored = made
     if request.param == "file":
-        return str(path)
-    with Store.open(database(settings.data_dir)) as store:
-        return store.import_session(load(path).session, FILE)
+        return shutil.copy(path, tmp_path)
+    shutil.copytree(data, settings.data_dir)
+    return stored
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
