@@ -37,7 +37,7 @@ class EditsGate:
 
     def wants(self, head: Head, url: str) -> bool:
         """Whether edits may be in force for it."""
-        sender = sender_of({name.lower(): text for name, text in head.fields})
+        sender = sender_of(head.last)
         session = sender.session or self._session
         if not session:
             return self._edits.any()
@@ -50,7 +50,7 @@ class EditsGate:
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """The request under its edits. Raises what goes wrong with reading them."""
-        sender = sender_of({name.lower(): text for name, text in waiting.head.fields})
+        sender = sender_of(waiting.head.last)
         session = sender.session or self.session_for(waiting)
         thread = sender.thread or MAIN
         edits = (await self._stored(session, thread)).applied
