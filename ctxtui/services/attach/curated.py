@@ -13,6 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_log import standing, waiting
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
@@ -142,6 +143,11 @@ class AppliedEdits:
         seen = self._seen
         return seen.of(session, thread) if self._now() == seen.stamps else None
 
+    def look(self) -> None:
+        """Find out which sessions have edits at all, so that the next one to ask need not. Raises `CtxtuiError`."""
+        if self._now() != self._seen.stamps:
+            self.of("", MAIN)
+
     def any(self) -> bool:
         """Whether there may be any of a session whose client tells none."""
         seen = self._seen
@@ -170,7 +176,7 @@ class AppliedEdits:
             return StoredEdits()
         try:
             with Store.open(self.database, readonly=True) as store:
-                seen = seen or _Seen(stamps, tuple(store.edited()))
+                self._seen = seen = seen or _Seen(stamps, tuple(store.edited()))
                 found = seen.of(session, thread)
                 if found is None:
                     log = store.edits(session, thread)
@@ -178,7 +184,6 @@ class AppliedEdits:
         except NotFound:
             return StoredEdits()
         seen.known[session, thread] = found
-        self._seen = seen
         return found
 
 
