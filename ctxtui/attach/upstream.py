@@ -20,8 +20,6 @@ class Upstream:
     port: int = field(init=False)
     tls: bool = field(init=False)
     path: str = field(init=False)
-    host_header: str = field(init=False)
-    """What a client that asks it directly sends as ``Host``."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -44,8 +42,12 @@ class Upstream:
         set_(self, "tls", parts.scheme == "https")
         set_(self, "port", port or (443 if self.tls else 80))
         set_(self, "path", parts.path.rstrip("/"))
+
+    @property
+    def host_header(self) -> str:
+        """What a client that asks it directly sends as ``Host``."""
         name = f"[{self.host}]" if ":" in self.host else self.host
-        set_(self, "host_header", name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}")
+        return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
 
     @property
     def origin(self) -> str:
