@@ -2,8 +2,9 @@
 
 `ctxtui proxy` in a process of its own beside a raw TCP relay in Python, and, where they are installed, beside mitmproxy
 with an addon that streams and LiteLLM's proxy. Each round asks all in turn; what is added is the time less that without
-a relay, and ratios are taken round by round. Only the p99 is of the chunks of all rounds together, and of more of them:
-in one round it is the fifth worst of 500 chunks, which a single delay by another process decides.
+a relay, and ratios are taken round by round. Only the p99 is of the chunks of all rounds together: in one round it is
+the fifth worst of 500 chunks, which a single delay by another process decides. The relay's home has a database, as that
+of everybody has who has opened ctxtui once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -27,6 +28,8 @@ from benchmarks.proxy.client import Timed, ask
 from benchmarks.sessions import home
 from benchmarks.subject import answered
 from benchmarks.terminal import CTXTUI, PYTHON
+from ctxtui.services.config.paths import database
+from ctxtui.store.store import Store
 
 PARTS: Final = Path(__file__).resolve().parent.parent / "proxy"
 PATH: Final = "/v1/chat/completions"
@@ -38,8 +41,10 @@ FIRST, CHUNK, TAIL, BURST = (
 )
 LITELLM: Final = 0.04
 """The most of what LiteLLM adds to a first chunk."""
-TAILS: Final = 20
-"""Rounds at least for the p99: 10,000 chunks of each way."""
+ROUNDS: Final = 20
+"""Rounds at least; of chunks, 10,000 of each way."""
+_PAUSE: Final = 0.1
+"""Seconds before each answer that is asked for by itself."""
 LIMITS: Final = {FIRST: 0.30, CHUNK: 1.6, TAIL: 1.5, BURST: 0.1}
 
 
@@ -59,34 +64,36 @@ def results(folder: Path, runs: int) -> list[Result]:
         direct = Way("direct", upstream)
         raw = Way("raw", int(first_line(stack, [PYTHON, str(PARTS / "raw_relay.py"), str(upstream)])))
         ours = our_relay(stack, folder, upstream)
+        paced = asyncio.run(_paced([direct, raw, ours], max(runs, ROUNDS)))
         mitm = _mitm(stack, folder, upstream)
-        ways = [direct, raw, ours, *([mitm] if mitm else [])]
-        got = asyncio.run(_rounds(ways, runs))
-        tails = asyncio.run(_paced([direct, raw, ours], max(runs, TAILS)))
+        ways = [direct, ours, *([mitm] if mitm else [])]
+        firsts, bursts = (asyncio.run(_rounds(ways, max(runs, ROUNDS), mode)) for mode in ("one", "fast"))
         # In rounds of its own: at rest, too, it takes more processor time than the others at work.
         litellm = _litellm(stack, folder, upstream)
-        beside = asyncio.run(_rounds([direct, ours, litellm], runs)) if litellm else {}
-    found = [*_held(got), _tail(tails), _first_beside(beside, "litellm", LITELLM)]
-    return sorted(found, key=lambda one: one.goal)
+        beside = asyncio.run(_rounds([direct, ours, litellm], max(runs, ROUNDS), "one")) if litellm else {}
+    return [
+        _first_beside(firsts, "mitm", LIMITS[FIRST]),
+        _first_beside(beside, "litellm", LITELLM),
+        _usual(paced),
+        _beside(bursts, "G15", BURST, "mitm", lambda timed: timed.whole, LIMITS[BURST]),
+        _tail(paced),
+    ]
 
 
-_Rounds = dict[str, list[tuple[Timed, Timed]]]
-"""By way, of each round the paced answer and the one without pauses."""
+_Rounds = dict[str, list[Timed]]
+"""By way, the answer of each round."""
 _PEERS: Final = {"mitm": ("mitmproxy, streaming", "mitmdump"), "litellm": ("LiteLLM's proxy", "litellm")}
-
-
-def _held(got: _Rounds) -> Iterator[Result]:
-    rounds = [[median(got[name][n][0].chunks) for name in ("ours", "raw", "direct")]
-              for n in range(len(got["direct"]))]  # fmt: skip
-    pairs = [(ours - none, max(raw - none, 1e-6)) for ours, raw, none in rounds]
-    note = f"{1e3 * median(a for a, _ in pairs):.3f} / {1e3 * median(b for _, b in pairs):.3f} ms"
-    yield Result("G15", CHUNK, "raw TCP relay", median(a / b for a, b in pairs), LIMITS[CHUNK], note=note)
-    yield _first_beside(got, "mitm", LIMITS[FIRST])
-    yield _beside(got, "G15", BURST, "mitm", lambda both: both[1].whole, LIMITS[BURST])
 
 
 Round = tuple[list[float], list[float], list[float]]
 """Delays of the chunks of one round, in seconds: without a relay, through the raw one, through ours."""
+
+
+def _usual(rounds: list[Round]) -> Result:
+    """The p50 through each relay less that without one, round by round."""
+    pairs = [(median(ours) - median(none), max(median(raw) - median(none), 1e-6)) for none, raw, ours in rounds]
+    note = f"{1e3 * median(a for a, _ in pairs):.3f} / {1e3 * median(b for _, b in pairs):.3f} ms"
+    return Result("G15", CHUNK, "raw TCP relay", median(a / b for a, b in pairs), LIMITS[CHUNK], note=note)
 
 
 def _tail(rounds: list[Round]) -> Result:
@@ -107,30 +114,37 @@ def _tail(rounds: list[Round]) -> Result:
 
 
 def _first_beside(got: _Rounds, other: str, limit: float) -> Result:
-    return _beside(got, "G14", FIRST, other, lambda both: both[0].first, limit)
+    return _beside(got, "G14", FIRST, other, lambda timed: timed.first, limit)
 
 
-def _beside(
-    got: _Rounds, goal: str, what: str, other: str, of: Callable[[tuple[Timed, Timed]], float], limit: float
-) -> Result:
+def _beside(got: _Rounds, goal: str, what: str, other: str, of: Callable[[Timed], float], limit: float) -> Result:
     """What ours adds as a share of what another relay adds, round by round."""
     name, program = _PEERS[other]
     if other not in got:
         return not_run(goal, what, name, missing(program), limit)
-    added = [tuple(of(both) - of(none) for both in (ours, theirs))
+    added = [(of(ours) - of(none), max(of(theirs) - of(none), 1e-5))
              for ours, theirs, none in zip(got["ours"], got[other], got["direct"], strict=True)]  # fmt: skip
+
+    def share(some: Sequence[tuple[float, float]]) -> float:
+        return median(ours / theirs for ours, theirs in some)
+
+    low, high = sure(share, added)
     note = f"{1e3 * median(a for a, _ in added):.2f} / {1e3 * median(b for _, b in added):.2f} ms"
-    return Result(goal, what, name, median(a / max(b, 1e-5) for a, b in added), limit, note=note)
+    note += f"; 80 %: {low:.3f} to {high:.3f}; {len(added)} rounds"
+    return Result(goal, what, name, share(added), limit, note=note)
 
 
-async def _rounds(ways: list[Way], runs: int) -> _Rounds:
-    """Each way's paced and unpaced answer, round by round; the first round is a warm-up."""
+async def _rounds(ways: list[Way], rounds: int, mode: str) -> _Rounds:
+    """Each way's answer, round by round, now this way first and now another; the first round is a warm-up. Each comes
+    after a pause, as a program's do: right behind another one, all of it is still in the processor's caches."""
     got: _Rounds = {way.name: [] for way in ways}
-    for number in range(runs + 1):
-        for way in ways:
-            both = [await ask(way.port, way.path, mode, way.headers) for mode in ("sse", "fast")]
+    for number in range(rounds + 1):
+        for n in range(len(ways)):
+            way = ways[(n + number) % len(ways)]
+            await asyncio.sleep(_PAUSE)
+            timed = await ask(way.port, way.path, mode, way.headers)
             if number:
-                got[way.name].append((both[0], both[1]))
+                got[way.name].append(timed)
     return got
 
 
@@ -158,6 +172,7 @@ def first_line(stack: ExitStack, command: list[str], env: dict[str, str] | None 
 def our_relay(stack: ExitStack, folder: Path, upstream: int) -> Way:
     """`ctxtui proxy` in a process of its own, recording."""
     env = {**os.environ, **home(folder / "home")}
+    Store.open(database(env=env)).close()
     given = ["proxy", "--port", "0", "--upstream", f"bench=http://127.0.0.1:{upstream}", "--json"]
     process = stack.enter_context(
         subprocess.Popen([*CTXTUI, *given], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)

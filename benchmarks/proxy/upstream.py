@@ -1,5 +1,5 @@
 """A provider on loopback: ``python upstream.py`` prints its port. A body with MODE:sse gets 500 chunks 2 ms apart, each
-with the time at which it left; MODE:fast the same without pauses."""
+with the time at which it left; MODE:fast the same without pauses, MODE:one the first of them alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             writer.write(HEAD)
             await writer.drain()
             due = time.perf_counter()
-            for _ in range(CHUNKS):
+            for _ in range(1 if b"MODE:one" in body else CHUNKS):
                 data = CHUNK % time.perf_counter_ns()
                 writer.write(b"%x\r\n%s\r\n" % (len(data), data))
                 await writer.drain()

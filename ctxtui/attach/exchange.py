@@ -52,8 +52,8 @@ class Exchange:
     head: Head
     method: str
     target: str
-    named: bool
-    """Whether the target is another one than the client's."""
+    asked: str
+    """The target as the client wrote it."""
     body: BodyReader
     gated: bool = False
     """Whether it has to be whole before it leaves."""
@@ -123,7 +123,7 @@ class Exchange:
     def head_bytes(self) -> bytes:
         """Its head as the provider is told it."""
         head = http1.with_field(self.head, "host", self.upstream.host_header)
-        return http1.with_target(head, http1.asked(self.head).target, self.target) if self.named else head
+        return http1.with_target(head, self.asked, self.target) if self.asked != self.target else head
 
     @property
     def goes_on(self) -> bool:

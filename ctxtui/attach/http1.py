@@ -6,6 +6,7 @@ What is passed on are the bytes themselves; what is read here only says whose th
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.errors import Malformed
@@ -23,19 +24,26 @@ _KEPT: Final = re.compile(r"timeout\s*=\s*(\d{1,9})", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class Head:
     """The head of a request or an answer. `raw` are its bytes with the blank line, `start` its first line, `fields` the
-    names (as written) and values of its headers, in order."""
+    names (as written) and values of its headers, in order, `values` the values by name in small letters."""
 
     raw: bytes
     start: str
     fields: tuple[tuple[str, str], ...]
+    values: Mapping[str, Sequence[str]]
 
-    def all(self, name: str) -> list[str]:
+    def all(self, name: str) -> Sequence[str]:
         """The values of every header called `name` (in small letters)."""
-        return [value for known, value in self.fields if known.lower() == name]
+        return self.values.get(name, ())
 
     def get(self, name: str) -> str:
         """The first of them; "" for none."""
-        return next(iter(self.all(name)), "")
+        found = self.values.get(name)
+        return found[0] if found else ""
+
+    @property
+    def last(self) -> dict[str, str]:
+        """The last of them for each name, as a client's own headers are read."""
+        return {name: values[-1] for name, values in self.values.items()}
 
     def holds(self, name: str, word: str) -> bool:
         """Whether `word` (in small letters) is in the list that the headers called `name` are."""
@@ -63,7 +71,10 @@ def read_head(raw: bytes) -> Head:
         if not colon or not name or name != name.strip():
             raise Malformed(f"no header: {line[:80]!r}")
         fields.append((name, value.strip(" \t")))
-    return Head(raw, lines[0], tuple(fields))
+    values: dict[str, list[str]] = {}
+    for name, value in fields:
+        values.setdefault(name.lower(), []).append(value)
+    return Head(raw, lines[0], tuple(fields), values)
 
 
 def next_head(came: bytes) -> tuple[Head, bytes] | None:
@@ -96,14 +107,15 @@ def with_field(head: Head, name: str, value: str) -> bytes:
     """The bytes of `head` with another value of the header `name` (in small letters), all else as it was; with that
     header at its end where it has none."""
     lines = head.raw[: -len(END)].split(b"\r\n")
+    meant, told = name.encode() + b":", b": " + value.encode("latin-1")
+    size = len(meant)
     found = False
-    for n, line in enumerate(lines[1:], 1):
-        written = line.partition(b":")[0]
-        if written.strip().lower() == name.encode():
-            lines[n] = written + b": " + value.encode("latin-1")
+    for n, line in enumerate(lines):
+        if line[:size].lower() == meant and n:
+            lines[n] = line[: size - 1] + told
             found = True
     if not found:
-        lines.append(name.title().encode() + b": " + value.encode("latin-1"))
+        lines.append(name.title().encode() + told)
     return b"\r\n".join(lines) + END
 
 
@@ -252,9 +264,8 @@ def request_body(head: Head) -> BodyReader:
     return BodyReader(0, chunked=True) if chunked else BodyReader(length or 0)
 
 
-def answer_body(head: Head, method: str) -> BodyReader:
-    """The body that follows the head of an answer to a request of `method`. Raises `Malformed`."""
-    status = status_of(head)
+def answer_body(head: Head, status: int, method: str) -> BodyReader:
+    """The body that follows the head of an answer of `status` to a request of `method`. Raises `Malformed`."""
     if method == "HEAD" or status < 200 or status in (204, 304):
         return BodyReader(0)
     if head.all("transfer-encoding"):

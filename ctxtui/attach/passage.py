@@ -281,7 +281,7 @@ class Passage:
             head=head,
             method=asked.method,
             target=target,
-            named=self._route.named,
+            asked=asked.target,
             body=http1.request_body(head),
         )
         self._one = one
@@ -318,7 +318,7 @@ class Passage:
                 return
             head, rest = found
             status = http1.status_of(head)
-            body = http1.answer_body(head, one.method)
+            body = http1.answer_body(head, status, one.method)
             if status >= 200:
                 if one.early is not None:
                     one.early.answered(status, head)

@@ -12,6 +12,9 @@ from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.kit.fields import objects, word
 from ctxtui.transcripts.kit.http_exchange.pair import value
 
+TALK, OTHER = "talk-", "other-"
+"""What the names of sessions begin with whose client tells none: told by a conversation, or by whom they ask."""
+
 
 @dataclass(slots=True)
 class RecordedRun:
@@ -35,12 +38,12 @@ def session_of(url: str, body: bytes) -> str:
     said = asked.get("messages", asked.get("input")) if isinstance(asked, dict) else None
     host = url.partition("://")[2].partition("/")[0]
     if said is None:
-        return f"other-{host.replace(':', '-')}"
+        return f"{OTHER}{host.replace(':', '-')}"
     first = next((one for one in objects(said) if one.get("role") == "user"), {"content": said})
     content = first.get("content")
     # Cache markers move from request to request: only the words count.
     words = content if isinstance(content, str) else [word(part.get("text")) for part in objects(content)]
-    return f"talk-{digest(repr((host, words)).encode('utf-8', 'surrogatepass'))[:24]}"
+    return f"{TALK}{digest(repr((host, words)).encode('utf-8', 'surrogatepass'))[:24]}"
 
 
 def new_run() -> str:

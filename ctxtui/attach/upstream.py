@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ctxtui.core.errors import BadConfig
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Upstream:
     """`url` is the provider's base URL as a client would be given it. `path` is its path, without an end slash."""
 

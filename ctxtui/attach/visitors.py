@@ -6,6 +6,7 @@ asks the same of another server).
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,12 +16,14 @@ from ctxtui.attach.http1 import Head
 ONLY_HERE: Final = "only programs of this machine are served, under its own name"
 _NO_NAME: Final = frozenset("@/\\?# \t,")
 """Characters that stand in no host's name: whoever writes them wants to be read two ways."""
+_HERE: Final = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
+"""What nearly everybody writes, known without looking closer."""
 
 
 def stranger(head: Head) -> str:
     """The header by which a request comes from elsewhere, with its value; "" for none."""
     for value in head.all("host"):
-        if _NO_NAME.intersection(value) or not _at_home(f"//{value}"):
+        if not _HERE.fullmatch(value) and (_NO_NAME.intersection(value) or not _at_home(f"//{value}")):
             return f"Host: {value}"
     for value in head.all("origin"):
         if not _at_home(value):

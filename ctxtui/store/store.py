@@ -191,6 +191,11 @@ class Store:
         return edits.read_edits(self._conn, session_id, thread, branch)
 
     @told
+    def edited(self) -> list[str]:
+        """The ids of the sessions whose logs hold anything."""
+        return edits.edited(self._conn)
+
+    @told
     def add_edits(
         self,
         session_id: str,

@@ -35,6 +35,7 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
+from ctxtui.store.store import Store
 from ctxtui.wire.registry import DIALECTS
 from tests.attach.raw import raw_provider, relayed, talk
 from tests.curation.shaped import SHAPES, edits
@@ -235,9 +236,17 @@ async def test_edits_stand_until_they_are_taken_back(tmp_path: Path, monkeypatch
     assert calls[1].extra[EDITS]["applied"] and calls[3].extra.get(EDITS) is None
 
 
-async def test_where_no_edit_is_in_force_the_body_is_not_even_waited_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stored", [False, True])
+async def test_where_no_edit_is_in_force_the_body_is_not_even_waited_for(tmp_path: Path, stored: bool) -> None:
     async with raw_provider() as provider:
-        gate = EditsGate(tmp_path / "none.db", "s")
+        path = tmp_path / "some.db"
+        if stored:
+            Store.open(path).close()
+        gate = EditsGate(path, "s")
+        gate.look_ahead()
+        async with asyncio.timeout(20):
+            while gate._edits.any():
+                await asyncio.sleep(0.01)
         async with relayed(provider.port, tmp_path, gate=gate) as (relay, _):
             provider.replies = [[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]]
             reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)

@@ -130,6 +130,7 @@ class Around:
         started = await self._led.begin(list(self.command[1:]), self.cwd)
         self.urls = dict(self._led.urls)
         give_way()
+        edits.look_ahead()
         return started
 
     def _recorded(self) -> list[str]:

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ctxtui.attach.run import OTHER, TALK
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_log import standing, waiting
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
@@ -105,36 +107,51 @@ class StoredEdits(NamedTuple):
     wait: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The database as it was when its files had the `stamps`: the sessions that are `edited` at all, and what is known
+    of threads."""
+
+    stamps: tuple[float, ...] = ()
+    edited: tuple[str, ...] = ()
+    known: dict[tuple[str, str], StoredEdits] = field(default_factory=dict)
+
+    def of(self, session: str, thread: str) -> StoredEdits | None:
+        """The edits of a thread; None where they have to be read."""
+        # The database is asked by the beginning of an id as well.
+        if not any(one.startswith(session) for one in self.edited):
+            return StoredEdits()
+        return self.known.get((session, thread))
+
+
 @dataclass(slots=True)
 class AppliedEdits:
     """The edits that are applied to sessions, as the database has them; it is looked at again when it has changed."""
 
     database: Path
-    _stamps: tuple[float, ...] = ()
-    _known: dict[tuple[str, str], StoredEdits] = field(default_factory=dict)
+    _seen: _Seen = field(default_factory=_Seen)
 
     def of(self, session: str, thread: str) -> StoredEdits:
         """Those of a thread; none where the session is not stored. Raises `CtxtuiError`."""
         stamps = self._now()
-        if stamps != self._stamps:
-            self._known.clear()
-            self._stamps = stamps
-        key = (session, thread)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._read(session, thread) if stamps else StoredEdits()
-        return found
+        seen = self._seen if stamps == self._seen.stamps else None
+        found = seen.of(session, thread) if seen is not None else None
+        return found if found is not None else self._read(seen, stamps, session, thread)
 
     def known(self, session: str, thread: str) -> StoredEdits | None:
         """The same where nothing has to be read for it; else None."""
-        stamps = self._now()
-        if not stamps:
-            return StoredEdits()
-        return self._known.get((session, thread)) if stamps == self._stamps else None
+        seen = self._seen
+        return seen.of(session, thread) if self._now() == seen.stamps else None
+
+    def look(self) -> None:
+        """Find out which sessions have edits at all, so that the next one to ask need not. Raises `CtxtuiError`."""
+        if self._now() != self._seen.stamps:
+            self.of("", MAIN)
 
     def any(self) -> bool:
-        """Whether there may be any at all."""
-        return bool(self._now())
+        """Whether there may be any of a session whose client tells none."""
+        seen = self._seen
+        return self._now() != seen.stamps or any(one.startswith((TALK, OTHER)) for one in seen.edited)
 
     def _now(self) -> tuple[float, ...]:
         found: list[float] = []
@@ -145,18 +162,29 @@ class AppliedEdits:
                 if not end:
                     return ()
                 continue
-            found += [status.st_mtime_ns, status.st_size]
+            # Whoever looks makes the log of writes; an empty one says nothing.
+            found += [status.st_mtime_ns, status.st_size] if status.st_size or not end else []
         return tuple(found)
 
-    def _read(self, session: str, thread: str) -> StoredEdits:
+    def _read(self, seen: _Seen | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
+        """Look into the database, which is as `seen` (None: not yet). Another thread may look at the same time: what
+        was seen is kept as one."""
         from ctxtui.store.store import Store
 
+        if not stamps:
+            self._seen = _Seen()
+            return StoredEdits()
         try:
             with Store.open(self.database, readonly=True) as store:
-                log = store.edits(session, thread)
-                return StoredEdits(standing(log).applied, bool(waiting(log)))
+                self._seen = seen = seen or _Seen(stamps, tuple(store.edited()))
+                found = seen.of(session, thread)
+                if found is None:
+                    log = store.edits(session, thread)
+                    found = StoredEdits(standing(log).applied, bool(waiting(log)))
         except NotFound:
             return StoredEdits()
+        seen.known[session, thread] = found
+        return found
 
 
 class Curator:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -35,9 +37,20 @@ class EditsGate:
         self._child = ChildProcess("ctxtui.services.attach.curated:Curator")
         self._clock = clock
 
+    def look_ahead(self) -> None:
+        """Look into the database in a thread, which the first request would wait for."""
+        asyncio.get_running_loop().run_in_executor(None, self._look)
+
+    def _look(self) -> None:
+        # What is wrong with it is told with the first request.
+        with suppress(CtxtuiError):
+            self._edits.look()
+        # No search for garbage goes through what that has loaded.
+        gc.freeze()
+
     def wants(self, head: Head, url: str) -> bool:
         """Whether edits may be in force for it."""
-        sender = sender_of({name.lower(): text for name, text in head.fields})
+        sender = sender_of(head.last)
         session = sender.session or self._session
         if not session:
             return self._edits.any()
@@ -50,7 +63,7 @@ class EditsGate:
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """The request under its edits. Raises what goes wrong with reading them."""
-        sender = sender_of({name.lower(): text for name, text in waiting.head.fields})
+        sender = sender_of(waiting.head.last)
         session = sender.session or self.session_for(waiting)
         thread = sender.thread or MAIN
         edits = (await self._stored(session, thread)).applied

@@ -125,7 +125,7 @@ class HoldGate:
         dialect = exchange.provider if dialect and exchange.provider == "ollama" else dialect
         if not dialect or side_call(exchange.path, body):
             return await self.edits.decide(waiting)
-        sender = sender_of({name.lower(): text for name, text in waiting.head.fields})
+        sender = sender_of(waiting.head.last)
         session = sender.session or self.edits.session_for(waiting)
         thread = sender.thread or MAIN
         prepared = await self._prepared(session, thread, waiting)

@@ -86,6 +86,7 @@ class StandingRelay:
                     if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                         asyncio.get_running_loop().add_signal_handler(number, stop.set)
                 give_way()
+                edits.look_ahead()
                 ready(urls)
                 watching = asyncio.create_task(self._watch(say))
                 await stop.wait()

@@ -56,6 +56,12 @@ def read_edits(conn: sqlite3.Connection, prefix: str, thread: str, branch: str) 
     return [_edit(row) for row in rows]
 
 
+def edited(conn: sqlite3.Connection) -> list[str]:
+    """The ids of the sessions with a log."""
+    rows = conn.execute("SELECT id FROM sessions WHERE key IN (SELECT session FROM edits)")
+    return [py_text(id_) for (id_,) in rows]
+
+
 def _edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
     id_, kind, targets, author, at, payload, batch, reverts = row
     named = tuple(Target(*one) for one in json.loads(targets))

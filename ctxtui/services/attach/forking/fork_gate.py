@@ -34,7 +34,7 @@ class ForkGate:
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """The recorded answer; else what `live` says."""
-        sender = sender_of({name.lower(): text for name, text in waiting.head.fields})
+        sender = sender_of(waiting.head.last)
         thread, body = sender.thread or MAIN, value(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
         if not isinstance(body, dict) or not dialect_of(exchange, body) or thread in self._gone:
