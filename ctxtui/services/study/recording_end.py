@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, cast
 
 from ctxtui.analysis.call_figures import CallFigures, UncountedBook, UncountedTotals
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.settings import Settings
+from ctxtui.views.model.block_cache import LARGE, Readings
+from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene, calls_of
 from ctxtui.views.transcript.row_index import Boundaries
 
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.core.block import Block
     from ctxtui.tokens.features import Features
+
+_SCREENFUL: Final = 64
+"""Blocks of the end of which a first frame may have a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,8 @@ class EndFacts:
     limits: ContextWindow
     figures: CallFigures
     strips_thinking: bool
+    previews: Mapping[int, Preview]
+    """The last blocks, by node, in one line each: the first frame shows these."""
 
 
 def end_facts(session: Session, settings: Settings) -> EndFacts:
@@ -40,7 +48,12 @@ def end_facts(session: Session, settings: Settings) -> EndFacts:
     call = calls_of(session, session.first_thread)[-1]
     book = _book(session, settings)
     limits = context_window(book, call, settings.usable_share)
-    return EndFacts(session, limits, figures(book, call), book.card(call.model).strips_thinking)
+    facts = EndFacts(session, limits, figures(book, call), book.card(call.model).strips_thinking, {})
+    end, tree = RecordingEnd(facts, settings), session.tree
+    readings = Readings(session, end.names)
+    # What is too large for a frame is read beside the screen, too.
+    last = [node for node in tree.path(end.scene.tip)[-_SCREENFUL:] if len(tree[node].block.body) < LARGE]
+    return replace(facts, previews={node: readings.preview(node) for node in last})
 
 
 class RecordingEnd:
@@ -49,6 +62,7 @@ class RecordingEnd:
 
     def __init__(self, facts: EndFacts, settings: Settings) -> None:
         session = self.session = facts.session
+        self.previews = facts.previews
         self.thread = session.first_thread
         calls = calls_of(session, self.thread)
         self.names = Names(session.tree)
