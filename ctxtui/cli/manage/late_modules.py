@@ -33,6 +33,7 @@ _LATE: Final = {
     "locale": "",  # subprocess
     "mimetypes": "",  # Textual, to deliver files to browsers
     "textwrap": "",  # msgspec's JSON schemas
+    "msgspec.inspect": "",  # msgspec's JSON schemas
 }
 """Each with the module in C without which its import fails: that is to be found out by who imports it."""
 
@@ -48,7 +49,11 @@ _TAKEN: Final = {
     ),
     "difflib": ("get_close_matches",),  # Textual, for what to say of a mistake in CSS
     "platformdirs": ("user_downloads_path",),  # Textual, to deliver files to browsers
+    "rich.markup": ("render",),  # Rich's console, for texts with markup of its own
+    "rich.panel": ("Panel",),  # Textual, to print what is wrong
     "rich.table": ("Table",),  # Textual, to show the colours of a theme
+    "rich.tree": ("Tree",),  # Textual, to print its widgets
+    "textual.pilot": ("Pilot",),  # Textual, for apps that tests run
 }
 """Modules of which these names are taken by others as they are imported: each gets a stand-in."""
 

@@ -117,7 +117,8 @@ print(ssl.SSLContext.__name__)
 
 
 BEGIN_APP = """
-import textual.app, textual.theme, textual.design, textual.suggestions
+import rich.console, textual.app, textual.theme, textual.design, textual.suggestions
+from textual.pilot import Pilot
 def loaded(name): return type(sys.modules[name]).__name__ == "module"
 """
 
@@ -139,11 +140,14 @@ def test_what_textual_takes_by_name_is_not_loaded_with_its_app() -> None:
         ("textual.design.Table()", "rich.table"),
         ("textual.suggestions.get_suggestion('widht', ['width'])", "difflib"),
         ("textual.app.user_downloads_path()", "platformdirs"),
+        ("textual.widget.Widget().tree.__class__", "rich.tree"),
+        ("textual.css.stylesheet.Panel('x').__class__", "rich.panel"),
+        ("rich.console.Console().render_str('[b]x[/b]').plain", "rich.markup"),
     ],
 )
 def test_a_use_of_what_was_taken_is_one_of_the_real_thing(use: str, name: str) -> None:
     code = f"print(loaded('{name}'))\nprint({use}, loaded('{name}'))"
-    real = "import textual.app, textual.theme, textual.design, textual.suggestions\n"
+    real = "import rich.console, textual.app, textual.theme, textual.design, textual.suggestions\n"
     plain = subprocess.run([sys.executable, "-c", f"{real}print({use})"], capture_output=True, text=True)
     before, after = said(BEGIN_APP + code).splitlines()
 
