@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import is_read
@@ -17,6 +18,8 @@ from ctxtui.dataclasses import dataclass
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.running_totals import RunningTotals
+    from ctxtui.analysis.window_signs import WindowSigns
+    from ctxtui.tokens.models import ModelCard, ModelTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,20 +48,48 @@ class CallFigures:
     attached: int = 0
 
 
+def uncounted(call: Call) -> CallFigures:
+    """The figures of a call whose context has blocks without a count."""
+    total = call.usage.input if call.usage else 0
+    return CallFigures(
+        context_tokens=total,
+        method="reported" if call.usage else "guessed",
+        lo=total,
+        hi=total,
+        categories={},
+        not_recorded=None,
+        residual=0,
+        reported=call.usage,
+        counted=False,
+    )
+
+
 _NOWHERE: Final[Mapping[int, int]] = {}
 
 
 class UncountedBook:
-    """The book of `session` before anything is counted. What is asked of it beside that is answered by the book
-    itself, which `make` makes then."""
+    """The book of `session` before anything is counted, with the models of `table`. What is asked of it beside that is
+    answered by the book itself, which `make` makes then."""
 
-    def __init__(self, session: Session, make: Callable[[], Book]) -> None:
+    def __init__(self, session: Session, table: Callable[[], ModelTable], make: Callable[[], Book]) -> None:
         self.session = session
+        self._table = table
         self._make = make
 
     @cached_property
     def _book(self) -> Book:
         return self._make()
+
+    @cached_property
+    def windows(self) -> WindowSigns:
+        """What its calls show of their windows."""
+        from ctxtui.analysis.window_signs import WindowSigns
+
+        return WindowSigns(self.session)
+
+    def card(self, model: str) -> ModelCard:
+        """Facts about `model`."""
+        return self._table().card(model)
 
     def counted(self, model: str, node: int) -> bool:
         """Nothing is, but for the empty context."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_figures import CallFigures
+from ctxtui.analysis.call_figures import CallFigures, uncounted
 from ctxtui.analysis.read.absence import Absence
 from ctxtui.analysis.read.searches import unseen
 from ctxtui.core import block as blocks
@@ -52,7 +52,7 @@ def figures(book: Book, call: Call) -> CallFigures:
     """The figures of `call`'s context as the provider read it."""
     head = call.sent_head
     if not book.counted(call.model, head):
-        return _uncounted(call)
+        return uncounted(call)
     by_category = book.read_sums(call.model, head, book.contexts.at(head))
     visible = sum(by_category)
     missing, again = not_recorded(book, call), attached(book, call)
@@ -61,7 +61,7 @@ def figures(book: Book, call: Call) -> CallFigures:
     total, method, lo, hi = _total(book, call, visible, (missing or 0) + again)
     if book.contexts.is_unexplained(call, total - ours):
         # The report is here, and what is gone is known in a moment: until then its parts would be more than the whole.
-        return _uncounted(call)
+        return uncounted(call)
     return CallFigures(
         context_tokens=total,
         method=method,
@@ -73,21 +73,6 @@ def figures(book: Book, call: Call) -> CallFigures:
         reported=call.usage,
         counted=True,
         attached=again,
-    )
-
-
-def _uncounted(call: Call) -> CallFigures:
-    total = call.usage.input if call.usage else 0
-    return CallFigures(
-        context_tokens=total,
-        method="reported" if call.usage else "guessed",
-        lo=total,
-        hi=total,
-        categories={},
-        not_recorded=None,
-        residual=0,
-        reported=call.usage,
-        counted=False,
     )
 
 

@@ -69,12 +69,13 @@ class SessionSource:
         """Whether it may take long to read the whole, as far as a look at the file tells."""
         if self.name == "-":
             return False
+        # What a session is made of: the screen and the copy need it, and so it is loaded once.
+        from ctxtui.services.recordings.tail_preview import is_long
+
         try:
             found = os.stat(self.name)
         except (OSError, ValueError):
             return True  # what is stored may be
-        from ctxtui.services.recordings.tail_preview import is_long
-
         return S_ISREG(found.st_mode) and is_long(found.st_size)
 
     def read_ahead(self) -> bool:

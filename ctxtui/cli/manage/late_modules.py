@@ -3,11 +3,16 @@
 asyncio imports TLS (OpenSSL, a fortieth of the time to a first frame), and only a chat has a connection. Such a module
 is empty until a name is asked of it: that fills it, in the thread that asks, and other threads wait.
 `importlib.util.LazyLoader` does not do: to it a second import is a use.
+
+``from module import name`` asks for a name, too. Where others take names so and hardly use them (Textual's own palette
+is a fourteenth of the time to a first frame, and we have another one), a stand-in is given: whoever calls it, looks for
+something in it or makes one of a class that inherits from it fills the module, and deals with what it stands for.
 """
 
 from __future__ import annotations
 
 import sys
+from abc import ABC, ABCMeta
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
@@ -28,8 +33,29 @@ _LATE: Final = {
     "locale": "",  # subprocess
     "mimetypes": "",  # Textual, to deliver files to browsers
     "textwrap": "",  # msgspec's JSON schemas
+    "msgspec.inspect": "",  # msgspec's JSON schemas
 }
 """Each with the module in C without which its import fails: that is to be found out by who imports it."""
+
+_TAKEN: Final = {
+    "textual.command": (  # the app and its themes; it brings Textual's input, lists, trees and buttons with it
+        "CommandListItem",
+        "CommandPalette",
+        "DiscoveryHit",
+        "Hit",
+        "Hits",
+        "Provider",
+        "SimpleProvider",
+    ),
+    "difflib": ("get_close_matches",),  # Textual, for what to say of a mistake in CSS
+    "platformdirs": ("user_downloads_path",),  # Textual, to deliver files to browsers
+    "rich.markup": ("render",),  # Rich's console, for texts with markup of its own
+    "rich.panel": ("Panel",),  # Textual, to print what is wrong
+    "rich.table": ("Table",),  # Textual, to show the colours of a theme
+    "rich.tree": ("Tree",),  # Textual, to print its widgets
+    "textual.pilot": ("Pilot",),  # Textual, for apps that tests run
+}
+"""Modules of which these names are taken by others as they are imported: each gets a stand-in."""
 
 _LOCK: Final = RLock()
 """Protects who of several threads fills a module."""
@@ -39,12 +65,58 @@ class _Late(ModuleType):
     """A module before its first use."""
 
     def __getattr__(self, name: str) -> Any:
-        # Python asks here for what is not there; of a module that is being filled, what it has not come to.
+        # Python asks here for what is not there; of a module that is being filled, what it has not come to. A package
+        # has its path before: whatever takes a name of a module looks for one.
+        if name == "__path__":
+            raise AttributeError(name)
         with _LOCK:
             loader: object = self.__loader__
             if isinstance(loader, _LateLoader):
+                if name in _TAKEN.get(self.__name__, ()):
+                    self.__dict__[name] = taken = _StandIn(name, (ABC,), {"__module__": self.__name__})
+                    taken.late = self
+                    return taken
                 loader.fill(self)
         return ModuleType.__getattribute__(self, name)
+
+
+class _StandIn(ABCMeta):
+    """The type of a stand-in, and of classes that inherit from one: from the real class, once that is there."""
+
+    late: ModuleType
+    """Of a stand-in: the module that has what it stands for."""
+
+    def _loaded(cls) -> Any:
+        """What is meant: the real thing for a stand-in, itself for a class that inherits from one."""
+        late: ModuleType | None = cls.__dict__.get("late")
+        if late is None:
+            for base in cls.__bases__:
+                if isinstance(base, _StandIn):
+                    base._loaded()
+            return cls
+        with _LOCK:
+            loader: object = late.__loader__
+            if isinstance(loader, _LateLoader):
+                loader.fill(late)
+        return getattr(late, cls.__name__)
+
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        real = cls._loaded()
+        return real(*args, **named) if real is not cls else super().__call__(*args, **named)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            # Python asks every class that it makes for such names.
+            raise AttributeError(name)
+        return getattr(cls._loaded(), name)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        real = cls._loaded()
+        return isinstance(instance, real) if real is not cls else super().__instancecheck__(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        real = cls._loaded()
+        return issubclass(subclass, real) if real is not cls else super().__subclasscheck__(subclass)
 
 
 class _LateLoader:
@@ -63,13 +135,22 @@ class _LateLoader:
 
     def fill(self, module: ModuleType) -> None:
         """Make it the module that it is. Raises what its import raises; the next use tries again."""
+        taken = {name: one for name, one in vars(module).items() if isinstance(one, _StandIn)}
+        for name in taken:
+            delattr(module, name)
         self._give(module, self._real)
         try:
             self._real.exec_module(module)
         except BaseException:
             self._give(module, cast("Loader", self))
+            vars(module).update(taken)
             raise
         module.__class__ = ModuleType
+        for name, one in taken.items():
+            # Python lets the bases change where both have the same layout, as abstract classes have.
+            heirs: list[type] = one.__subclasses__()
+            for heir in heirs:
+                heir.__bases__ = tuple(getattr(module, name) if base is one else base for base in heir.__bases__)
 
     @staticmethod
     def _give(module: ModuleType, loader: Loader) -> None:
@@ -83,9 +164,9 @@ class _Finder:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """As Python's own, with a loader that waits; None for every other module."""
-        if name not in _LATE:
+        if name not in _LATE and name not in _TAKEN:
             return None
-        spec, below = PathFinder.find_spec(name, path, target), _LATE[name]
+        spec, below = PathFinder.find_spec(name, path, target), _LATE.get(name)
         if spec is not None and spec.loader is not None and (not below or PathFinder.find_spec(below) is not None):
             spec.loader = cast("Loader", _LateLoader(spec.loader))
         return spec

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.analysis.book import Book
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.services.config.package_data import DATA, model_table
@@ -17,6 +16,7 @@ from ctxtui.tokens.models import SETTING, ModelRule, ModelTable, plain_id
 # What audits and caches need is imported where it is used: the end of a long recording is shown before.
 if TYPE_CHECKING:
     from ctxtui.analysis.audit import Audited
+    from ctxtui.analysis.book import Book
     from ctxtui.analysis.cache.audit import CacheAudited
     from ctxtui.analysis.cache.missed import Missed
     from ctxtui.cache.rule_table import RuleTable
@@ -39,6 +39,8 @@ def table_for(settings: Settings, estimator: str = "") -> ModelTable:
 
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
     """The figures behind a session; nothing is counted yet. `estimator` is the name of one, "" for the tokenizer."""
+    from ctxtui.analysis.book import Book
+
     return Book(session, table_for(settings, estimator), counter, counter.labels)
 
 

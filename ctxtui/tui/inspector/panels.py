@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ctxtui.views.inspector import composition, this_call, threads
     from ctxtui.views.inspector.map import context_map, staged_map
     from ctxtui.views.inspector.strip_columns import Window
+    from ctxtui.views.model.preview import Preview
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane
 
@@ -143,11 +144,12 @@ class Panels:
         boxes = layout.arrange(width, height, self._wants).boxes
         return self._side if all(one.id not in boxes for one in self._side) else ()
 
-    def open(self, session: Session, names: Names, want: Want) -> None:
-        """Show another session from now on; `want` reads large blocks in another thread."""
+    def open(self, session: Session, names: Names, want: Want, known: Mapping[int, Preview] | None = None) -> None:
+        """Show another session from now on; `want` reads large blocks in another thread, of those `known` there is a
+        line already."""
         self._sides = None
         self.window = None
-        self.transcript.data = self._make_rows(Readings(session, names, want), highlight)
+        self.transcript.data = self._make_rows(Readings(session, names, want, known), highlight)
         if self.reads:
             self.transcript.read(True)
 

@@ -199,10 +199,8 @@ class Transcript(Pane):
 
     def stand(self, index: int, line: int) -> None:
         """Put the cursor on row `index`, which may be open in another way than before, with its `line` in view."""
-        self.forget()
         self.cursor = self._near(index)
-        self.opened = self.opened_rows()
-        self.measure()
+        self.measure_anew()
         at = self.viewport.line_in_view(self.cursor) + line
         if not 0 < at < self.body_height - 1:
             self.viewport.put(self.cursor, self.body_height // 3 - line)
@@ -237,10 +235,6 @@ class Transcript(Pane):
         if self.data is not None and self.data.reading is not None:
             return "on-turn" if self.data.reading.says(index, line, self.grid) else ""
         return "on-turn" if line == 0 and self.data is not None and self.data.asks(index) else ""
-
-    def selectable(self, index: int) -> bool:
-        """Every row takes the cursor, rules too: Enter does something on each."""
-        return True
 
     def sticky(self, index: int) -> int | None:
         """The user row of the turn that is in view."""

@@ -37,11 +37,6 @@ class Pane(ScrolledRows, can_focus=True):
             self.pane = pane
             self.index = index
 
-        @property
-        def control(self) -> Pane:
-            """The pane."""
-            return self.pane
-
     class Chosen(Moved):
         """Enter or a double click on a row."""
 
@@ -102,10 +97,8 @@ class Pane(ScrolledRows, can_focus=True):
         """The selectable, visible row nearest to `index`, later ones first."""
         count = self.row_count
         index = min(max(0, index), max(0, count - 1))
-        for row in chain(range(index, count), range(index - 1, -1, -1)):
-            if self.selectable(row) and self.viewport.heights.height(row) > 0:
-                return row
-        return index
+        rows = chain(range(index, count), range(index - 1, -1, -1))
+        return next((row for row in rows if self.selectable(row) and self.viewport.heights.height(row) > 0), index)
 
     def _stepped(self, step: int) -> int:
         """The next row that takes the cursor, one way; the same row where there is none."""

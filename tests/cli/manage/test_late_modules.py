@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 
@@ -49,7 +48,7 @@ def test_a_name_that_it_does_not_have_is_an_error() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(late_modules._LATE))
+@pytest.mark.parametrize("name", sorted({*late_modules._LATE, *late_modules._TAKEN}))
 def test_each_has_the_names_of_one_that_was_loaded_at_once(name: str) -> None:
     code = f"""
 import {name}
@@ -59,7 +58,9 @@ print(type(late).__name__, *(name for name in vars(late) if not name.startswith(
 """
     kind, *names = said(code).split()
     assert kind == "module"
-    assert set(names) == {one for one in vars(import_module(name)) if not one.startswith("__")}
+    at_once = f"import sys, asyncio, {name}; print(*vars(sys.modules['{name}']))"
+    plain = subprocess.run([sys.executable, "-c", at_once], capture_output=True, text=True, check=True)
+    assert set(names) == {one for one in plain.stdout.split() if not one.startswith("__")}
 
 
 def test_what_lacks_its_part_in_c_is_loaded_at_once() -> None:
@@ -113,3 +114,69 @@ del sys.modules["_ssl"]
 print(ssl.SSLContext.__name__)
 """
     assert said(code) == "ModuleNotFoundError\nSSLContext"
+
+
+BEGIN_APP = """
+import rich.console, textual.app, textual.theme, textual.design, textual.suggestions
+from textual.pilot import Pilot
+def loaded(name): return type(sys.modules[name]).__name__ == "module"
+"""
+
+
+def test_what_textual_takes_by_name_is_not_loaded_with_its_app() -> None:
+    names = sorted(late_modules._TAKEN)
+    code = f"print([loaded(name) for name in {names}], 'textual.widgets._input' in sys.modules)"
+    assert said(BEGIN_APP + code) == f"{[False] * len(names)} False"
+
+
+@pytest.mark.parametrize(
+    ("use", "name"),
+    [
+        ("isinstance(3, textual.app.CommandPalette)", "textual.command"),
+        ("issubclass(int, textual.app.CommandPalette)", "textual.command"),
+        ("issubclass(textual.theme.ThemeProvider, textual.app.Provider)", "textual.command"),
+        ("textual.app.CommandPalette.run_on_select", "textual.command"),
+        ("textual.theme.ThemeProvider.matcher", "textual.command"),
+        ("textual.design.Table()", "rich.table"),
+        ("textual.suggestions.get_suggestion('widht', ['width'])", "difflib"),
+        ("textual.app.user_downloads_path()", "platformdirs"),
+        ("textual.widget.Widget().tree.__class__", "rich.tree"),
+        ("textual.css.stylesheet.Panel('x').__class__", "rich.panel"),
+        ("rich.console.Console().render_str('[b]x[/b]').plain", "rich.markup"),
+    ],
+)
+def test_a_use_of_what_was_taken_is_one_of_the_real_thing(use: str, name: str) -> None:
+    code = f"print(loaded('{name}'))\nprint({use}, loaded('{name}'))"
+    real = "import rich.console, textual.app, textual.theme, textual.design, textual.suggestions\n"
+    plain = subprocess.run([sys.executable, "-c", f"{real}print({use})"], capture_output=True, text=True)
+    before, after = said(BEGIN_APP + code).splitlines()
+
+    def steady(words: str) -> str:
+        return words.partition(" at 0x")[0]
+
+    assert (before, steady(after).removesuffix(" True")) == ("False", steady(plain.stdout.strip()))
+
+
+def test_who_inherits_from_what_was_taken_inherits_from_the_real_class_then() -> None:
+    code = """
+heir = textual.theme.ThemeProvider
+import textual.command
+textual.command.CommandInput
+print(heir.__mro__[1] is textual.command.Provider, issubclass(heir, textual.command.Provider))
+"""
+    assert said(BEGIN_APP + code) == "True True"
+
+
+def test_textuals_own_palette_works_with_it() -> None:
+    code = """
+async def look():
+    app = textual.app.App()
+    async with app.run_test() as pilot:
+        app.search_themes()
+        await pilot.pause()
+        await pilot.pause()
+        found = app.screen.query_one(textual.command.CommandList)
+        print(app.screen.__class__.__name__, found.option_count == len(app.available_themes))
+asyncio.run(look())
+"""
+    assert said(BEGIN_APP + code) == "CommandPalette True"

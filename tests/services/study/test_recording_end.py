@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from ctxtui.services.recordings.open import load
 from ctxtui.services.study.recording_end import RecordingEnd, end_facts
 from ctxtui.views.inspector import header
 from ctxtui.views.model.block_cache import Readings
+from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene, calls_of, scene_at
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.row_index import Boundaries
@@ -33,12 +35,12 @@ def uncounted(session: Session) -> Scene:
     return replace(scene_at(book, running, calls, len(calls) - 1, SETTINGS.usable_share), partial=True)
 
 
-def shown(scene: Scene) -> tuple[object, ...]:
+def shown(scene: Scene, known: Mapping[int, Preview] | None = None) -> tuple[object, ...]:
     """The header and every row, with what stands under an open one."""
     session = scene.session
     boundaries = Boundaries(session.tree)
     boundaries.extend(scene.calls)
-    rows = ContextRows(Readings(session, scene.book.names))
+    rows = ContextRows(Readings(session, scene.book.names, known=known))
     rows.show(scene, boundaries, None, rows.shown)
     told = header.header(scene, "reading", None, False)
     every = [(rows.entry(row), rows.row(row), rows.details(row, 80)) for row in range(rows.count)]
@@ -54,7 +56,9 @@ def test_an_end_is_shown_as_by_a_book_that_has_counted_nothing(path: Path) -> No
     facts = pickle.loads(pickle.dumps(end_facts(session, SETTINGS)))
     end = RecordingEnd(facts, SETTINGS)
     expected = uncounted(session)
-    assert shown(end.scene) == shown(expected)
+    assert shown(end.scene, end.previews) == shown(expected)
+    afresh = Readings(session, expected.book.names)
+    assert end.previews == {node: afresh.preview(node) for node in session.tree.path(expected.tip)[-64:]}
     tree, running = session.tree, expected.running
     for node in range(len(tree)):
         for head in (expected.head, expected.tip):
