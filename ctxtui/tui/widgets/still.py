@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.frame_timer import PERIOD, FrameTimer
+from ctxtui.tui.widgets.side_by_side import SideBySide
 
 
 class _Lines(StylesCache):
@@ -115,7 +116,7 @@ class StillScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._styles_cache = _Ground()
+        self._styles_cache, self._compositor = _Ground(), SideBySide()
 
     @property
     def _update_timer(self) -> FrameTimer:
