@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Self
 
 from textual import events
 from textual._styles_cache import StylesCache
@@ -94,6 +96,15 @@ class Still(Widget):
         """What Textual's Line API asks for line by line, of a frame's lines together."""
         return [*map(self.render_line, lines)]
 
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As Textual has it; while its screen gathers what a command changes, it tells nobody yet."""
+        screen = self._parent
+        gathers = isinstance(screen, StillScreen) and screen.gathers and self._is_mounted
+        if not gathers or layout or recompose or not repaint:
+            return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+        self._set_dirty(*regions)
+        return self
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, less the one that looks for colours which our exact palettes do not have."""
         filters = super().get_line_filters()
@@ -113,6 +124,8 @@ class StillScreen(Screen[None]):
     _frames: FrameTimer | None = None
     _whole = False
     """Whether all panes were shown anew since a key came."""
+    gathers = False
+    """Whether a command is being done: what it changes is painted, or told, behind it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,12 +148,30 @@ class StillScreen(Screen[None]):
         """All panes were shown anew: no message to another pane is to come of the key."""
         self._whole = True
 
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """What is done within may change many panes: each of them would tell by two messages that it is to be painted,
+        which then is done already."""
+        self.gathers = True
+        try:
+            yield
+        finally:
+            self.gathers = False
+            self._paint_whole()
+            for one in self.children:
+                if one._repaint_regions:
+                    one._repaint_required = True
+                    one.check_idle()
+
     def finish(self) -> None:
         """The key is done. Where all panes were shown anew they are painted now, before each of them has told that it
         wants to be; where one is to stand elsewhere, once that is laid out."""
+        self._paint_whole()
+        self.hurry()
+
+    def _paint_whole(self) -> None:
         if self._whole and not self._layout_required and not any(one._layout_required for one in self.children):
             self._on_timer_update()
-        self.hurry()
 
     def _gather(self) -> None:
         """Let every widget that wants to be painted by now be in the next frame, and none that has no place: for such a
