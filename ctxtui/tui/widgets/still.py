@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Self
 
 from textual import events
 from textual._styles_cache import StylesCache
+from textual.binding import BindingsMap
+from textual.dom import DOMNode
 from textual.errors import NoWidget
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import NULL_SIZE, Region, Size
@@ -113,6 +116,15 @@ class Still(Widget):
         return filters
 
 
+@cache
+def hears_keys(kind: type[DOMNode]) -> bool:
+    """Whether widgets of a type do something with a key by themselves, besides what it is bound to."""
+    own = [one for one in kind.__mro__ if one not in Widget.__mro__]
+    names = [name for one in own for name in vars(one)]
+    told = any(events.Key in vars(one).get("_decorated_handlers", ()) for one in own)
+    return told or any(name in ("on_key", "_on_key") or name.startswith("key_") for name in names)
+
+
 class StillScreen(Screen[None]):
     """A screen of still widgets: what a key changes is one frame, however many of them it changes.
 
@@ -130,6 +142,16 @@ class StillScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._styles_cache, self._compositor = _Ground(), SideBySide()
+
+    @property
+    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
+        """As Textual has it, which copies all bindings for each key and asks of each whether the focused widget takes
+        it as text."""
+        way = (self.focused or self).ancestors_with_self
+        types = any(type(one).check_consume_key is not DOMNode.check_consume_key for one in way)
+        if types or self.app._keymap or (self.focused is not None and self.focused.loading):
+            return super()._binding_chain
+        return [(one, one._bindings) for one in way]
 
     @property
     def _update_timer(self) -> FrameTimer:

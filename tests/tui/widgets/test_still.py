@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from textual import events, on
 from textual.app import App
+from textual.binding import BindingsMap
+from textual.dom import DOMNode
 from textual.geometry import Size
+from textual.screen import Screen
+from textual.widget import Widget
 
 from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.inspector.transcript import Transcript
+from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.pane import Pane
+from ctxtui.tui.widgets.still import Still, hears_keys
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import every_category
+from tests.tui.inspector.test_inspector import opened
 from tests.tui.waiting import until
 
 
@@ -43,3 +53,57 @@ async def test_each_size_is_laid_out_whether_anything_is_painted_or_not(monkeypa
             screen._screen_resized(Size(120, 40))
             screen._screen_resized(Size(90, 30))
         assert laid == [Size(120, 40), Size(90, 30)]
+
+
+async def test_keys_are_bound_as_textual_has_it_whatever_has_the_focus() -> None:
+    def bound(chain: list[tuple[DOMNode, BindingsMap]]) -> list[object]:
+        return [(node, dict(bindings.key_to_bindings)) for node, bindings in chain]
+
+    async with opened(every_category()) as (screen, _):
+        screen.prompt.can_focus = True
+        for pane in (screen.panels.transcript, screen.panels.map, screen.prompt, None):
+            screen.set_focus(pane)
+            assert screen.focused is pane
+            theirs = Screen._binding_chain.fget
+            assert theirs is not None
+            assert bound(screen._binding_chain) == bound(theirs(screen))
+
+
+async def test_a_key_goes_through_widgets_that_hear_it_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[object] = []
+    forward = Widget._forward_event
+
+    def noted(self: Widget, event: events.Event) -> None:
+        sent.append(self)
+        forward(self, event)
+
+    monkeypatch.setattr(Widget, "_forward_event", noted)
+    async with opened(every_category()) as (screen, pilot):
+        at = screen.panels.transcript.cursor
+        await pilot.press("up")
+        assert (screen.panels.transcript.cursor, sent) == (at - 1, [])
+        await pilot.press("f11")
+        assert sent == [screen.panels.transcript], "nothing is bound to it"
+        await pilot.press("slash", "a")
+        assert sent[1:] == [screen.prompt] and screen.prompt.text == "a"
+
+
+async def test_keys_that_come_together_act_one_after_the_other() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        for key, character in (("slash", "/"), ("a", "a"), ("b", "b")):
+            screen.app.post_message(events.Key(key, character))
+        await until(pilot, lambda: screen.prompt.text == "ab")
+
+
+def test_which_widgets_hear_keys() -> None:
+    class Decorated(Still):
+        @on(events.Key)
+        def _heard(self) -> None: ...
+
+    class Named(Still):
+        def key_x(self) -> None: ...
+
+    class Below(Named):
+        pass
+
+    assert [*map(hears_keys, (Still, Pane, Transcript, LineEdit, Decorated, Named, Below))] == [False] * 3 + [True] * 4
