@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from textual import events, on
+from rich.console import Console
+from textual import events, messages, on
+from textual._compositor import CompositorUpdate
 from textual.app import App
 from textual.binding import BindingsMap
 from textual.dom import DOMNode
 from textual.geometry import Size
+from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -19,6 +22,7 @@ from ctxtui.tui.widgets.still import Still, hears_keys
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened
+from tests.tui.test_frame_bytes import cells
 from tests.tui.waiting import until
 
 
@@ -107,3 +111,64 @@ def test_which_widgets_hear_keys() -> None:
         pass
 
     assert [*map(hears_keys, (Still, Pane, Transcript, LineEdit, Decorated, Named, Below))] == [False] * 3 + [True] * 4
+
+
+async def test_what_a_command_changes_is_painted_with_it_and_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    post = Screen.post_message
+
+    def noted(self: Screen[None], message: Message) -> bool:
+        told.extend([message.widget] if isinstance(message, messages.Update) else ())
+        return post(self, message)
+
+    monkeypatch.setattr(Screen, "post_message", noted)
+    async with opened(every_category()) as (screen, pilot):
+        # The first edits make room for their pane, and the prompt's line comes.
+        for key in ("d", "up", "d", "up"):
+            await pilot.press(key)
+            await pilot.pause(0.1)
+        for key in ("d", "u", "ctrl+r"):
+            told.clear()
+            await pilot.press(key)
+            assert not [one for one in screen.children if one._repaint_regions or one._repaint_required]
+            await pilot.pause(0.1)
+            assert told == []
+
+
+async def test_on_the_terminal_stands_what_a_whole_frame_would_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames: list[str] = []
+    console = Console(color_system="truecolor")
+
+    def display(app: App[None], _screen: object, frame: object) -> None:
+        if isinstance(frame, CompositorUpdate):
+            frames.append(frame.render_segments(console))
+
+    monkeypatch.setattr(App, "_display", display)
+    async with opened(every_category()) as (screen, pilot):
+        for key in (
+            "up",
+            "d",
+            "up",
+            "t",
+            "u",
+            "pageup",
+            "p",
+            "m",
+            "s",
+            "ctrl+r",
+            "z",
+            "z",
+            "tab",
+            "down",
+            "g",
+            "slash",
+        ):
+            await pilot.press(key)
+            await pilot.pause(0.05)
+            whole = screen._compositor.render_update(full=True)
+            assert isinstance(whole, CompositorUpdate) and screen.is_current
+            assert written("".join(frames)) == written(whole.render_segments(console)), key
+
+
+def written(sent: str) -> dict[tuple[int, int], object]:
+    return {place: cell for place, cell in cells(sent).items() if place != (0, 0)}
