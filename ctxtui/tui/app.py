@@ -27,6 +27,7 @@ from ctxtui.tui.screen_roles import Aims, GivesWay, MayHold, MayStay, TakesEdits
 from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.theme.theme import dress, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
+from ctxtui.tui.widgets.still import hears_keys
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -166,11 +167,24 @@ class CtxtuiApp(App[None]):
         # A key goes to the widget that has the focus, and comes back from there to do what it is bound to.
         screen, back = self.screen, event.is_forwarded
         gives = screen if isinstance(screen, GivesWay) else None
+        acted = False
         if gives is not None and not back:
             gives.give_way()
-        await super().on_event(event)
-        if gives is not None and back:
+            acted = isinstance(event, events.Key) and await self._acted(event.key)
+        if not acted:
+            await super().on_event(event)
+        if gives is not None and (back or acted):
             gives.answered()
+
+    async def _acted(self, key: str) -> bool:
+        """Whether `key` has done what it is bound to, at once. Textual sends it from the widget that has the focus up
+        to the app, by a message to each, before it looks; where none of them hears keys, nothing comes of that."""
+        screen = self.screen
+        way = (screen.focused or screen).ancestors_with_self
+        if not self.app_focus or screen.maximized is not None or any(hears_keys(type(one)) for one in way[:-1]):
+            return False
+        screen._clear_tooltip()
+        return await self._check_bindings(key, priority=True) or await self._check_bindings(key)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write a frame, less what stands there already."""

@@ -70,7 +70,7 @@ class ShownCells:
                 shown = line.get(x)
                 if not pushed and shown is not None and (shown.piece is piece or shown.piece == piece):
                     continue
-                narrow = _NARROW.fullmatch(piece.text) is not None
+                narrow = _NARROW.fullmatch("".join([text for text, _, _ in piece])) is not None
                 if shown is None or shown.piece.cell_length != piece.cell_length:
                     _clear(line, x, x + piece.cell_length)
                 line[x] = Shown(piece, narrow)
@@ -123,13 +123,15 @@ def _write_changed(pen: _Pen, shown: Strip, piece: Strip, x: int, y: int) -> Non
     """Write what of `piece` is other than what is `shown` in its place, from column `x` of line `y` on: less what both
     begin and end with. Each character of both is one cell."""
     old, new = list(shown), list(piece)
-    same = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
-    if same is None or shown.cell_length != piece.cell_length:
+    same, alike, most = 0, 0, min(len(old), len(new))
+    while same < most and old[same] == new[same]:
+        same += 1
+    if same == most or shown.cell_length != piece.cell_length:
         pen.write(new, x, y)
         return
-    ends = zip(reversed(old[same:]), reversed(new[same:]), strict=False)
-    alike = next((at for at, (one, other) in enumerate(ends) if one != other), 0)
-    pen.write(new[same : len(new) - alike], x + sum([len(one.text) for one in new[:same]]), y)
+    while alike < most - same and old[-1 - alike] == new[-1 - alike]:
+        alike += 1
+    pen.write(new[same : len(new) - alike], x + sum([len(text) for text, _, _ in new[:same]]), y)
 
 
 def _clear(line: dict[int, Shown], first: int, behind: int) -> None:

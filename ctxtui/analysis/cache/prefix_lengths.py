@@ -17,16 +17,19 @@ class Lengths:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._pins: dict[int, int] = {}
+        self._version = 0
         # The pin below a node and the features between the two: a prompt asks for every place of a long context.
         self._since: dict[int, tuple[int, Features]] = {}
 
     def pin(self, node: int, tokens: int) -> None:
         """A report says that the context `node` has `tokens` tokens."""
         self._pins[node] = tokens
+        self._version += 1
         self._since.clear()
 
     def start(self, tokens: int) -> None:
         """What stands before everything that is recorded, as far as it is not known yet: system prompt and tools."""
+        self._version += ROOT not in self._pins
         self._pins.setdefault(ROOT, max(0, tokens))
 
     @property
@@ -43,9 +46,18 @@ class Lengths:
     def reader(self, measure: Callable[[int], Features], tokens: Callable[[Features], float]) -> Callable[[int], int]:
         """A function from node to tokens, for one model at one moment."""
 
+        known: tuple[int, dict[int, int]] = -1, {}
+
         def length(node: int) -> int:
-            pinned, features = self._from_pin(node, measure)
-            return self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
+            nonlocal known
+            if known[0] != self._version:
+                known = self._version, {}
+            found = known[1].get(node)
+            if found is None:
+                pinned, features = self._from_pin(node, measure)
+                found = self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
+                known[1][node] = found
+            return found
 
         return length
 

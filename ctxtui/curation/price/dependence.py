@@ -178,7 +178,8 @@ class QuotesUnder:
         new = frozenset(x for one in applied.inserts for item in one.items for x in self._known.said(item.block))
         others = set(new ^ self._new)
         for position, change in changes.items():
-            if before.get(position) != change:
+            was = before.get(position)
+            if was is not change and was != change:
                 others |= self._go(position, change)
         for position in before.keys() - changes.keys():
             others |= self._go(position, None)

@@ -302,9 +302,10 @@ def _moment(
     floor = asked.floors[0 if first.read else 1]
     other, another = _two(staged[0], at, simulator)
     first, other = first.reading(floor), other.reading(min(floor, staged[1]))
-    once = _difference(asked, first.usage(), other.usage(), at)
+    used = other.usage()
+    once = _difference(asked, first.usage(), used, at)
     per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
-    written = {one: getattr(other.usage(), one) for one in WRITES}
+    written = {one: getattr(used, one) for one in WRITES}
     anew = max(written, key=lambda one: written[one]) if any(written.values()) else FRESH
     return ApplyMoment(
         name=name,

@@ -99,7 +99,7 @@ class KnownStretches:
     ) -> Iterator[_Span]:
         """The messages in which something is done otherwise than before."""
         before, had = self._changes, self._inserts
-        others = [at for at, change in changes.items() if before.get(at) != change]
+        others = [at for at, change in changes.items() if (was := before.get(at)) is not change and was != change]
         yield from _spans(applied.context, [*others, *(before.keys() - changes.keys())], (), length)
         if inserts or had:
             for at in {*inserts, *had}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from inspect import isawaitable
 from typing import ClassVar, Final, Generic, TypeVar
 
@@ -190,11 +191,16 @@ class Commanded:
         """The command of the class `name`; None where this screen has none."""
         return next((each for each in self.commands if each.__name__ == name), None)
 
+    def gathering(self) -> AbstractContextManager[None]:
+        """What a command is done in, up to where it waits for something."""
+        return nullcontext()
+
     async def action_command(self, name: str) -> None:
         """Do the command of the class `name`."""
         command = self.command(name)
         act = command.run if command is not None else None
         if isinstance(act, Act):
-            done = act.run(self.owner(act.of))
+            with self.gathering():
+                done = act.run(self.owner(act.of))
             if isawaitable(done):
                 await done

@@ -79,6 +79,8 @@ class WhyLine(Board):
     def __init__(self) -> None:
         super().__init__(id="why")
         self.what: WhySoBig | None = None
+        self._said: tuple[object, Spans] = None, ()
+        """The sentence as it was drawn, and of what: with each edit only the cut behind it is another one."""
 
     def show(self, what: WhySoBig) -> None:
         """Another sentence."""
@@ -88,7 +90,12 @@ class WhyLine(Board):
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """The line, with the cursor's mark while it has the focus."""
-        spans = why_so_big.line(self.what, width) if self.what is not None else []
+        spans: Spans = ()
+        if self.what is not None:
+            of = self.what.what, self.what.groups, width
+            if self._said[0] != of:
+                self._said = of, why_so_big.sentence(self.what, width)
+            spans = why_so_big.with_cut(self.what, self._said[1], width)
         return [[Span("▸", "accent"), *spans[1:]] if self.has_focus and spans else spans]
 
     def action_choose(self) -> None:

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from ctxtui.views.glossary.spots import Spot
 
 
-class SessionScreen(Commanded, StillScreen):
+class SessionScreen(StillScreen, Commanded):
     """The panes of a session, its prompt and its keys. A subclass has the `state` of what is shown, the `edits` of its
     context, and the `controllers` that do the commands."""
 

@@ -60,17 +60,17 @@ class PaintedLines:
 
 
 def _segments(spans: Iterable[Span], width: int, look: Look, ground: str = "") -> list[Segment]:
-    style, plain = look.palette.style, not look.ascii
+    style, known, plain = look.palette.style, look.palette.seen, not look.ascii
     segments: list[Segment] = []
     room = width
     held, last = "", None  # neighbours of one look become one segment: fewer bytes, and less work for Textual
     for text, words in spans:
         if not (plain and text.isprintable()):
             text = _drawable(text, words, look)
-        taken = cells.width(text)
+        taken = len(text) if text.isascii() else cells.width(text)
         if taken > room:
             text, taken = cells.cut(text, room), room
-        now = style(words, ground)
+        now = known.get((words, ground)) or style(words, ground)
         if now is last or (last is not None and words == "ink" and text.isspace() and _shows_no_blanks(last, now)):
             held += text
         else:

@@ -53,7 +53,8 @@ class Palette:
     name: str
     colours: dict[str, Color] = field(default_factory=dict)
     special: dict[str, Style] = field(default_factory=dict)
-    _seen: dict[tuple[str, str], Style] = field(default_factory=dict)
+    seen: dict[tuple[str, str], Style] = field(default_factory=dict)
+    """The styles that were asked for, by their words and grounds."""
 
     @property
     def exact(self) -> bool:
@@ -70,9 +71,9 @@ class Palette:
 
         Unknown words are an error of the program: KeyError.
         """
-        found = self._seen.get((words, ground))
+        found = self.seen.get((words, ground))
         if found is None:
-            found = self._seen[words, ground] = self._made(words, ground)
+            found = self.seen[words, ground] = self._made(words, ground)
         return found
 
     def _made(self, words: str, ground: str) -> Style:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Self
 
 from textual import events
 from textual._styles_cache import StylesCache
+from textual.binding import BindingsMap
+from textual.dom import DOMNode
 from textual.errors import NoWidget
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import NULL_SIZE, Region, Size
@@ -16,6 +21,7 @@ from textual.widget import Widget
 
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.frame_timer import PERIOD, FrameTimer
+from ctxtui.tui.widgets.side_by_side import SideBySide
 
 
 class _Lines(StylesCache):
@@ -96,12 +102,30 @@ class Still(Widget):
         """What Textual's Line API asks for line by line, of a frame's lines together."""
         return [*map(self.render_line, lines)]
 
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As Textual has it; while its screen gathers what a command changes, it tells nobody yet."""
+        screen = self._parent
+        gathers = isinstance(screen, StillScreen) and screen.gathers and self._is_mounted
+        if not gathers or layout or recompose or not repaint:
+            return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+        self._set_dirty(*regions)
+        return self
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, less the one that looks for colours which our exact palettes do not have."""
         filters = super().get_line_filters()
         if look_of(self.app).palette.exact:
             return [one for one in filters if not isinstance(one, ANSIToTruecolor)]
         return filters
+
+
+@cache
+def hears_keys(kind: type[DOMNode]) -> bool:
+    """Whether widgets of a type do something with a key by themselves, besides what it is bound to."""
+    own = [one for one in kind.__mro__ if one not in Widget.__mro__]
+    names = [name for one in own for name in vars(one)]
+    told = any(events.Key in vars(one).get("_decorated_handlers", ()) for one in own)
+    return told or any(name in ("on_key", "_on_key") or name.startswith("key_") for name in names)
 
 
 class StillScreen(Screen[None]):
@@ -115,10 +139,22 @@ class StillScreen(Screen[None]):
     _frames: FrameTimer | None = None
     _whole = False
     """Whether all panes were shown anew since a key came."""
+    gathers = False
+    """Whether a command is being done: what it changes is painted, or told, behind it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._styles_cache = _Ground()
+        self._styles_cache, self._compositor = _Ground(), SideBySide()
+
+    @property
+    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
+        """As Textual has it, which copies all bindings for each key and asks of each whether the focused widget takes
+        it as text."""
+        way = (self.focused or self).ancestors_with_self
+        types = any(type(one).check_consume_key is not DOMNode.check_consume_key for one in way)
+        if types or self.app._keymap or (self.focused is not None and self.focused.loading):
+            return super()._binding_chain
+        return [(one, one._bindings) for one in way]
 
     @property
     def _update_timer(self) -> FrameTimer:
@@ -137,12 +173,30 @@ class StillScreen(Screen[None]):
         """All panes were shown anew: no message to another pane is to come of the key."""
         self._whole = True
 
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """What is done within may change many panes: each of them would tell by two messages that it is to be painted,
+        which then is done already."""
+        self.gathers = True
+        try:
+            yield
+        finally:
+            self.gathers = False
+            self._paint_whole()
+            for one in self.children:
+                if one._repaint_regions:
+                    one._repaint_required = True
+                    one.check_idle()
+
     def finish(self) -> None:
         """The key is done. Where all panes were shown anew they are painted now, before each of them has told that it
         wants to be; where one is to stand elsewhere, once that is laid out."""
+        self._paint_whole()
+        self.hurry()
+
+    def _paint_whole(self) -> None:
         if self._whole and not self._layout_required and not any(one._layout_required for one in self.children):
             self._on_timer_update()
-        self.hurry()
 
     def _gather(self) -> None:
         """Let every widget that wants to be painted by now be in the next frame, and none that has no place: for such a

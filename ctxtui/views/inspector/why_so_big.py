@@ -10,7 +10,7 @@ from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.dataclasses import dataclass
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED, category_at
-from ctxtui.views.text.span import Span, cropped, width
+from ctxtui.views.text.span import Span, Spans, cropped, width
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.heavy_groups import HeavyGroup
@@ -62,18 +62,31 @@ class WhySoBig:
 
 def line(one: WhySoBig, room: int) -> list[Span]:
     """The sentence in `room` cells: the fullest that fits, with room for the cut."""
+    return with_cut(one, sentence(one, room), room)
+
+
+def sentence(one: WhySoBig, room: int) -> Spans:
+    """The same without the cut; it says nothing of what is staged."""
     if not one.what.parts:
-        return []
+        return ()
     spans: list[Span] = []
     reserved = next(cells for least, cells in _RESERVED if room >= least)
     for parts, groups in _FORMS:
         spans = [Span(" "), *_sentence(one, parts, groups)]
         if width(spans) + reserved < room:
             break
+    return spans
+
+
+def with_cut(one: WhySoBig, said: Spans, room: int) -> list[Span]:
+    """The `sentence` that is `said`, in `room` cells with the cut behind it."""
+    if not said:
+        return []
+    taken = width(said)
     for cut in (_cut(one, full=True), _cut(one, full=False)):
-        if width(spans) + width(cut) < room:
-            return [*spans, *cut]
-    return cropped(spans, room)
+        if taken + width(cut) < room:
+            return [*said, *cut]
+    return cropped(said, room)
 
 
 def _sentence(one: WhySoBig, parts: int, groups: int) -> list[Span]:

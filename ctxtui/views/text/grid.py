@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from ctxtui.dataclasses import KW_ONLY, dataclass
@@ -33,6 +34,7 @@ class Grid:
     before: int = 0
 
     @classmethod
+    @lru_cache(maxsize=16)
     def of(cls, pane: int, screen: int, *, staged: bool = False) -> Grid:
         """The grid of a pane of `pane` cells on a screen of `screen` columns."""
         if staged:

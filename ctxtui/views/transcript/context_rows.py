@@ -48,6 +48,8 @@ class ContextRows:
     """The rows of one session's contexts. `show` changes the scene; everything else only reads."""
 
     _tails: Tails | None = None
+    _listed: Sequence[int] = ()
+    """The nodes and rules of the rows, which a frame asks for some hundred times."""
 
     def __init__(self, readings: Readings, highlight: Highlight | None = None) -> None:
         self.readings = readings
@@ -113,6 +115,8 @@ class ContextRows:
 
             only = (self.marked | self._unfolded) if self.only_edits else None
             self._staged = StagedRows(self.readings.tree, self.staging, self._rows, only)
+        rows = self._list
+        self._listed = rows.entries if rows is not None else ()
 
     @property
     def folds(self) -> bool:
@@ -143,7 +147,7 @@ class ContextRows:
     @property
     def count(self) -> int:
         """How many rows there are."""
-        return len(self._list) if self._list is not None else 0
+        return len(self._listed)
 
     @property
     def blocks(self) -> int:
@@ -157,8 +161,7 @@ class ContextRows:
 
     def entry(self, index: int) -> int:
         """The node of row `index`; `MISSING` for what is not recorded, negative for a rule."""
-        assert self._list is not None
-        return self._list[index]
+        return self._listed[index]
 
     def new(self, index: int) -> New | None:
         """The block that an edit puts in at row `index`; None where a row is none."""
@@ -214,7 +217,7 @@ class ContextRows:
     def row(self, index: int, *, history: bool = True) -> rows.TranscriptRow | RuleRow:
         """Row `index` as a view-model, with its call and what it has cost so far only for `history`."""
         assert self._list is not None and self.scene is not None
-        entry, scene = self._list[index], self.scene
+        entry, scene = self._listed[index], self.scene
         if entry < 0:
             return self._list.rule(entry)
         if entry == MISSING:

@@ -86,9 +86,7 @@ class LiveRows(ContextRows):
     @property
     def recorded(self) -> int:
         """How many rows are on record; the others follow."""
-        # As `ContextRows.count`, written out: a frame asks for it ten times a row.
-        rows = self._rows if self._staged is None else self._staged
-        return len(rows) if rows is not None else 0
+        return len(self._listed)
 
     @property
     def count(self) -> int:

@@ -46,6 +46,11 @@ class StagedRows:
         return self._entries[index]
 
     @property
+    def entries(self) -> Sequence[int]:
+        """All entries; not to be changed."""
+        return self._entries
+
+    @property
     def context_rows(self) -> int:
         """How many rows there are: all of them belong to the context that would be sent."""
         return len(self._entries)

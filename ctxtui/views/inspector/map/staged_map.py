@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from math import inf
+from operator import itemgetter
 from typing import Final
 
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
@@ -15,6 +16,10 @@ from ctxtui.views.model.known_fates import Step
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
 
+_Stretch = tuple[int, float, float, int | None]
+"""The raw position with which a stretch begins, the staged token at which it does, by how many tokens that stood
+earlier (negative) or later, and the category of its one block; None where the raw context stands."""
+_POSITION: Final = itemgetter(0)
 _NEAR: Final = 150
 """Blocks within which the next pixel is looked for first."""
 
@@ -54,14 +59,7 @@ class _Walk:
         self._read = staging.scene.running.along(staging.head, self._nodes)
         """Raw tokens up to and with each block, less what is not recorded."""
         self._tree = staging.scene.session.tree
-        self._starts: list[float] = []
-        """The staged token at which each stretch begins."""
-        self._categories: list[int | None] = []
-        """Of its one block; None where the raw context stands."""
-        self._shifts: list[float] = []
-        """By how many tokens that stood earlier (negative) or later."""
-        self._at: list[int] = []
-        """The raw position with which it begins."""
+        self._stretches: list[_Stretch] = []
         self.total = self._before(len(self._nodes)) + self._enter()
 
     def _before(self, at: int) -> float:
@@ -72,43 +70,37 @@ class _Walk:
     def _enter(self) -> float:
         """Walk along what is changed; the shift at the end."""
         staging, read, missing = self._staging, self._read, self._staging.scene.missing
-        starts, categories, shifts, ats = self._starts, self._categories, self._shifts, self._at
-        done, shift = 0, 0.0
-
-        def put(at: int, category: int | None) -> None:
-            starts.append(missing + (read[at - 1] if at else 0) + shift)
-            categories.append(category)
-            shifts.append(shift)
-            ats.append(at)
-
+        found, done, shift = self._stretches, 0, 0.0
         steps = staging.found.steps
         if staging.news:
             news = (Step(new.at, -(new.tokens or 0), new.category, 0) for new in staging.news)
             steps = sorted((*news, *steps), key=lambda step: (step.position, step.blocks))
         for at, freed, category, blocks in steps:
             if at > done:
-                put(done, None)
+                found.append((done, missing + (read[done - 1] if done else 0) + shift, shift, None))
             if category is not None:
-                put(at, category)
+                found.append((at, missing + (read[at - 1] if at else 0) + shift, shift, category))
             shift -= freed
             done = at + blocks
         if done < len(self._nodes):
-            put(done, None)
+            found.append((done, missing + (read[done - 1] if done else 0) + shift, shift, None))
         return shift
 
     def categories(self, tokens: Iterable[float]) -> list[int]:
         """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
         nodes, read, total, found = self._nodes, self._read, self.total, list[int]()
         missing, category_of = self._staging.scene.missing, self._staging.scene.running.category
-        stretches = zip(self._at, self._categories, self._shifts, [*self._starts[1:], inf], strict=True)
+        stretches, number = self._stretches, 0
         # Before the first stretch stands what is not recorded.
-        at, category, shift, until = 0, None, inf, self._starts[0] if self._starts else inf
+        at, category, shift, until = 0, None, inf, stretches[0][1] if stretches else inf
         last, size = len(nodes) - 1, len(read)
         for token in tokens:
             if token >= total:
                 break
             while token >= until:
-                at, category, shift, until = next(stretches)
+                at, _, shift, category = stretches[number]
+                number += 1
+                until = stretches[number][1] if number < len(stretches) else inf
             if category is not None:
                 found.append(category)
             elif token - shift < missing:
@@ -121,13 +113,14 @@ class _Walk:
         return found
 
     def _shifted(self, at: int) -> float:
-        found = bisect_right(self._at, at) - 1
-        return self._shifts[found] if found >= 0 else 0.0
+        found = bisect_right(self._stretches, at, key=_POSITION) - 1
+        return self._stretches[found][2] if found >= 0 else 0.0
 
     def start(self, at: int) -> float:
         """The staged token at which the raw position `at` begins, or what is put in there."""
-        found = bisect_left(self._at, at)
-        return self._starts[found] if found < len(self._at) and self._at[found] == at else self._before(at)
+        found = bisect_left(self._stretches, at, key=_POSITION)
+        there = self._stretches[found : found + 1]
+        return there[0][1] if there and there[0][0] == at else self._before(at)
 
     def end(self, at: int) -> float:
         """The staged token just behind the raw position `at`."""
