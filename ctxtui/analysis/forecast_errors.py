@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ctxtui.analysis.forecast import Forecast
-from ctxtui.core.answer import answer_path
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import Call, EpochStart, answer_path
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage

@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
-from ctxtui.core.tree import ROOT
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import KW_ONLY, dataclass, dataclass_acyclic, field
 
@@ -150,3 +151,27 @@ def provider_id(call: Call) -> str:
     them."""
     told = call.extra.get("response_id")
     return told if isinstance(told, str) and told else call.id
+
+
+def answered_from(tree: Tree, call: Call) -> int:
+    """The node behind which the answer of `call` begins: the end of the context that left, or of the agent's own; where
+    it goes on from neither, or there is none, its own end.
+
+    Edits change no history, so the answer to a context that left under edits goes on from the agent's own: between the
+    end of what left and the end of the answer there is no stretch then.
+    """
+    answer = call.response_head
+    # What left may be the beginning of the agent's own: the longer one counts, and a parent has the smaller id. A root
+    # says that the agent's own is not known.
+    ends = {call.sent_head, call.raw_head or call.sent_head}
+    return max((end for end in ends if tree.holds(answer, end)), default=answer)
+
+
+def answer_path(tree: Tree, call: Call) -> list[int]:
+    """The nodes of the answer of `call`, in prompt order."""
+    return tree.path(call.response_head, answered_from(tree, call))
+
+
+def answer_items(tree: Tree, call: Call) -> list[Item]:
+    """The blocks of the answer of `call` at their places, in prompt order."""
+    return tree.items(call.response_head, answered_from(tree, call))

@@ -32,10 +32,9 @@ from ctxtui.analysis.money.input_split import split_of
 from ctxtui.analysis.running_totals import RunningTotals, running_of
 from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.answer import answer_path
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass

@@ -14,8 +14,7 @@ from ctxtui.cache.prefix_key import Prefixes, RequestEnds
 from ctxtui.cache.prefix_seed import Seed, seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.answer import answered_from
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answered_from
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, PathItems, Tree
 from ctxtui.tokens.cumulate import Cumulated

@@ -22,9 +22,8 @@ from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.answer import answer_items
 from ctxtui.core.block import HEADER, Block, text
-from ctxtui.core.call import WINDOW, Call
+from ctxtui.core.call import WINDOW, Call, answer_items
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.tree import ROOT

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.analysis.lab.variant import VariantCall, VariantRun
-from ctxtui.core.answer import answer_items
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_items
 from ctxtui.core.session import CallSeen, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage

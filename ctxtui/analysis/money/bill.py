@@ -15,8 +15,7 @@ from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.input_split import NOTHING, Sum, split_of
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import running_of
-from ctxtui.core.answer import answer_path
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_path
 from ctxtui.core.session import MAIN
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.pricing.price import Cost, known_usd

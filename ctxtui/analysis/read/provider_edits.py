@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
 from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NONE_GONE, Absences, GoneBlocks
-from ctxtui.core.answer import answer_path
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import Call, Fidelity, answer_path
 from ctxtui.core.category import INDEX
 
 if TYPE_CHECKING:

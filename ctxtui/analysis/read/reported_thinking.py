@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
-from ctxtui.core.answer import answer_path
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_path
 from ctxtui.core.session import Session
 
 _KIND: Final = "reasoning"

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.core.answer import answer_path
-from ctxtui.core.call import TOOL_USE_INPUT, Call, Fidelity
+from ctxtui.core.call import TOOL_USE_INPUT, Call, Fidelity, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.core.answer import answer_path
+from ctxtui.core.call import answer_path
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.core import block
-from ctxtui.core.answer import answer_items, answer_path, answered_from
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_items, answer_path, answered_from
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
 
