@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_path
 from ctxtui.core.tree import ROOT, Tree
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
@@ -95,7 +95,9 @@ class Stays:
             self._node[number] = node
             self._since[number] = index
         _, said = self._walk(call.sent_head, call.response_head)
-        new = [(number, node) for number, node in said if self._made[number] == _NOT]
+        # Where the context left under edits, what it left without is no answer.
+        answer = frozenset(answer_path(self._tree, call))
+        new = [(number, node) for number, node in said if self._made[number] == _NOT and node in answer]
         self._walk(call.response_head, call.sent_head)
         for number, node in new:
             self._made_as[number] = node

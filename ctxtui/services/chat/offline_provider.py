@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from ctxtui.core.call import answer_items
 from ctxtui.core.errors import ProviderError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.dataclasses import replace
@@ -39,8 +40,8 @@ def playback_of(session: Session, thread: str = MAIN) -> Playback:
     tree = session.tree
     return Playback(
         [
-            (tree.items(call.sent_head), tree.items(call.response_head, call.sent_head), call.stop_reason)
+            (tree.items(call.sent_head), said, call.stop_reason)
             for call in session.thread_calls(thread)
-            if call.response_head != call.sent_head and tree.holds(call.response_head, call.sent_head)
+            if (said := answer_items(tree, call))
         ]
     )
