@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 from typing import Final
 
 from ctxtui.dataclasses import dataclass
@@ -59,6 +60,9 @@ def shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
     n = len(sizes)
     if n < FEWEST:
         return None
+    # In the largest unit that leaves whole numbers: on which side of a limit a shape stands is no matter of rounding.
+    unit = gcd(*sizes) or 1
+    sizes = [size // unit for size in sizes]
     mean = sum(sizes) / n
     whole = sum((size - mean) ** 2 for size in sizes)
     middle = (n - 1) / 2
@@ -93,9 +97,9 @@ def shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
         kind=kind,
         calls=n,
         first=first,
-        per_call=slope,
-        begins=begins,
-        ends=ends,
+        per_call=unit * slope,
+        begins=unit * begins,
+        ends=unit * ends,
         r2=r2,
         r2_bent=r2_bent,
         doubled=doubled,

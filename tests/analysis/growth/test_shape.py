@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.growth import shape as shapes
@@ -44,6 +44,7 @@ def test_too_few_calls_have_no_shape() -> None:
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=4, max_size=60), st.integers(1, 50))
+@example([1, 1, 1, 1, 0], 3)
 def test_shares_lie_between_nothing_and_all_and_the_unit_does_not_matter(sizes: list[int], times: int) -> None:
     one, other = shape(sizes), shape([times * size for size in sizes])
     assert one is not None and other is not None

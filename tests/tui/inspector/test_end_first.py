@@ -105,8 +105,8 @@ async def test_who_went_up_and_opened_a_block_meanwhile_stays_there(name: str, s
 
 
 def _words(line: str) -> str:
-    """What a row says, without the number of its turn, which is not known before."""
-    return line[:2] + line[2:].lstrip(" 0123456789")[:28]
+    """What a row says, without what the cache does with it and the number of its turn: neither is known before."""
+    return line[1:2] + line[2:].lstrip(" 0123456789")[:28]
 
 
 class Ahead(Held):
