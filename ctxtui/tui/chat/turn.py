@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -15,6 +17,7 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.growing_answer import GrowingAnswer
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.lazy import later
+from ctxtui.tui.widgets.frame_timer import APART
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import WHOLE, LiveAnswer, category_of
@@ -30,8 +33,8 @@ else:
     command_tool = later("ctxtui.agent.tools.command_tool")
     mo = later("ctxtui.agent.progress")
 
-FRAME = 1 / 30
-"""Seconds between two frames of an answer that comes in."""
+FRAME = APART
+"""Seconds from one frame of an answer that comes in to the next at least: as of any frames that no key waits for."""
 _COUNT = 0.1
 """Seconds between two counts of it."""
 
@@ -53,9 +56,11 @@ class TurnController(ChatController):
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
-        self._dirty = False
+        self._painted = -inf
+        """When the last frame of an answer that comes in was, by the monotonic clock."""
         self._tail = GrowingAnswer(self.panels.transcript)
-        self._frames: Timer | None = None
+        self._due: Timer | None = None
+        """Waits until there may be another one, where there is more to paint."""
         self._counts: Timer | None = None
         self._live: LiveCount | None = None
         self._waiting_for_frame: list[ChatNews] | None = None
@@ -77,10 +82,12 @@ class TurnController(ChatController):
         """Something happened; in the event loop."""
         if self._waiting_for_frame is not None:
             self._waiting_for_frame.append(news)
-        elif self._dirty and news.thread == MAIN and isinstance(news.moment, mo.CallEnded):
+        elif monotonic() < self._painted + FRAME and news.thread == MAIN and isinstance(news.moment, mo.CallEnded):
             # The block that the answer becomes is laid out anew: its last words do not wait for that.
             self._waiting_for_frame = [news]
-            self._frame()
+            if self._due is not None:
+                self._due.stop()
+                self._frame()
             self.access.after_frame(self._hear_on)
         else:
             self._hear(news)
@@ -151,7 +158,6 @@ class TurnController(ChatController):
         self._note(f"{name} was asked" + (f", attempt {moment.attempt}" if moment.attempt > 1 else ""))
         if self.state.study is not None and partner is not None:
             self._live = self.state.source.live_count(self.state.study, partner.model)
-        self._frames = self._frames or self.access.every(FRAME, self._frame)
         self._counts = self._counts or self.access.every(_COUNT, self._answer_count)
 
     def _began(self, moment: mo.CallBegan) -> None:
@@ -169,13 +175,22 @@ class TurnController(ChatController):
             rows.answer.feed(block, kind, text, room)
             if self._live is not None:
                 self._live.feed(block, kind, text)
-        self._dirty = self._dirty or bool(moment.deltas)
+        if moment.deltas:
+            self._grew()
+
+    def _grew(self) -> None:
+        """There is more to paint: at once, or as soon as a frame may be."""
+        if self._due is None:
+            wait = self._painted + FRAME - monotonic()
+            if wait > 0:
+                self._due = self.access.timer(wait, self._frame)
+            else:
+                self._frame()
 
     def _frame(self) -> None:
-        """At most thirty times a second: what came since is painted."""
-        if self._dirty:
-            self._dirty = False
-            self._tail.grew()
+        """What came since the last one is painted."""
+        self._due, self._painted = None, monotonic()
+        self._tail.grew()
 
     def _answer_count(self) -> None:
         if self._live is not None:
@@ -195,15 +210,15 @@ class TurnController(ChatController):
         for number, tokens in counted.items():
             if number in rows.answer.blocks:
                 rows.answer.blocks[number].tokens = tokens
-        self._dirty = True
+        self._grew()
         self.state.tells.grown.emit()
 
     def _over(self) -> None:
         """No answer comes in any more."""
-        for timer in (self._frames, self._counts):
+        for timer in (self._due, self._counts):
             if timer is not None:
                 timer.stop()
-        self._frames = self._counts = self._live = None
+        self._due = self._counts = self._live = None
         if self.state.rows is not None:
             self.state.rows.answer = None
 
