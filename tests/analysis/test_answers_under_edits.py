@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from ctxtui.analysis.cache.marker_trials import taught
 from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.read.reported_thinking import ReportedThinking
+from ctxtui.analysis.read.searches import compacted
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.services.chat.offline_provider import playback_of
+from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import cached_by
+from tests.analysis.sessions import book
 
 USER, ASSISTANT = Place("messages", "user"), Place("messages", "assistant")
 ASKED = [Item(block.text(words), USER) for words in ("one", "two", "three")]
@@ -32,3 +40,26 @@ def test_the_answer_is_what_was_said(left: list[Item]) -> None:
     assert [session.tree[node].block for node in stays.answers()] == [one.block for one in SAID]
     said = playback_of(session)._answers
     assert [[part.text for part in one.parts] for one in said] == [["four", "five"]]
+
+
+def test_what_edits_left_out_is_taken_for_no_answer() -> None:
+    tree = Tree()
+    thought = Item(block.of({"type": "reasoning", "encrypted_content": "hm " * 40}), ASSISTANT)
+    summed_up = Item(block.of({"type": "compaction", "content": "all of it"}), ASSISTANT)
+    raw, sent = tree.extend(ROOT, [*ASKED, thought, summed_up]), tree.extend(ROOT, ASKED)
+    answer = tree.extend(raw, [thought, *SAID])
+    call = Call("a", MAIN, raw, sent, answer, model="m", usage=Usage(fresh=10, output=60, reasoning=50))
+    known = ReportedThinking(Session(tree).fold([CallSeen(call)]))
+    known.advance()
+    assert list(known.tokens) == [tree.path(answer, raw)[0]]
+    assert not compacted(tree, call)
+
+
+@pytest.mark.parametrize(("left", "held"), [(ASKED, True), (ASKED[1:], False), (ASKED[:2], False)])
+def test_a_cache_holds_no_answer_to_another_context_than_the_one_that_left(left: list[Item], held: bool) -> None:
+    session, call = edited(left)
+    made = book(session, model_table())
+    asked = taught(made, cached_by(made)).prompt(
+        replace(call, model="claude-opus-4-5-20251101"), 100, "", answered=True
+    )
+    assert (asked.answer is not None) == held

@@ -82,7 +82,7 @@ class TurnController(ChatController):
         """Something happened; in the event loop."""
         if self._waiting_for_frame is not None:
             self._waiting_for_frame.append(news)
-        elif monotonic() < self._painted + FRAME and news.thread == MAIN and isinstance(news.moment, mo.CallEnded):
+        elif self._is_unpainted and news.thread == MAIN and isinstance(news.moment, mo.CallEnded):
             # The block that the answer becomes is laid out anew: its last words do not wait for that.
             self._waiting_for_frame = [news]
             if self._due is not None:
@@ -91,6 +91,11 @@ class TurnController(ChatController):
             self.access.after_frame(self._hear_on)
         else:
             self._hear(news)
+
+    @property
+    def _is_unpainted(self) -> bool:
+        """Whether words of an answer may not be on the screen yet."""
+        return self._due is not None or monotonic() < self._painted + FRAME
 
     def _hear_on(self) -> None:
         waiting, self._waiting_for_frame = self._waiting_for_frame or [], None

@@ -165,24 +165,7 @@ async def test_on_the_terminal_stands_what_a_whole_frame_would_show(monkeypatch:
 
     monkeypatch.setattr(App, "_display", display)
     async with opened(every_category()) as (screen, pilot):
-        for key in (
-            "up",
-            "d",
-            "up",
-            "t",
-            "u",
-            "pageup",
-            "p",
-            "m",
-            "s",
-            "ctrl+r",
-            "z",
-            "z",
-            "tab",
-            "down",
-            "g",
-            "slash",
-        ):
+        for key in "up d up t u pageup p m s ctrl+r z z tab down g slash".split():
             await pilot.press(key)
             await pilot.pause(0.05)
             whole = screen._compositor.render_update(full=True)
