@@ -17,7 +17,7 @@ from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.answer_so_far import AnswerSoFar
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, LinePlace
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, value
 from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
 from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, Sender, sender_of, side_call
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
@@ -156,6 +156,7 @@ class AttachedTaker:
             method=word(told.get("method")) or "POST",
             started=moment(line.get("at")),
             line=number,
+            extra=betas_in(headers.items()),
         )
         self._open[name] = _Open(exchange=exchange, sender=sender_of(headers), thread=word(told.get("thread")))
 

@@ -11,9 +11,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, word
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.whole_file import json_reader
 
@@ -65,6 +65,7 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
         started=started,
         first_byte=started + first if started is not None and first else None,
         ended=started + lasted / 1000 if started is not None and lasted is not None and 0 <= lasted < 1e12 else None,
+        extra=betas_in((word(one.get("name")), word(one.get("value"))) for one in objects(asked.get("headers"))),
     )
 
 

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 import zlib
+from collections.abc import Iterator
 from typing import Any, Final
 
 from ctxtui.core import canonical
@@ -15,7 +16,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
 from ctxtui.transcripts.kit.whole_file import WholeReader
 
 NAME: Final = "vcr"
@@ -70,7 +71,14 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
         method=word(asked.get("method")) or "POST",
         status=count(obj(status).get("code") if isinstance(status, dict) else answered.get("status_code", status)),
         ended=moment(_iso(word(recorded))),
+        extra=betas_in(_headers(asked.get("headers"))),
     )
+
+
+def _headers(told: Json) -> Iterator[tuple[str, str]]:
+    """The fields of a header: each has one text or a list of them."""
+    for name, held in obj(told).items():
+        yield from ((name, word(one)) for one in (held if isinstance(held, list) else [held]))
 
 
 def _iso(text: str) -> str | None:

@@ -118,6 +118,28 @@ def test_tokens_are_the_clients_own_count(home: Path, folder: Path) -> None:
 
 
 @pytest.mark.skipif(not WIRED, reason=f"{ABSENT}: clients")
+@pytest.mark.parametrize(
+    "folder",
+    [path for path in WIRED if "claude" in path.parent.name],
+    ids=lambda path: f"{path.parent.name}-{path.name}",
+)
+def test_a_request_has_the_same_beta_features_on_either_record(home: Path, folder: Path) -> None:
+    """A transcript that lags behind the wire leaves no call without those that the others name: it would seem to be
+    another request to the cache."""
+    transcript = planted(folder, home)
+    path = recorded(folder)
+    wire, own, joined = load(path, own="").session, load(transcript, own="").session, load(path).session
+    for call in joined.calls.values():
+        alone = wire.calls.get(call.id)
+        if alone is not None and provider_id(alone).startswith("msg_"):
+            assert call.extra.get("betas") == alone.extra.get("betas") and alone.extra.get("betas"), call.id
+    for call in own.calls.values():
+        there = wire.calls.get(provider_id(call))
+        if there is not None and "betas" in call.extra:
+            assert call.extra["betas"] == there.extra["betas"], call.id
+
+
+@pytest.mark.skipif(not WIRED, reason=f"{ABSENT}: clients")
 @pytest.mark.parametrize("folder", WIRED[:4], ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_lists_and_the_quick_pass_have_the_same_calls(home: Path, tmp_path: Path, folder: Path) -> None:
     planted(folder, home)

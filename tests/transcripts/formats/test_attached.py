@@ -65,6 +65,15 @@ def test_a_call_with_its_answer_and_times() -> None:
     survives_cuts(data, NAME)
 
 
+def test_the_beta_features_of_a_request_are_those_of_its_header() -> None:
+    told = lines()
+    told[1]["asked"]["headers"] += [["Anthropic-Beta", "one-2026-01-01, two-2026-02-02"]]
+    (call,) = calls(read(dump(told), NAME))
+    assert call.extra["betas"] == ["one-2026-01-01", "two-2026-02-02"]
+    (call,) = calls(read(dump(lines()), NAME))
+    assert "betas" not in call.extra
+
+
 def test_a_request_that_was_held_began_when_it_left() -> None:
     first, asked, *answered = lines()
     held = {"x": "a", "at": 1.1, "held": "each"}

@@ -50,6 +50,13 @@ def test_any_chunking_any_cut_any_value() -> None:
     survives_values(har(cases.every()), NAME)
 
 
+def test_the_beta_features_of_a_request_are_those_of_its_header() -> None:
+    told = har([cases.anthropic()])
+    told["log"]["entries"][1]["request"]["headers"] = [{"name": "anthropic-beta", "value": "one-2026-01-01"}]
+    (call,) = calls(read(as_bytes(told), NAME))
+    assert call.extra["betas"] == ["one-2026-01-01"]
+
+
 @pytest.mark.parametrize("path", corpus_params("har"))
 def test_corpus(path: Path) -> None:
     data = path.read_bytes()

@@ -77,6 +77,14 @@ def test_every_api_in_every_spelling(make: Any) -> None:
     law_2(data, NAME)
 
 
+@pytest.mark.parametrize("value", ["one-2026-01-01,two-2026-02-02", ["one-2026-01-01", "two-2026-02-02"]])
+def test_the_beta_features_of_a_request_are_those_of_its_header(value: Any) -> None:
+    cassette = yaml.safe_load(python_cassette([cases.anthropic()]))
+    cassette["interactions"][0]["request"]["headers"] = {"Anthropic-Beta": value}
+    (call,) = calls(read(yaml.safe_dump(cassette).encode(), NAME))
+    assert call.extra["betas"] == ["one-2026-01-01", "two-2026-02-02"]
+
+
 def test_a_mapping_as_body_is_the_body() -> None:
     url, request, status, answer = cases.every()[0]
     entry = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.core import canonical
@@ -24,6 +25,7 @@ _HOSTS: Final = (
 )
 _OLLAMA: Final = ("/api/chat", "/api/generate")
 """Paths that only Ollama serves, wherever it runs."""
+_BETAS: Final = "anthropic-beta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +76,13 @@ def value(body: bytes) -> Json:
         return canonical.loads(body)
     except (ValueError, RecursionError):
         return None
+
+
+def betas_in(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
+    """What a request's `headers` add to `Exchange.extra`: ``betas``, the active beta features, in the order sent; empty
+    where they name none. A cache keeps the prefixes of another set apart (facts §2), and records that clients write
+    themselves name it, too."""
+    named = [
+        name for key, words in headers if key.lower() == _BETAS for name in map(str.strip, words.split(",")) if name
+    ]
+    return {"betas": list[Json](named)} if named else {}
