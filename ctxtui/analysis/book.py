@@ -55,8 +55,8 @@ class Book:
         self._measure = measure
         self._labels = labels
         self._cards: dict[str, ModelCard] = {}
-        self._models: frozenset[str] = frozenset({""})
-        self._models_of = 0
+        self._models: tuple[int, frozenset[str]] = (0, frozenset())
+        """Of how many calls, and which."""
         self.searches = Searches(session)
         self.windows = WindowSigns(session)
         self.version = 0
@@ -102,9 +102,11 @@ class Book:
         if not grown and part(CONTEXTS) is not None:
             contexts.take_over(whether, lambda: part(CONTEXTS), self.version + 1)
         # All of it was made above: here nothing can fail, and what is asked for in between is known before and after.
-        self._cumulated, self._reported = ways, reported
+        # Each is there before what is made of it, and whoever began with the old ones goes on with them to the end.
+        self._reported, self._cumulated = reported, ways
         self._by_model = {}
-        self._learning, self._weights = learning, {}
+        self._learning = learning
+        self._weights = {}
         self.contexts = contexts
         self.version += 1
         return True
@@ -130,14 +132,16 @@ class Book:
         """Facts about `model`; an unknown one has an estimate's card."""
         found = self._cards.get(model)
         if found is None:
-            found = self._cards[model] = self._table.card(model)
+            found = self._cards.setdefault(model, self._table.card(model))
         return found
 
     def weights(self, model: str) -> Weights:
         """What one raw feature is worth in tokens of `model`: learnt from the session where it taught enough."""
-        found = self._weights.get(model)
+        known = self._weights
+        found = known.get(model)
         if found is None:
-            found = self._weights[model] = self._learning.weights(model)
+            # Where others are given out meanwhile, this is kept among those of before, which nobody asks any more.
+            found = known.setdefault(model, self._learning.weights(model))
         return found
 
     def cumulated(self, model: str) -> Cumulated:
@@ -146,9 +150,11 @@ class Book:
         found = by_model.get(model)
         if found is None:
             card = self.card(model)
-            found = self._cumulated.get(card.counting)
+            ways = self._cumulated
+            found = ways.get(card.counting)
             if found is None:
-                found = self._cumulated[card.counting] = self._uncounted(card, self._reported)
+                # Two threads may ask at once: both get the same, or one is counted and the other asked.
+                found = ways.setdefault(card.counting, self._uncounted(card, self._reported))
             # Where another thread has taken over what was kept meanwhile, these are not asked any more.
             by_model[model] = found
         return found
@@ -182,13 +188,14 @@ class Book:
     def models(self) -> frozenset[str]:
         """The models of the session's calls; one without a name where there are none."""
         calls = self.session.calls
-        if self._models_of != len(calls):
+        seen, known = self._models
+        if seen != len(calls):
             # A list first: another thread may be folding calls in.
             every = list(calls.values())
-            named = {call.model for call in every[self._models_of :]}
-            self._models = (self._models | named if self._models_of else frozenset(named)) or frozenset({""})
-            self._models_of = len(every)
-        return self._models
+            known |= {call.model for call in every[seen:]}
+            # In one piece: another thread that asks meanwhile says no less of the calls that it has seen.
+            self._models = len(every), known
+        return known or frozenset({""})
 
     def counted(self, model: str, node: int) -> bool:
         """Whether the figures of the context `node` are known yet."""
@@ -221,7 +228,8 @@ class Book:
 
     def _give(self, *, all_there_is: bool) -> None:
         if self._learning.give(all_there_is=all_there_is):
-            self._weights = {model: self._learning.weights(model) for model in self._weights}
+            # A list first: another thread may be asking for those of a further model.
+            self._weights = {model: self._learning.weights(model) for model in list(self._weights)}
             self.version += 1
         self.contexts.advance()
 
@@ -318,11 +326,13 @@ class Book:
     def first_report(self, thread: str, epoch: int) -> Call | None:
         """The first call with a report in an epoch of a thread."""
         order = self.session.order.get(thread, [])
+        # It may grow while it is gone through.
+        last = len(order)
         # Calls without a report may get one later (upsert), so only the settled front is skipped.
-        for index in range(self._scanned.get(thread, 0), len(order)):
+        for index in range(self._scanned.get(thread, 0), last):
             call = self.session.calls[order[index]]
             if call.usage is not None:
                 self._first.setdefault((thread, call.epoch.number), call.id)
-        self._scanned[thread] = max(0, len(order) - 1)
+        self._scanned[thread] = max(0, last - 1)
         found = self._first.get((thread, epoch))
         return self.session.calls[found] if found else None
