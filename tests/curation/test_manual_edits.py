@@ -52,6 +52,15 @@ def tool(name: str, words: str) -> Block:
     return block.make("tool", {"name": name, "description": words, "input_schema": {"type": "object"}})
 
 
+def test_a_shorter_line_that_came_in_its_place_since_stays() -> None:
+    """A client that clears results puts a line of its own there: an edit that names the result by its call finds it."""
+    before = of(message("user", block.text("go")), *(read(n, CODE, f"{n}.py") for n in range(3)))
+    edits = deduplicated(apply(before, []), results(before)).edits
+    assert edits
+    cleared = of(message("user", block.text("go")), *(read(n, "[cleared]" if n else CODE, f"{n}.py") for n in range(3)))
+    assert said(cleared, edits) == [CODE, "[cleared]", "[cleared]"]
+
+
 def test_an_equal_result_refers_to_the_one_that_stays() -> None:
     context = of(message("user", block.text("go")), *(read(n, CODE, f"{n}.py") for n in range(3)))
     first, second, third = results(context)

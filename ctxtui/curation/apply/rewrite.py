@@ -63,8 +63,10 @@ def _number(value: Json, default: int) -> int:
 
 
 def _deduplicate(block: Block, given: Given) -> Block:
-    said = given.get("text")
-    return with_words(block, said if isinstance(said, str) else "[the same text stands elsewhere in this conversation]")
+    told = given.get("text")
+    said = told if isinstance(told, str) else "[the same text stands elsewhere in this conversation]"
+    # Where somebody has put a shorter line in its place since (a client that clears results), that one stays.
+    return with_words(block, said) if len(said) < len(words_of(block)) else block
 
 
 def _hoist(block: Block, given: Given) -> Block | None:
