@@ -95,3 +95,11 @@ def sure(figure: Callable[[Sequence[T]], float], rounds: Sequence[T]) -> tuple[f
     rng = Random(15)
     found = [figure(rng.choices(rounds, k=len(rounds))) for _ in range(_DRAWN_AGAIN)]
     return percentile(found, 0.1), percentile(found, 0.9)
+
+
+def settled(figure: Callable[[Sequence[T]], float], rounds: Sequence[T]) -> bool:
+    """Whether the `figure` of rounds is sure to within `AGREED` of itself: more rounds would hardly move it."""
+    if len(rounds) < 3:
+        return False
+    low, high = sure(figure, rounds)
+    return high - low <= AGREED * figure(rounds)

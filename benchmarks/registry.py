@@ -21,7 +21,7 @@ class Family(NamedTuple):
 
 FAMILIES: Final = (
     Family("goals.help", ("G1",), 5),
-    Family("goals.paint", ("G2", "G3"), 25),
+    Family("goals.paint", ("G2", "G3"), 60),
     Family("goals.parse", ("G4",), 40),
     Family("goals.counting", ("G5",), 130),
     Family("goals.heartbeat", ("G6",), 60),
@@ -30,7 +30,7 @@ FAMILIES: Final = (
     Family("goals.stream", ("G10", "G11"), 90),
     Family("goals.record", ("G12", "G13"), 30),
     Family("goals.relay", ("G14", "G15"), 130),
-    Family("goals.relay_beside_screen", ("G15",), 60),
+    Family("goals.relay_beside_screen", ("G15",), 150),
     Family("goals.cache", ("G16",), 15),
     Family("lab", ("G16",), 150),
     Family("goals.database", ("G17",), 30),

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import checkout, speed_page, subject, table
-from benchmarks.goals import relay
-from benchmarks.measure import Result, agreed, not_run, ratio, sure
+from benchmarks.goals import paint, relay
+from benchmarks.measure import Result, agreed, not_run, ratio, settled, sure
 from benchmarks.peers import peer
 from benchmarks.registry import FAMILIES, Family, chosen, goals
 from benchmarks.running import Run
@@ -110,6 +110,19 @@ def test_pairs_that_agree_need_no_more_of_them() -> None:
         return 2.0
 
     assert ratio(ours, lambda: 1.0, 9) == (2.0, 2.0, 1.0) and len(ran) == 4, "a warm-up and three"
+
+
+def test_first_screenfuls_are_measured_until_every_figure_is_sure() -> None:
+    assert settled(max, [1.0, 1.0, 1.0]) and not settled(max, [1.0, 1.0]) and not settled(max, [1.0, 1.0, 1.1])
+    # Beside each other in most of many rounds: a few that something was in the way of move no median.
+    assert settled(lambda some: sorted(some)[len(some) // 2], [*[1.0, 1.01] * 10, 2.0, 3.0])
+    same = {paint.APP: 0.2, paint.OWN: 0.2, paint.SHOWN: 0.21, paint.STORED: 0.22, paint.READ: 0.23}
+    assert paint.enough([same] * 3) and not paint.enough([same] * 2)
+    wavering = [{**same, paint.STORED: 0.22 * share} for share in (1.0, 1.1, 0.9, 1.2)]
+    assert not paint.enough(wavering), "the others alone do not tell"
+    shown = [figure.result([same] * 3) for figure in paint.FIGURES]
+    assert [one.goal for one in shown] == ["G2", *["G3"] * 5] and shown[-1].value == pytest.approx(1.1)
+    assert shown[-1].note == "220 / 200 ms; 80 %: 1.100 to 1.100; 3 rounds"
 
 
 def test_a_peer_is_where_its_variable_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -58,6 +58,9 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
     try:
         if _opens(arguments):
             # The way to the first frame, without click, and without what Python loads and hardly uses.
+            from ctxtui.cli.own_modules import find_own
+
+            find_own()
             from ctxtui.cli.manage.late_modules import load_late
 
             load_late()

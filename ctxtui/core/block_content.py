@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Final
@@ -205,5 +204,5 @@ def arguments_value(reading: BlockContent) -> Json:
     """A call's input as JSON value; the text itself where it is no JSON (custom tools take free text)."""
     try:
         return canonical.loads(reading.arguments)
-    except (json.JSONDecodeError, RecursionError, ValueError):
+    except (RecursionError, ValueError):
         return reading.arguments

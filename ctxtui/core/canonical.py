@@ -8,12 +8,16 @@ rewritten number is another prompt.
 from __future__ import annotations
 
 import codecs
-import json
 from _blake2 import blake2b  # hashlib's own: that module loads OpenSSL, which takes a millisecond or two
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core import json_pieces
+
+# Imported where it is used: a session that was read elsewhere is shown before any JSON is read here.
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
 Json = Any
 """A JSON value as Python holds it: dict, list, str, int, float, `Number`, bool, None."""
@@ -60,7 +64,11 @@ def _constant(literal: str) -> Number:
     return Number(literal)
 
 
-_decoder: Final = json.JSONDecoder(parse_float=number, parse_int=_integer, parse_constant=_constant, strict=False)
+@cache
+def _decoder() -> JSONDecoder:
+    import json
+
+    return json.JSONDecoder(parse_float=number, parse_int=_integer, parse_constant=_constant, strict=False)
 
 
 def loads(text: str | bytes) -> Json:
@@ -70,12 +78,12 @@ def loads(text: str | bytes) -> Json:
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogatepass")
-    return _decoder.decode(text)
+    return _decoder().decode(text)
 
 
 def raw_decode(text: str, at: int) -> tuple[Json, int]:
     """The JSON value that starts at character `at` of `text`, and the index just after it."""
-    value, end = _decoder.raw_decode(text, at)
+    value, end = _decoder().raw_decode(text, at)
     return value, end
 
 
@@ -89,8 +97,18 @@ def _meet(value: object) -> Json:
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
-_fast: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_meet)
-_quote: Final = json.JSONEncoder(ensure_ascii=False).encode
+@cache
+def _fast() -> Callable[[Json], str]:
+    import json
+
+    return json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_meet).encode
+
+
+@cache
+def _quote() -> Callable[[str], str]:
+    import json
+
+    return json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _spelled(value: Json) -> Iterator[str]:
@@ -100,7 +118,7 @@ def _spelled(value: Json) -> Iterator[str]:
     elif isinstance(value, dict):
         yield "{"
         for i, (key, item) in enumerate(value.items()):
-            yield f"{',' if i else ''}{_quote(key)}:"
+            yield f"{',' if i else ''}{_quote()(key)}:"
             yield from _spelled(item)
         yield "}"
     elif isinstance(value, list):
@@ -111,7 +129,7 @@ def _spelled(value: Json) -> Iterator[str]:
             yield from _spelled(item)
         yield "]"
     else:
-        yield json_pieces.written(value, _fast.encode)
+        yield json_pieces.written(value, _fast())
 
 
 def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
@@ -131,8 +149,8 @@ def text_of(value: Json) -> str:
             # Of every block: so quick that nobody notices.
             for item in value.values():
                 if type(item) is str and len(item) > json_pieces.PIECE:
-                    return json_pieces.written(value, _fast.encode)
-        return _fast.encode(value)
+                    return json_pieces.written(value, _fast())
+        return _fast()(value)
     except _SpelledNumber:
         return "".join(_spelled(value))
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import ctxtui
 
@@ -114,15 +114,31 @@ def end_with_parent() -> None:
     threading.Thread(target=wait, name="end with parent", daemon=True).start()
 
 
-def main() -> None:
-    """Run as the child: the maker is the first argument."""
+def main() -> NoReturn:
+    """Run as the child: the maker is the first argument. It is this process's end."""
     # A session is many objects that live as long as they are worked on: looking through all of them costs a tenth.
     gc.set_threshold(20_000, 20, 100)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl+c is for the parent, whose end closes the pipe
     module, _, function = sys.argv[1].partition(":")
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints must not end up between two answers
-    serve(getattr(import_module(module), function)(), sys.stdin.buffer, answers)
+    try:
+        serve(getattr(import_module(module), function)(), sys.stdin.buffer, answers)
+    finally:
+        _end()
+
+
+def _end() -> NoReturn:
+    """End this process, and tell of the error that ends it, if any. What it answered is written by now."""
+    kind, error, trace = sys.exc_info()
+    if kind is not None and error is not None:
+        sys.excepthook(kind, error, trace)
+    for stream in sys.stdout, sys.stderr:
+        with suppress(OSError, ValueError):
+            stream.flush()
+    # The interpreter's own end stops threads wherever they are, such as one that loads a tokenizer, and would wait for
+    # good for a lock that one of them holds.
+    os._exit(0 if kind is None else 1)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ async def main(name):
 asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else None))
 """
 END = """
-import asyncio, json, sys, threading
+import asyncio, sys, threading
 from ctxtui.cli.manage.start_screen import prepare
 from ctxtui.services.config.config import load
 from ctxtui.services.session_source import SessionSource
@@ -65,6 +65,7 @@ async def main(name):
             await pilot.pause(0.05)
             if screen.state.complete:
                 break
+        import json
         print(json.dumps([sorted(first), sorted(set(sys.modules))]))
 
 asyncio.run(main(sys.argv[1]))
@@ -125,5 +126,5 @@ def test_the_end_of_a_long_recording_is_shown_before_what_reads_and_counts_is_lo
     assert done.returncode == 0, done.stderr[-2000:]
     first, later = (set(names) for names in json.loads(done.stdout.splitlines()[-1]))
     assert NOT_FOR_AN_END & {name.split(".")[1] for name in first if name.startswith("ctxtui.")} == set()
-    assert first & {"sqlite3", "tomllib", "ctxtui.analysis.book"} == set()
+    assert first & {"sqlite3", "tomllib", "json", "ctxtui.analysis.book"} == set()
     assert "ctxtui.analysis.book" in later, "all of it was read behind it"

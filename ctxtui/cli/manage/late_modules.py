@@ -1,8 +1,11 @@
 """Modules of Python that others import for what they hardly ever do: they are loaded at their first use.
 
 asyncio imports TLS (OpenSSL, a fortieth of the time to a first frame), and only a chat has a connection. Such a module
-is empty until a name is asked of it: that fills it, in the thread that asks, and other threads wait.
+is empty until a name is asked of it: that fills it, in the thread that asks, and other threads that ask it wait.
 `importlib.util.LazyLoader` does not do: to it a second import is a use.
+
+A module is filled by an import of a name of its own, so that Python's import system holds a lock for each. It knows who
+waits for whom, whatever they import: a thread that would wait in a ring goes on with what is there of the module.
 
 ``from module import name`` asks for a name, too. Where others take names so and hardly use them (Textual's own palette
 is a fourteenth of the time to a first frame, and we have another one), a stand-in is given: whoever calls it, looks for
@@ -15,7 +18,7 @@ import sys
 from abc import ABC, ABCMeta
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from threading import RLock
+from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -57,8 +60,22 @@ _TAKEN: Final = {
 }
 """Modules of which these names are taken by others as they are imported: each gets a stand-in."""
 
-_LOCK: Final = RLock()
-"""Protects who of several threads fills a module."""
+_FILL: Final = "late "
+"""Begins the names whose imports fill modules."""
+
+_asked: Final[dict[str, ModuleType]] = {}
+"""Modules that were asked for a name, by what is imported to fill them."""
+
+_LOCK: Final = Lock()
+"""Protects which stand-ins a module has, and that it is given none once it is being filled; never held while one is."""
+
+
+def _fill(module: ModuleType) -> None:
+    """Make `module` what it is, or wait for the thread that does. Raises what its import raises."""
+    name = _FILL + module.__name__.replace(".", " ")
+    _asked[name] = module
+    # Not by `import_module`, which raises in a ring.
+    __import__(name)
 
 
 class _Late(ModuleType):
@@ -69,15 +86,18 @@ class _Late(ModuleType):
         # has its path before: whatever takes a name of a module looks for one.
         if name == "__path__":
             raise AttributeError(name)
-        with _LOCK:
-            loader: object = self.__loader__
-            if isinstance(loader, _LateLoader):
-                if name in _TAKEN.get(self.__name__, ()):
-                    self.__dict__[name] = taken = _StandIn(name, (ABC,), {"__module__": self.__name__})
-                    taken.late = self
-                    return taken
-                loader.fill(self)
+        if name in _TAKEN.get(self.__name__, ()):
+            with _LOCK:
+                loader: object = self.__loader__
+                if isinstance(loader, _LateLoader):
+                    return self.__dict__.get(name) or self._stand_in(name)
+        _fill(self)
         return ModuleType.__getattribute__(self, name)
+
+    def _stand_in(self, name: str) -> _StandIn:
+        self.__dict__[name] = taken = _StandIn(name, (ABC,), {"__module__": self.__name__})
+        taken.late = self
+        return taken
 
 
 class _StandIn(ABCMeta):
@@ -94,10 +114,8 @@ class _StandIn(ABCMeta):
                 if isinstance(base, _StandIn):
                     base._loaded()
             return cls
-        with _LOCK:
-            loader: object = late.__loader__
-            if isinstance(loader, _LateLoader):
-                loader.fill(late)
+        if isinstance(late, _Late):
+            _fill(late)
         return getattr(late, cls.__name__)
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
@@ -135,10 +153,11 @@ class _LateLoader:
 
     def fill(self, module: ModuleType) -> None:
         """Make it the module that it is. Raises what its import raises; the next use tries again."""
-        taken = {name: one for name, one in vars(module).items() if isinstance(one, _StandIn)}
-        for name in taken:
-            delattr(module, name)
-        self._give(module, self._real)
+        with _LOCK:
+            taken = {name: one for name, one in vars(module).items() if isinstance(one, _StandIn)}
+            for name in taken:
+                delattr(module, name)
+            self._give(module, self._real)
         try:
             self._real.exec_module(module)
         except BaseException:
@@ -158,12 +177,31 @@ class _LateLoader:
         module.__loader__ = module.__spec__.loader = loader
 
 
+class _FillLoader:
+    """Fills a module by being imported."""
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType | None:
+        """As Python makes it: it stays empty."""
+        return None
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Fill the module that it is for. Raises what that module's import raises; another import tries again."""
+        late = _asked[module.__name__]
+        loader: object = late.__loader__
+        if isinstance(loader, _LateLoader):
+            loader.fill(late)
+
+
 class _Finder:
-    """Finds what is to be loaded late, before Python does."""
+    """Finds what is to be loaded late, and what fills it, before Python does."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """As Python's own, with a loader that waits; None for every other module."""
+        if name in _asked:
+            return ModuleSpec(name, cast("Loader", _FillLoader))
         if name not in _LATE and name not in _TAKEN:
             return None
         spec, below = PathFinder.find_spec(name, path, target), _LATE.get(name)

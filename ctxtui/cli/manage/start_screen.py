@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
 from ctxtui.cli.manage.late_modules import load_late
+from ctxtui.cli.own_modules import find_own
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def prepare() -> None:
     gc.disable()
     sys.setswitchinterval(_TURN)
     load_late()
+    find_own()
 
 
 def _keyboard() -> None:

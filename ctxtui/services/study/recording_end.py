@@ -42,7 +42,8 @@ class EndFacts:
     figures: CallFigures
     strips_thinking: bool
     previews: Mapping[int, Preview]
-    """The last blocks, by node, in one line each: the first frame shows these."""
+    """The last blocks and those with which their turns begin, by node, in one line each: the first frame shows
+    these."""
 
 
 def end_facts(session: Session, settings: Settings) -> EndFacts:
@@ -52,9 +53,11 @@ def end_facts(session: Session, settings: Settings) -> EndFacts:
     facts = EndFacts(session, limits, _figures(book, call), book.card(call.model).strips_thinking, {})
     end, tree = RecordingEnd(facts, settings), session.tree
     readings = Readings(session, end.names)
+    last = tree.path(end.scene.tip)[-_SCREENFUL:]
+    first = {tree[node].turn_start for node in last} - {ROOT}
     # What is too large for a frame is read beside the screen, too.
-    last = [node for node in tree.path(end.scene.tip)[-_SCREENFUL:] if len(tree[node].block.body) < LARGE]
-    return replace(facts, previews={node: readings.preview(node) for node in last})
+    shown = [node for node in sorted(first.union(last)) if len(tree[node].block.body) < LARGE]
+    return replace(facts, previews={node: readings.preview(node) for node in shown})
 
 
 def _figures(book: Book, call: Call) -> CallFigures:

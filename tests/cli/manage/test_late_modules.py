@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ pytest.importorskip("_ssl")
 
 BEGIN = """
 import sys
+from pathlib import Path
 from ctxtui.cli.manage.late_modules import load_late
 load_late()
 import asyncio
@@ -180,3 +182,57 @@ async def look():
 asyncio.run(look())
 """
     assert said(BEGIN_APP + code) == "CommandPalette True"
+
+
+# Modules of a folder, which tell how far they are by events of `meeting`.
+MEETING = """
+import os, threading, types
+from ctxtui.cli.manage import late_modules
+sys.path.insert(0, FOLDER)
+sys.modules["meeting"] = meeting = types.ModuleType("meeting")
+meeting.begun = begun = {name: threading.Event() for name in ("left", "right", "go on")}
+late_modules._LATE.update(dict.fromkeys(LATE, ""))
+"""
+
+IN_A_RING = """
+ends = {}
+def use(name):
+    try: ends[name] = (module := __import__(name)).whole and module.found
+    except BaseException as error: ends[name] = repr(error)
+threads = [threading.Thread(target=use, args=(name,), daemon=True) for name in ("left", "right")]
+[one.start() for one in threads], [one.join(10) for one in threads]
+print(*(ends.get(name, "waits") for name in ("left", "right")), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("late", [("left", "right"), ("left",), ("right",)])
+def test_threads_that_fill_modules_which_import_each_other_do_not_wait_for_each_other(
+    late: tuple[str, ...], tmp_path: Path
+) -> None:
+    for own, other in ("left", "right"), ("right", "left"):
+        (tmp_path / f"{own}.py").write_text(
+            f"from meeting import begun\nearly = '{own}'\nbegun['{own}'].set()\nassert begun['{other}'].wait(5)\n"
+            f"import {other}\nfound = getattr({other}, 'nothing', {other}.early)\nwhole = True\n"
+        )
+    begin = MEETING.replace("FOLDER", repr(str(tmp_path))).replace("LATE,", f"{late!r},")
+    assert said(begin + IN_A_RING) == "right left"
+
+
+def test_a_thread_that_asks_a_module_which_another_one_fills_waits_for_it(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "from meeting import begun\nbegun['left'].set()\nassert begun['go on'].wait(30)\nwhole = 1\n"
+    )
+    code = """
+import slow
+found = []
+first, second = (threading.Thread(target=lambda: found.append(slow.whole)) for _ in range(2))
+first.start(), begun["left"].wait(30)
+second.start(), second.join(0.2)
+print(second.is_alive(), found)
+begun["go on"].set()
+first.join(), second.join()
+print(found)
+"""
+    begin = MEETING.replace("FOLDER", repr(str(tmp_path))).replace("LATE,", "['slow'],")
+    assert said(begin + code) == "True []\n[1, 1]"
