@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
@@ -52,6 +53,17 @@ def test_sessions_newest_first_and_every_id_opens(ctxtui: Run, project: Path) ->
 def test_every_listed_id_opens_samples_too(ctxtui: Run, project: Path) -> None:
     for one in ctxtui("sessions", "--json").json["sessions"]:
         assert ctxtui("show", one["id"], "--json").code == 0, one
+
+
+def test_a_list_tells_the_ages_that_home_tells(ctxtui: Run, project: Path) -> None:
+    """A sample is as old as its installation: that says nothing."""
+    for path, age in zip(sorted(project.iterdir()), (10, 130), strict=True):
+        os.utime(path, (time.time() - age,) * 2)
+    told = dict(line[2:].split(maxsplit=1) for line in ctxtui("sessions").out.splitlines()[1:])
+    assert told[ClaudeCode(1).session].startswith("now  claude code")
+    assert told[ClaudeCode(2).session].startswith("2 m  claude code")
+    samples = [one["id"] for one in ctxtui("sessions", "--json").json["sessions"] if one["group"] == "samples"]
+    assert samples and all(told[id_].startswith("sample ") for id_ in samples)
 
 
 def test_two_files_with_one_id_are_told_apart_by_path(ctxtui: Run, project: Path, home: Path) -> None:
