@@ -80,5 +80,5 @@ def test_a_chat_begins_with_its_own_keys() -> None:
     assert chat(facts.RESTING).startswith("i talk  ^o hold  [ ] call")
     assert chat(facts.RUNNING).startswith("esc interrupt  i talk")
     assert chat(facts.RUNNING, facts.MARKED).startswith("d drop") and "esc unmark" in chat(facts.RUNNING, facts.MARKED)
-    assert chat(facts.ASKING).startswith("⏎ send  esc look round  ^o hold")
+    assert chat(facts.ASKING, facts.TALKING).startswith("⏎ send  esc look round  ^o hold")
     assert chat(facts.ASKING, facts.QUESTION).startswith("⏎ accept  esc leave")
