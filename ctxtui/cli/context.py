@@ -83,9 +83,9 @@ TOOLS_OPTION: Final = click.option(
 def named(name: str, settings: Settings, *, say: bool = True) -> Named:
     """What `name` stands for; says on standard error which of several recordings in a folder was taken."""
     # Imported here: a command's help needs no readers.
-    from ctxtui.services.recordings.open_by_name import locate, stored_ids
+    from ctxtui.services.recordings.open_by_name import locate
 
-    found = locate(name, Path.cwd(), lambda prefix: stored_ids(prefix, settings), settings.clients)
+    found = locate(name, Path.cwd(), settings)
     if found.others and say:
         count = len(found.others)
         also = "one more recording" if count == 1 else f"{count} more recordings"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -129,10 +129,9 @@ class SessionSource:
     def _named(self) -> Named:
         """What the name stands for; looked for once. Raises what `locate` raises."""
         if self._found is None:
-            from ctxtui.services.recordings.open_by_name import locate, stored_ids
+            from ctxtui.services.recordings.open_by_name import locate
 
-            known = partial(stored_ids, settings=self.settings)
-            self._found = locate(self.name, Path.cwd(), known, self.settings.clients)
+            self._found = locate(self.name, Path.cwd(), self.settings)
         return self._found
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:

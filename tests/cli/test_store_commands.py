@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.offline import offline
+from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import folder_name
 from tests.cli.conftest import Run
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
@@ -48,6 +53,17 @@ def test_sessions_newest_first_and_every_id_opens(ctxtui: Run, project: Path) ->
 def test_every_listed_id_opens_samples_too(ctxtui: Run, project: Path) -> None:
     for one in ctxtui("sessions", "--json").json["sessions"]:
         assert ctxtui("show", one["id"], "--json").code == 0, one
+
+
+def test_a_list_tells_the_ages_that_home_tells(ctxtui: Run, project: Path) -> None:
+    """A sample is as old as its installation: that says nothing."""
+    for path, age in zip(sorted(project.iterdir()), (10, 130), strict=True):
+        os.utime(path, (time.time() - age,) * 2)
+    told = dict(line[2:].split(maxsplit=1) for line in ctxtui("sessions").out.splitlines()[1:])
+    assert told[ClaudeCode(1).session].startswith("now  claude code")
+    assert told[ClaudeCode(2).session].startswith("2 m  claude code")
+    samples = [one["id"] for one in ctxtui("sessions", "--json").json["sessions"] if one["group"] == "samples"]
+    assert samples and all(told[id_].startswith("sample ") for id_ in samples)
 
 
 def test_two_files_with_one_id_are_told_apart_by_path(ctxtui: Run, project: Path, home: Path) -> None:
@@ -129,6 +145,50 @@ def test_last_is_this_directorys_newest_session(ctxtui: Run, project: Path, comm
     assert ran.code == 0, ran.err
     newest = ctxtui("last", "--json").json["session"]["path"]
     assert (ran.out, ran.err) == ((same := ctxtui(*command, newest)).out, same.err)
+
+
+def test_last_is_a_chat_of_this_directory_where_that_is_the_newest(ctxtui: Run, project: Path) -> None:
+    """Only the database holds what was said in a chat."""
+    with offline() as running:
+        where = ("--provider", "anthropic", "--base-url", running.url, "--model", "offline")
+        chat = ctxtui("run", "say something", *where, "--json").json["metadata"]["session"]
+    assert ids(ctxtui, "--here")[0] == chat
+    newest = ctxtui("last", "--json").json["session"]
+    assert newest == {"id": chat, "source": "ctxtui", "path": None, "stored": chat}
+    assert ctxtui("show", "last", "--json").json["session"]["id"] == chat
+    assert ctxtui("why", "last", "--json").json["total_usd"] == ctxtui("why", chat, "--json").json["total_usd"]
+    later = project / f"{ClaudeCode(2).session}.jsonl"
+    os.utime(later)
+    assert ctxtui("last", "--json").json["session"]["path"] == str(later)
+    # The same, but the chat was put away.
+    later.unlink()
+    ctxtui("archive", chat)
+    assert ctxtui("last", "--json").json["session"]["stored"] is None
+
+
+def test_a_chat_of_another_directory_is_not_this_ones_last(
+    ctxtui: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with offline() as running:
+        where = ("--provider", "anthropic", "--base-url", running.url, "--model", "offline")
+        ctxtui("run", "say something", *where)
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("PWD", str(elsewhere))
+    monkeypatch.chdir(elsewhere)
+    for command in (["last"], ["show", "last"], ["why"]):
+        ran = ctxtui(*command)
+        assert ran.code == 5 and "no session of this directory" in ran.err
+    assert ids(ctxtui, "--here") == []
+
+
+def test_a_database_of_a_newer_version_hides_no_recording(ctxtui: Run, project: Path) -> None:
+    ctxtui("import", project)
+    with closing(sqlite3.connect(database())) as conn, conn:
+        conn.execute("PRAGMA user_version = 9999")
+    assert ctxtui("last", "--json").json["session"]["source"] == "codex"
+    for path in (*project.iterdir(), *project.parents[2].glob(".codex/**/*.jsonl")):
+        path.unlink()
+    assert "newer" in ctxtui("last").err
 
 
 def test_stored_sessions_are_edited(ctxtui: Run, project: Path) -> None:

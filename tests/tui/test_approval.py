@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from textual import events
+from textual.pilot import Pilot
 
 from ctxtui.tui.chat.prompt import PAUSE
 from ctxtui.views.blocks import written_file
@@ -15,6 +17,23 @@ from tests.services.chatting import answer, provider, text, use
 from tests.tui.test_chat import asked_for_leave, chatting, reply, say, shown, until
 
 SIZES = [(80, 24), (120, 40)]
+REPEAT = 0.05
+"""Seconds between two keys of one that is held down."""
+
+
+async def typed(pilot: Pilot[None], keys: Iterable[str], since: float) -> None:
+    """Keys typed one after the other from `since` on (monotonic seconds), however long this machine takes over them: a
+    key carries its own time."""
+    for number, key in enumerate(keys):
+        event = events.Key("space" if key == " " else key, key)
+        event.time = since + REPEAT * number
+        pilot.app.post_message(event)
+    await pilot.pause()
+
+
+def held_down(key: str, since: float) -> list[str]:
+    """`key` as often as it comes from `since` until what is asked now has stood there for longer than the pause."""
+    return [key] * round((time.monotonic() + PAUSE + 0.3 - since) / REPEAT)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -69,9 +88,10 @@ async def test_an_edit_shows_its_difference(tmp_path: Path, size: tuple[int, int
 async def test_what_is_typed_when_the_question_comes_goes_on_in_the_prompt(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="typeahead.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        since = time.monotonic()
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
-        await pilot.press(*"stop that now")
+        await typed(pilot, "stop that now", since)
         assert screen.prompt.text == "stop that now" and screen.talk.waiting_for_leave is not None
         assert not (tmp_path / "work" / "typeahead.txt").exists()
         await pilot.press("enter")
@@ -86,16 +106,18 @@ async def test_a_key_held_down_answers_nothing(tmp_path: Path, key: str) -> None
     writes = [use(f"t{n}", "write_file", path=f"{n}.txt", content="x") for n in (1, 2)]
     script = [answer("m1", *writes), answer("m2", text("done"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        since = time.monotonic()
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
-        for _ in range(20):
-            await pilot.press(key)
-            await asyncio.sleep(0.05)
+        await typed(pilot, held_down(key, since), since)
         waiting = screen.talk.waiting_for_leave
         assert waiting is not None and waiting.id == "t1" and not list((tmp_path / "work").iterdir())
+        await until(pilot, lambda: screen.prompt.ready)
+        since = time.monotonic()
         await reply(screen, pilot, "o")
         await until(pilot, lambda: (tmp_path / "work" / "1.txt").exists() and screen.talk.asked_for is not None)
-        await pilot.press("o")
+        assert "2.txt" in shown(screen)
+        await typed(pilot, held_down("o", since), since)
         waiting = screen.talk.waiting_for_leave
         assert waiting is not None and waiting.id == "t2", "one burst never answers two questions"
         await reply(screen, pilot, "o")
@@ -105,9 +127,9 @@ async def test_a_key_held_down_answers_nothing(tmp_path: Path, key: str) -> None
 async def test_keys_that_waited_while_the_screen_was_busy_answer_nothing(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="a.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        early = events.Key("o", "o")
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
-        early = events.Key("o", "o")
         await until(pilot, lambda: screen.prompt.ready)
         screen.prompt.post_message(early)
         await pilot.pause(0.1)

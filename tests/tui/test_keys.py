@@ -12,8 +12,11 @@ from ctxtui.services.chat.chat_source import ChatSource
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
 from ctxtui.services.session_source import SessionSource
+from ctxtui.tui.chat.commands import CHAT_KEYS
 from ctxtui.tui.chat.screen import ChatScreen
-from ctxtui.tui.commands.command import Act, Commanded, Situation
+from ctxtui.tui.commands import EVERYWHERE
+from ctxtui.tui.commands.command import Act, Commanded, Situation, key_text
+from ctxtui.tui.home.commands import HOME
 from ctxtui.tui.home.screen import home_screen
 from ctxtui.tui.inspector.screen import RECORDED, InspectorScreen
 
@@ -33,6 +36,15 @@ def test_no_key_belongs_to_two_commands() -> None:
 
 def test_every_command_can_be_asked_whether_it_is_available() -> None:
     assert all(command.available(Situation()) in (True, False) for command in RECORDED)
+
+
+def test_a_key_is_written_as_the_sign_that_it_types() -> None:
+    """None by its name in Textual: ``exclamation_mark``."""
+    keys = {key for command in (*RECORDED, *HOME, *CHAT_KEYS, *EVERYWHERE) for key in command.keys}
+    names = {key_text(key) for key in keys}
+    assert {"!", "&", "^p", "⏎", "space"} <= names
+    spelled = {name for name in names if len(name.removeprefix("^")) > 1}
+    assert spelled <= {"space", "esc", "bksp", "tab", "home", "end", "pgup", "pgdn", "del", "f1"}
 
 
 def screen_of(name: str, folder: Path) -> Commanded:

@@ -20,8 +20,9 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
+from ctxtui.views.home.columns import age_of
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
-from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
@@ -135,9 +136,13 @@ def _telling(work: Working, total: int) -> Callable[[int], bool]:
 def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
     one, found = hit.summary, hit.found
     if first:
-        age = "" if one.group == SAMPLES else f"  {numbers.ago(time.time() - one.mtime)}"
+        age = f"  {ago}" if (ago := age_of(one, time.time())) else ""
         title = safe_text.one_line(hit.session.about.title or one.title)
-        head = [Span(home_short(one.path) or one.stored, "bold"), Span(age, "dim"), Span(f"  {title}", "dim")]
+        head = [
+            Span(home_short(one.path) or one.stored, "bold"),
+            Span(age, "dim"),
+            Span(f"  {title}", "dim"),
+        ]
         painter.line(cropped(head, width()) if sys.stdout.isatty() else head)
     at = found.at
     line = [

@@ -37,7 +37,9 @@ def last(context: click.Context, as_json: bool) -> Any:
     """
     from ctxtui.services.recordings.open_by_name import last_here
 
-    here = last_here(Path.cwd(), config_of(context).settings.clients)
+    here = last_here(Path.cwd(), config_of(context).settings)
     if as_json:
-        return write_json({"session": {"id": here.id, "source": here.source, "path": str(here.path)}})
-    return context.invoke(open_, name=str(here.path))
+        path, stored = here.named.path, here.named.stored
+        place = {"path": str(path) if path is not None else None, "stored": stored or None}
+        return write_json({"session": {"id": here.id, "source": here.source, **place}})
+    return context.invoke(open_, name=here.name)

@@ -20,7 +20,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.databases.address import MARK, parted
-from ctxtui.views.home.columns import HomeColumn, home_columns
+from ctxtui.views.home.columns import HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, cropped
@@ -176,7 +176,7 @@ def _table(ids: dict[str, str], now: float) -> Table[SessionSummary]:
         (
             Column("", 2, lambda one, _: Span("● " if one.live else "", "ok"), "left"),
             Column("session", longest, lambda one, _: Span(ids[one.key]), "left"),
-            Column("age", 5, lambda one, _: Span(numbers.ago(now - one.mtime), "dim"), gap=2),
+            Column("age", 4, lambda one, _: Span(age_of(one, now), "dim"), gap=2),
             Column("client", 11, _client, "left", gap=2),
             *printed,
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -24,7 +23,7 @@ from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.lists.costs import bill
-from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
@@ -59,18 +58,7 @@ def why(context: click.Context, name: str, horizon: int | None, cluster: str, as
 def _stated(name: str, settings: Settings, cluster: str) -> Statement:
     from ctxtui.services.recordings.folder_scan import expanded
 
-    if name == LAST and not os.path.lexists(LAST):
-        return _summed([_newest(settings)], settings, cluster)
     return _summed(expanded([name], settings.clients), settings, cluster)
-
-
-def _newest(settings: Settings) -> str:
-    """The newest session of this directory, a file or one that only the database holds."""
-    cwd = Path.cwd()
-    here = [one for one in _known(settings) if one.group == HERE or (not one.path and one.cwd == str(cwd))]
-    if not here:
-        raise NotFound(f"no session of this directory ({cwd})", way_out="name one: `ctxtui sessions` lists all")
-    return _name(max(here, key=lambda one: one.mtime))
 
 
 def _yesterday(settings: Settings, cluster: str) -> Statement:

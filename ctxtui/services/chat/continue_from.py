@@ -60,9 +60,9 @@ def past_of(
     session that itself goes on, before it is read. Raises what opening and `hold` raise, `NotFound` for a call or
     thread that is not there."""
     from ctxtui.services.recordings.identity import stored_name
-    from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
+    from ctxtui.services.recordings.open_by_name import locate, open_named
 
-    found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings), settings.clients)
+    found = locate(name, cwd, settings)
     goes_on = bool(found.stored) and not number and is_chat(found.stored, settings)
     if goes_on:
         hold(found.stored)
@@ -93,10 +93,10 @@ def past_of(
 def host_of_named(name: str, settings: Settings, cwd: Path) -> InUse | None:
     """Who hosts the chat on record under `name`, which then cannot go on itself; None where nobody does. Raises what
     `locate` and opening the database raise."""
-    from ctxtui.services.recordings.open_by_name import locate, stored_ids
+    from ctxtui.services.recordings.open_by_name import locate
     from ctxtui.store.store import Store
 
-    found = locate(name, cwd, lambda prefix: stored_ids(prefix, settings), settings.clients)
+    found = locate(name, cwd, settings)
     if not found.stored:
         return None
     with Store.open(database(settings.data_dir)) as store:

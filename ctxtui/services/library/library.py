@@ -16,9 +16,9 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.directories import placed
-from ctxtui.services.recordings.discover import FoundRecording, find, own_transcripts, seen_at, watched
+from ctxtui.services.recordings.discover import FoundRecording, find, is_inside, own_transcripts, seen_at, watched
 from ctxtui.services.recordings.live_clients import clients, owned
-from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
+from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, CallSpent, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.child_process import ChildProcess
@@ -180,8 +180,13 @@ class SessionLibrary:
     def _joined(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         known = [self._known(one) for one in seen]
         held = {one.stored for one in known}
-        rest = (row for row in self._rows if row.id not in held and row.path not in self._transcripts)
-        return [*known, *(_from_row(row, row.id in self._hosted, self._spending.get(row.id, ())) for row in rest)]
+        rest = [row for row in self._rows if row.id not in held and row.path not in self._transcripts]
+        around = related(self._cwd, os.environ) if rest else ()
+        return [*known, *(self._from_row(row, around) for row in rest)]
+
+    def _from_row(self, row: SessionRow, around: Iterable[Path]) -> SessionSummary:
+        group = HERE if is_inside(row.cwd, around) else ELSEWHERE
+        return replace(_from_row(row, row.id in self._hosted, self._spending.get(row.id, ())), group=group)
 
     def _ask_store(self, there: Set[str]) -> list[SessionRow]:
         """Its sessions, and what the calls come to of those whose file is not `there`."""

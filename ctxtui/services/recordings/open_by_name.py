@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote
@@ -15,10 +15,11 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
-from ctxtui.services.recordings.discover import FoundRecording, find, own_transcripts
+from ctxtui.services.recordings.discover import FoundRecording, find, is_inside, own_transcripts
 
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
+    from ctxtui.store.sessions.stored_state import StoredPlace
 
 T = TypeVar("T")
 
@@ -43,18 +44,26 @@ class Named:
     others: tuple[Path, ...] = field(default=())
 
 
-def locate(
-    name: str,
-    cwd: Path,
-    stored: Callable[[str], list[str]] | None = None,
-    clients: Mapping[str, bool] | None = None,
-) -> Named:
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest session of a directory: its id, its client's name, and what opens it."""
+
+    id: str
+    source: str
+    named: Named
+
+    @property
+    def name(self) -> str:
+        """What `locate` takes for it."""
+        return self.named.stored or str(self.named.path)
+
+
+def locate(name: str, cwd: Path, settings: Settings) -> Named:
     """What `name` stands for: ``-``, a file, a folder, a session in a database (``DATABASE#ID``, also the beginning of
     the id or its title), ``last`` (the newest session of the directory `cwd`), or an id (whole, or its first
     characters).
 
-    `stored` gives the ids in the store that begin with a text, `clients` is the setting of that name. Raises
-    `NotFound`, `Several`, `NoContext`, `Unreadable`.
+    Raises `NotFound`, `Several`, `NoContext`, `Unreadable`, and what is wrong with ctxtui's own database.
     """
     if name == STREAM:
         return Named()
@@ -63,7 +72,7 @@ def locate(
         # Imported here, as what follows: what is named is one thing, and a first screenful waits for the rest.
         from ctxtui.services.recordings.folder_scan import recordings_in
 
-        first, *others = recordings_in(path, clients)
+        first, *others = recordings_in(path, settings.clients)
         return Named(first, others=tuple(others))
     if os.path.lexists(path):
         return _in_database(path)
@@ -75,19 +84,39 @@ def locate(
     if os.sep in name:
         return Named(path)
     if name == LAST:
-        return Named(last_here(cwd, clients).path)
-    found = find(cwd, samples=sample_paths(), clients=clients)
-    return _by_id(name, found, stored)
+        return last_here(cwd, settings).named
+    found = find(cwd, samples=sample_paths(), clients=settings.clients)
+    return _by_id(name, found, _stored_ids(name, settings))
 
 
-def last_here(cwd: Path, clients: Mapping[str, bool] | None = None) -> FoundRecording:
-    """The newest session that ran in the directory `cwd`, or in the repository around it. Raises `NotFound`."""
+def last_here(cwd: Path, settings: Settings) -> Newest:
+    """The newest session that ran in the directory `cwd`, or in the repository around it: a recording, or one that only
+    the database holds, as a chat. Raises `NotFound`; where no recording is there, what is wrong with the database."""
     from ctxtui.services.recordings.open import newest_here
 
-    here = newest_here(find(cwd, clients=clients), related(cwd, os.environ))
+    around = related(cwd, os.environ)
+    found = find(cwd, samples=sample_paths(), clients=settings.clients)
+    here = newest_here(found, around)
+    try:
+        kept = _newest_stored({one.file for one in found}, around, settings)
+    except CtxtuiError:
+        if here is None:
+            raise
+        kept = None  # whoever opens the recording asks the database again, and says what is wrong with it
+    if kept is not None and (here is None or (kept.when > here.mtime and not kept.silent)):
+        return Newest(kept.id, kept.source, Named(stored=kept.id))
     if here is None:
         raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
-    return here
+    return Newest(here.id, here.source, Named(here.path))
+
+
+def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredPlace | None:
+    """The newest session in the database that ran in one of the directories `around`, and is none of `files`."""
+    from ctxtui.store.sessions.stored_state import places_in
+
+    places = tuple(around)
+    there = _asked(settings, places_in)
+    return next((one for one in there if is_inside(one.cwd, places) and one.file not in files), None)
 
 
 def _in_database(path: Path) -> Named:
@@ -98,11 +127,10 @@ def _in_database(path: Path) -> Named:
     return Named(first, others=tuple(others))
 
 
-def _by_id(name: str, there: list[FoundRecording], stored: Callable[[str], list[str]] | None) -> Named:
+def _by_id(name: str, there: list[FoundRecording], kept: list[str]) -> Named:
     wanted = name.lower()
     theirs = set(own_transcripts(there).values())
     found = [f for f in there if f.id.lower().startswith(wanted) and f.file not in theirs]
-    kept = stored(name) if stored is not None else []
     exact = [f for f in found if f.id.lower() == wanted]
     if len(exact) == 1:
         return Named(exact[0].path)
@@ -123,22 +151,27 @@ def _several(name: str, found: list[FoundRecording], kept: list[str]) -> Several
     return Several(f"{name} fits {len(names)} sessions: {listed}", way_out="give more of the id, or the path")
 
 
-def stored_ids(prefix: str, settings: Settings) -> list[str]:
-    """Ids in the database that begin with `prefix`, archived ones too; none where there is no database."""
+def _stored_ids(prefix: str, settings: Settings) -> list[str]:
+    """Ids in the database that begin with `prefix`, archived ones too."""
+    # Imported here, as below: most runs name a file.
+    from ctxtui.store.sessions.stored_state import ids_in
+
+    return _asked(settings, lambda path: ids_in(path, prefix))
+
+
+def _asked(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
+    """What the database answers; nothing where there is none."""
     path = database(settings.data_dir)
     if not path.exists():
         return []
-    # Imported here: most runs name a file.
-    from ctxtui.store.sessions.stored_state import ids_in
-
     try:
-        return ids_in(path, prefix)
+        return question(path)
     except CtxtuiError:
         # Of an older version, which is brought up to date; else what is wrong with it is told.
         from ctxtui.store.store import Store
 
         with Store.open(path):
-            return ids_in(path, prefix)
+            return question(path)
 
 
 def _load_stored(id_: str, settings: Settings) -> Loaded:

@@ -18,7 +18,7 @@ from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.editing.variant_files import VariantFile, keep_variant, variants_dir
 from ctxtui.services.lab.experiment import bench_of, keep_loaded
 from ctxtui.services.lab.variants import own_models, sought, variants
-from ctxtui.services.recordings.open_by_name import locate, open_named, stored_ids
+from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.views.lists.lab import variant_words
 
@@ -103,7 +103,7 @@ class _OpenLab:
     """The session, counted once, with every variant that was tried on it."""
 
     def __init__(self, name: str, cwd: str, settings: Settings) -> None:
-        found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings), settings.clients)
+        found = locate(name, Path(cwd), settings)
         self._loaded = open_named(found, settings)
         self._folder, self._own = variants_dir(settings.data_dir), own_models(settings)
         with counter_with_memory(settings) as counter:

@@ -25,7 +25,7 @@ from ctxtui.services.editing.advice import advise
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.session_actions import subscribed
-from ctxtui.services.recordings.open_by_name import Named, locate, open_named, stored_ids
+from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 
 T = TypeVar("T")
 Made = TypeVar("Made", covariant=True)
@@ -117,7 +117,7 @@ def make() -> Callable[[tuple[str, str, str, str, Settings]], object]:
     def answer(asked: tuple[str, str, str, str, Settings]) -> object:
         kind, about, name, cwd, settings = asked
         try:
-            found = locate(name, Path(cwd), lambda prefix: stored_ids(prefix, settings), settings.clients)
+            found = locate(name, Path(cwd), settings)
             return REPORTS[kind].work(open_named(found, settings).session, found, settings, about)
         except CtxtuiError as error:
             return CtxtuiError(error.message, place=error.place, way_out=error.way_out)

@@ -31,6 +31,18 @@ class StoredNow(NamedTuple):
     flying: list[InFlightEvent]
 
 
+class StoredPlace(NamedTuple):
+    """Whose a stored session is and where it ran; `when` something last came of it, in Unix seconds; the file that it
+    was read from ("": none); whether nothing was said in it yet."""
+
+    id: str
+    source: str
+    cwd: str
+    when: float
+    file: str
+    silent: bool
+
+
 def stored_now(path: Path, session_id: str, tree: Tree | None = None, known: State = ()) -> StoredNow | None:
     """The session in the database `path`, its contexts in `tree`; None where it still is in the state `known`. Raises
     `CtxtuiError`."""
@@ -49,6 +61,23 @@ def ids_in(path: Path, prefix: str) -> list[str]:
     query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
     with explained(path), closing(connect(path, readonly=True)) as conn:
         return [id_ for (value,) in conn.execute(query) if (id_ := py_text(value)).startswith(prefix)]
+
+
+def places_in(path: Path) -> list[StoredPlace]:
+    """Where the sessions in the database `path` ran that are not archived; newest activity first, behind them those in
+    which nothing was said. Raises `CtxtuiError`, also for a file of an older version."""
+    query = (
+        "SELECT id, source, cwd, coalesce(ended, imported),"
+        " coalesce((SELECT path FROM sources WHERE session = sessions.key AND part = 0), ''),"
+        " calls = 0 AND NOT EXISTS (SELECT 1 FROM events WHERE session = sessions.key AND kind = 'said') AS silent"
+        " FROM sessions WHERE NOT archived ORDER BY silent, coalesce(ended, imported) DESC, key DESC"
+    )
+    with explained(path), closing(connect(path, readonly=True)) as conn:
+        found = conn.execute(query).fetchall()
+    return [
+        StoredPlace(py_text(id_), py_text(source), py_text(cwd), when, py_text(file), bool(silent))
+        for id_, source, cwd, when, file, silent in found
+    ]
 
 
 def stored_end(path: Path, session_id: str, most: int) -> Session | None:

@@ -15,7 +15,7 @@ from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.chat.approvals import Approvals
 from ctxtui.tui.chat.message_files import MessageFiles, as_mention
 from ctxtui.tui.chat.state import ChatController, ChatState
-from ctxtui.tui.commands.situation import QUESTION, USER_ROW
+from ctxtui.tui.commands.situation import QUESTION, TALKING, USER_ROW
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -68,7 +68,8 @@ class TalkController(ChatController):
 
     def facts(self) -> set[str]:
         """One question at a time: the answer to the one is never taken for that to another."""
-        found = {QUESTION} if self.prompt.asking and self.prompt.question is not self._own else set()
+        own = self.prompt.question is self._own
+        found = {TALKING if own else QUESTION} if self.prompt.asking else set()
         transcript = self.panels.transcript
         on_user_row = transcript.data is not None and transcript.row_count and transcript.data.asks(transcript.cursor)
         return found | ({USER_ROW} if on_user_row else set())

@@ -5,46 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from inspect import isawaitable
-from typing import ClassVar, Final, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
+from textual.keys import format_key
 
 from ctxtui.dataclasses import dataclass
-
-_SHOWN: Final = {
-    "enter": "⏎",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "comma": ",",
-    "full_stop": ".",
-    "question_mark": "?",
-    "slash": "/",
-    "minus": "-",
-    "underscore": "_",
-    "number_sign": "#",
-    "percent_sign": "%",
-    "asterisk": "*",
-    "apostrophe": "'",
-    "quotation_mark": '"',
-    "plus": "+",
-    "equals_sign": "=",
-    "colon": ":",
-    "left_curly_bracket": "{",
-    "right_curly_bracket": "}",
-    "dollar_sign": "$",
-    "left_parenthesis": "(",
-    "right_parenthesis": ")",
-    "semicolon": ";",
-    "space": "space",
-    "escape": "esc",
-    "backspace": "bksp",
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
-    "pageup": "pgup",
-    "pagedown": "pgdn",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +118,8 @@ def key_text(key: str) -> str:
     """A Textual key name as a reader writes it: ``[``, ``^p``, ``esc``."""
     if key.startswith("ctrl+"):
         return "^" + key_text(key.removeprefix("ctrl+"))
-    return _SHOWN.get(key, key)
+    # Not every font has Textual's sign for it.
+    return "bksp" if key == "backspace" else format_key(key)
 
 
 def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:

@@ -33,6 +33,8 @@ ASKING: Final = "asking"
 """Something is asked on the prompt's line."""
 SEEKING: Final = "seeking"
 """What is searched for is being typed."""
+TALKING: Final = "talking"
+"""The prompt's line of a chat takes what is said, or asks about that."""
 QUESTION: Final = "question"
 """In a chat: the prompt's line asks something else than what to say."""
 

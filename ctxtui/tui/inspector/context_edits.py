@@ -200,7 +200,7 @@ class ContextEdits:
             return found
         if marked and self._state.marks:
             self.answers.quiet("none of the marked blocks is in this call: esc clears the marks")
-        elif pane.new is not None:
+        elif pane.place.new is not None:
             self.answers.quiet("an edit puts this in: R edits it, d takes it back")
         elif pane.node == MISSING:
             self.answers.quiet("this was not recorded: it cannot be edited")

@@ -13,7 +13,7 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ATTACHED, HELD
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
-from ctxtui.tui.inspector.controllers.attached_program import recording
+from ctxtui.tui.inspector.controllers.attached_program import NOBODY, recording
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -178,8 +178,7 @@ class HeldRequestsController(Controller):
             self._ask(one)
             return
         if not self._runs or path is None or study is None:
-            words = "no program is attached to this session now: `ctxtui exec -- COMMAND` attaches one"
-            self.say([Span("○ ", "dim"), Span(words, "dim")])
+            self.say(NOBODY)
             return
         self._next = not self._next
         self.access.work(

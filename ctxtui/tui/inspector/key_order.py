@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.tui.commands.command import Command, Situation
 from ctxtui.tui.commands.everywhere import Back
-from ctxtui.tui.commands.situation import ASKING, MARKED, QUESTION, RUNNING, SEARCHING, SEEKING, STAGED
+from ctxtui.tui.commands.situation import ASKING, MARKED, RUNNING, SEARCHING, SEEKING, STAGED, TALKING
 from ctxtui.tui.inspector.commands import GoToCall, Home, LeaveOpen, NextCall, NextEvent, OpenBlock, ShowAll
 from ctxtui.tui.inspector.controllers.diff import DiffBefore
 from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, Discard, Undo, When
@@ -59,7 +59,7 @@ def keys(
     facts = at.facts
     if ASKING in facts:
         able = [each for each in dict.fromkeys([*first, *can]) if each in can]
-        yield from _typing(facts, able, talking=bool(first) and QUESTION not in facts, choice=choice)
+        yield from _typing(facts, able, talking=TALKING in facts, choice=choice)
         return
     marked, staged = MARKED in facts, STAGED in facts
     doing = [*_SPECIAL, *((*MARKING, *WIDENING) if marked else ()), *(APPLYING if staged else ()), *first, *GOING]

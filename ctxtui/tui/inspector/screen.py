@@ -194,7 +194,7 @@ class SessionScreen(StillScreen, Commanded):
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """Open a block, go to a heavy one, show a thread."""
         if message.pane is self.panels.transcript:
-            rule = self.panels.transcript.rule
+            rule = self.panels.transcript.place.rule
             if rule is not None and self.state.glimpse is not None:
                 self.line.refuse(UNREAD)
             elif rule is None:
@@ -322,7 +322,7 @@ class SessionScreen(StillScreen, Commanded):
         facts |= {ASKING} if self.line.asking else set()
         facts = facts.union(*(one.facts() for one in self.controllers))
         pane, at = (self.focused.id or "") if self.focused is not None else "", self.panels.transcript
-        row = BLOCK if at.node is not None else PUT_IN if at.new is not None else ""
+        row = BLOCK if at.node is not None else PUT_IN if at.place.new is not None else ""
         return Situation(pane, row if pane == "transcript" else "", frozenset(facts))
 
     def offer_keys(self) -> None:

@@ -122,16 +122,15 @@ class InspectorState:
     def show(self, *, to_end: bool = False) -> None:
         """Show the scene as it is known now; the cursor stays on its block unless the view goes to the end."""
         study, transcript = self.study, self.panels.transcript
-        node, new = (None, None) if to_end else (transcript.node, transcript.new)
-        rule = None if to_end else transcript.rule
+        place = None if to_end else transcript.place
         if self.glimpse is not None:
             self.panels.glimpse(self.glimpse)
-            transcript.changed(node, to_end=to_end)
+            transcript.changed(place)
             return
         if study is None or not study.session.threads:
             return
         self._fill(study)
-        transcript.changed(node, to_end=to_end, new=new, rule=rule)
+        transcript.changed(place)
         self.on.changed.emit()
         self.panels.draw_map()
         self.on.shown.emit()
@@ -248,8 +247,9 @@ class InspectorState:
         category = rows.scene.running.category(node) if node else 0
         if self.shown[category] == HIDDEN and node:
             self.filter((*self.shown[:category], LINE, *self.shown[category + 1 :]))
+        place = self.panels.transcript.place
         if rows.unfold(node):
-            self.panels.transcript.changed(self.panels.transcript.node)
+            self.panels.transcript.changed(place)
 
     def follow(self, follows: bool) -> None:
         """Follow the recording, or hold the view: the user says so."""

@@ -16,9 +16,9 @@ from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
 from ctxtui.views.transcript.context_rows import ContextRows
+from ctxtui.views.transcript.cursor_place import CursorPlace, place_on
 
 if TYPE_CHECKING:
-    from ctxtui.views.model.staging import New
     from ctxtui.views.transcript.row_index import RuleRow
 
 READ = 160
@@ -60,32 +60,18 @@ class Transcript(Pane):
         return Grid.of(self.body_width, self.app.size.width, staged=staged)
 
     @property
-    def node(self) -> int | None:
-        """The node under the cursor (0: what is not recorded); None on a rule or without rows."""
-        if self.data is None or not self.data.count:
-            return None
-        entry = self.data.entry(min(self.cursor, self.data.count - 1))
-        return entry if entry >= 0 else None
+    def place(self) -> CursorPlace:
+        """What is under the cursor."""
+        return place_on(self.data, self.cursor, self._on_rule)
 
     @property
-    def new(self) -> New | None:
-        """The block under the cursor that an edit puts in; None on any other row."""
-        if self.data is None or not self.data.count:
-            return None
-        return self.data.new(min(self.cursor, self.data.count - 1))
+    def node(self) -> int | None:
+        """The node under the cursor (0: what is not recorded); None on a rule or without rows."""
+        return self.place.node
 
     def shows(self, nodes: Collection[int]) -> bool:
         """Whether the row of any of `nodes` is in view, in part at least."""
         return self.data is not None and any(self.data.entry(row) in nodes for row in self.viewport.rows)
-
-    @property
-    def rule(self) -> RuleRow | None:
-        """The rule under the cursor; None on any other row."""
-        if self.data is None or not self.data.count:
-            return None
-        # One that came under the cursor as rows changed is not where anybody went.
-        rule = self.data.rule_at(min(self.cursor, self.data.count - 1))
-        return rule if rule == self._on_rule else None
 
     @property
     def at_last(self) -> bool:
@@ -95,30 +81,18 @@ class Transcript(Pane):
         # A result that stands beside its call has no line of its own to be on.
         return self.data.reading is not None and self.cursor >= self._near(self.data.count - 1)
 
-    def changed(
-        self, node: int | None, *, to_end: bool = False, new: New | None = None, rule: RuleRow | None = None
-    ) -> None:
-        """The rows are others now. The cursor stays on `node`, on what is put in where `new` was, or on the `rule`
-        before a node, and that on its line of the view; it goes to the end if that is not in this context, or
-        `to_end`."""
+    def changed(self, place: CursorPlace | None) -> None:
+        """The rows are others now. The cursor stays on its `place`, and that on its line of the view; it goes to the
+        end where that is not in this context, or None."""
         data = self.data
         if data is None:
             return
-        if data.coming_in and self.viewport.follows(self.cursor):
-            # The row of an answer that comes in is no node's: its view goes along, whatever else is shown anew.
-            to_end = True
+        # The row of an answer that comes in is no node's: its view goes along, whatever else is shown anew.
+        along = data.coming_in and self.viewport.follows(self.cursor)
         line = self.viewport.line_in_view(min(self.cursor, max(0, self.viewport.heights.count - 1)))
-        stays = not to_end and node is not None and data.holds(node)
-        self._around = data.index_of(node) if stays and node is not None else data.count - 1
+        row = place.row_in(data) if place is not None and not along else None
+        self._around = data.count - 1 if row is None else row
         self.measure_anew()
-        row = data.new_before(new.at) if new is not None and not to_end else None
-        if new is not None and row is None and new.at < len(data.path):
-            # What it stood for is there again.
-            node = data.path[new.at]
-        if rule is not None and data.holds(rule.before):
-            row = max(0, data.index_of(rule.before) - 1)
-        if row is None and not to_end and node is not None and data.holds(node):
-            row = data.index_of(node)
         if row is None:
             self.to_last_row()
             self.viewport.to_end()

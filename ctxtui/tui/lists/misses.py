@@ -132,18 +132,18 @@ class MissesScreen(HostedList[Missed, CallAt]):
         if self.what is not None:
             self.pane.none = f" No misses in {self.what.calls:,} calls."
         super().show(what)
-        rows = min(self.pane.row_count, max(4, self.size.height * 45 // 100 - 1))
-        self.pane.styles.height = 1 + max(2, rows)
+        rows = min(self.pane.row_count, max(3, self.size.height * 45 // 100 - 2))
+        self.pane.styles.height = max(3, self.pane.body_top + rows)
         self.detail.show(what, 0)
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
         """Another miss is under the cursor."""
         if self.pane.row is not None:
-            self.detail.show(self.rows, self.pane.cursor - 1)
+            self.detail.show(self.rows, self.pane.cursor)
 
     def step(self, step: int) -> None:
         """To the next miss, or back."""
-        self.pane.move_to(max(1, self.pane.cursor + step))
+        self.pane.move_to(self.pane.cursor + step)
 
     def choose(self, row: Missed) -> CallAt:
         """Its call."""

@@ -60,13 +60,23 @@ class Board(Still):
 
     @property
     def body_height(self) -> int:
-        """Lines below the rule."""
+        """Lines below rule and head."""
         return max(0, (self._drawing or self.size).height - self.body_top)
 
     @property
     def body_top(self) -> int:
         """The widget's line on which the body begins."""
+        return self.rule_height + self.head_height
+
+    @property
+    def rule_height(self) -> int:
+        """Lines of the rule."""
         return 1 if self.title else 0
+
+    @property
+    def head_height(self) -> int:
+        """Lines between rule and body, which stay where a body scrolls (`head_line`)."""
+        return 0
 
     def redraw(self) -> None:
         """Draw all anew, because the data changed."""
@@ -106,6 +116,8 @@ class Board(Still):
             return self.render_some((y,))[0]
         if y >= top:
             return self.body_line(y - top, look)
+        if y >= self.rule_height:
+            return self.head_line(y - self.rule_height, look)
         self._rule = self._rule_line(look)
         return self._rule
 
@@ -113,6 +125,10 @@ class Board(Still):
         width, after, notes = (self._drawing or self.size).width, self.after(), self.notes()
         said = rule(width, self.title, after=after, notes=notes, focused=self.has_focus, join=self.join)
         return paint.strip(said, width, look)
+
+    def head_line(self, y: int, look: Look) -> Strip:
+        """Line `y` of those between rule and body."""
+        return self.strip_of((), look)
 
     def body_line(self, y: int, look: Look) -> Strip:
         """Line `y` of the body, behind its edge."""

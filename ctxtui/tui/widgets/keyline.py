@@ -65,13 +65,17 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 
 
 def _placed(room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool) -> list[_Placed]:
-    """`keys` in order from the left, the first that does not fit and all behind it left out; `right` at the end."""
+    """`keys` in order from the left, the first that does not fit and all behind it left out; `right` at the end, and
+    only there."""
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
+    there = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]
     x = room - sum(width(spans) for spans in always) - 2 * max(0, len(always) - 1) - 1
     out: list[_Placed] = []
     free, at = x - 1, 1
     for key in keys:
+        if key.key in there:
+            continue
         spans = _spans(key, room, ascii)
         # Where there is room the two sides keep apart.
         if at + width(spans) + (2 if room >= ROOMY else 1) > free + 1:

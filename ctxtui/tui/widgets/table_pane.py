@@ -8,7 +8,9 @@ from typing import ClassVar, Generic, TypeVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.strip import Strip
 
+from ctxtui.tui.theme.theme import Look
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -21,8 +23,8 @@ _SIGN_CELLS = 8
 
 
 class TablePane(Pane, Generic[Row]):
-    """Shows rows, one line each, below the heads of their table (which scroll with them). `working` is what is said as
-    long as they are worked out, `inset` blanks are left at the right."""
+    """Shows rows, one line each, below the heads of their table, which stay in view. `working` is what is said as long
+    as they are worked out, `inset` blanks are left at the right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "move(-1)", "previous row", show=False),
@@ -42,6 +44,7 @@ class TablePane(Pane, Generic[Row]):
         self._inset = inset
         self._trouble = ""
         self._order = ""
+        self._heads: Strip | None = None
         self.rows: Sequence[Row] | None = None
         self.table: Table[Row] | None = None
         self.none = none
@@ -54,10 +57,10 @@ class TablePane(Pane, Generic[Row]):
     def show(self, rows: Sequence[Row], table: Table[Row], order: str = "", *, cursor: int | None = None) -> None:
         """Other rows, ordered by the column `order` of their table; the cursor stays where it is unless it is told."""
         self.rows, self.table, self._order = rows, table, order
-        # The heads are the first row of the list.
-        at = None if cursor is None else cursor + table.headed
         self.forget()
-        self.reload(cursor=at)
+        self.reload(cursor=cursor)
+        # The heads may have come, and left a line less.
+        self.viewport.fitted()
 
     def fail(self, trouble: str) -> None:
         """There are no rows, and why."""
@@ -65,19 +68,14 @@ class TablePane(Pane, Generic[Row]):
         self.redraw()
 
     @property
-    def _above(self) -> int:
-        return int(bool(self.rows) and self.table is not None and self.table.headed)
-
-    @property
     def row(self) -> Row | None:
         """The row under the cursor."""
-        at = self.cursor - self._above
-        return self.rows[at] if self.rows and 0 <= at < len(self.rows) else None
+        return self.rows[self.cursor] if self.rows and self.cursor < len(self.rows) else None
 
     def row_in(self, line: int) -> Row | None:
         """The row in line `line` of the pane."""
         at = self.row_under(line)
-        return self.rows[at - self._above] if self.rows and at is not None and at >= self._above else None
+        return self.rows[at] if self.rows and at is not None else None
 
     def sum_at(self, x: int, line: int) -> str:
         """What the figure at cell `x` of line `line` is made of."""
@@ -97,24 +95,33 @@ class TablePane(Pane, Generic[Row]):
 
     @property
     def row_count(self) -> int:
-        """How many rows there are, with the heads."""
-        return len(self.rows) + self._above if self.rows else 0
+        """How many rows there are."""
+        return len(self.rows or ())
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A row, or the heads."""
+        """A row."""
         assert self.rows is not None and self.table is not None
-        if index < self._above:
-            return self.table.heads(width - self._inset, self._order)
-        return self.table.draw(self.rows[index - self._above], width - self._inset, here=index == self.cursor)
+        return self.table.draw(self.rows[index], width - self._inset, here=index == self.cursor)
 
-    def selectable(self, index: int) -> bool:
-        """Heads are passed over."""
-        return index >= self._above
+    @property
+    def head_height(self) -> int:
+        """A line for the heads, where there is anything below them."""
+        return int(bool(self.rows) and self.table is not None and self.table.headed)
+
+    def head_line(self, y: int, look: Look) -> Strip:
+        """The heads."""
+        if self._heads is None and self.table is not None:
+            self._heads = self.strip_of(self.table.heads(self.body_width - self._inset, self._order), look)
+        return self._heads or self.strip_of((), look)
+
+    def forget(self) -> None:
+        """Drop what was painted."""
+        super().forget()
+        self._heads = None
 
     def on_click(self, event: events.Click) -> None:
         """A click on a head asks for its order; rows are `Pane`'s."""
-        row = self.row_under(event.y)
-        if row is None or row >= self._above or self.table is None:
+        if self.table is None or not self.rule_height <= event.y < self.body_top:
             return
         event.stop()
         name = self.table.head_at(self.body_width - self._inset, event.x - bool(self.join))

@@ -80,6 +80,12 @@ def age(seconds: float) -> str:
     return f"{days // 7} w" if days < 365 else f"{min(days // 365, 99)} y"
 
 
+def age_of(summary: SessionSummary, now: float) -> str:
+    """How long ago something last came of a session, as `age` says it; "" of a sample, which is as old as its
+    installation: that says nothing."""
+    return "" if summary.group == SAMPLES else age(now - summary.mtime)
+
+
 def when(summary: SessionSummary) -> float:
     """The time it is sorted by: running sessions are all of now, so that they do not change places as they write;
     samples have none and keep their order."""
@@ -185,7 +191,7 @@ def _age(row: HomeRow, room: int) -> Span:
     if row.summary.live:
         # Running sessions stand first, in an order that does not change as they write.
         return Span("live", "ok")
-    return Span("" if row.summary.group == SAMPLES else age(row.now - row.summary.mtime), "dim")
+    return Span(age_of(row.summary, row.now), "dim")
 
 
 # What figures are made of
@@ -361,4 +367,4 @@ def _unreadable(summary: SessionSummary, width: int, now: float) -> list[Span]:
         spans += [SOURCE.aligned(whose, room), Span(" ")]
     taken = TABLE.mark + sum(cells.width(span.text) for span in spans)
     spans.append(Span(cells.left(f"▲ {trouble(summary)}", max(0, width - taken - 6)), "warn"))
-    return [*spans, Span(f" {age(now - summary.mtime):>4}", "dim")]
+    return [*spans, Span(f" {age_of(summary, now):>4}", "dim")]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.views.inspector import narrow
 from ctxtui.views.text import bars, cells, numbers
 from ctxtui.views.text.signs import GUTTER, MARK
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, width
 
 FULL: int = 7
 """Lines of the whole pane."""
@@ -25,7 +26,7 @@ def notes(what: Coming, room: int) -> list[Span]:
 def lines(what: Coming, now: float, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines: all of it, or the figures in one line, the total, the lifetime."""
     if height < FULL:
-        return [_in_one(what), _total(what, room, now), _life(what, now, room)][: max(1, height)]
+        return [_in_one(what, room), _total(what, room, now), _life(what, now, room)][: max(1, height)]
     most = max(what.read, what.write, what.fresh, what.answer, 1)
     parts = (("read", "readtx", what.read), ("write", "write", what.write), ("fresh", "fresh", what.fresh))
     out: list[Spans] = [
@@ -55,11 +56,10 @@ def _line(
     ]
 
 
-def _in_one(what: Coming) -> Spans:
-    spans = [Span(" ")]
-    for name, n in (("read", what.read), ("write", what.write), ("fresh", what.fresh)):
-        spans += [GUTTER[name].span, Span(numbers.tokens(n) + " ", name)]
-    return [*spans, Span("› ", "dim"), Span(numbers.typical(what.answer), "dim")]
+def _in_one(what: Coming, room: int) -> Spans:
+    parts = (("read", what.read), ("write", what.write), ("fresh", what.fresh))
+    answer = Span("›", "dim"), Span(numbers.typical(what.answer) if what.answer else numbers.NOT_YET, "dim")
+    return narrow.figures([*((GUTTER[name].span, Span(numbers.tokens(n), name)) for name, n in parts), answer], room)
 
 
 def _total(what: Coming, room: int, now: float) -> Spans:
@@ -86,8 +86,8 @@ def _life(what: Coming, now: float, room: int) -> Spans:
     lead = [*(marks if what.marks else [Span(" ")]), Span(life, "dim")]
     left = what.left(now)
     if left is None:
-        known = "nothing is cached" if not what.read else "when that expires is not known"
-        return [*lead, Span(f"  {known}", "dim")]
+        ways = ("when that expires is not known", "expiry not known") if what.read else ("nothing is cached",)
+        return [*lead, Span(f"  {narrow.first_that_fits(ways, room - width(lead) - 3)}", "dim")]
     if left <= 0:
         return [*lead, Span("  expired", "crit bold"), Span(f" {numbers.ago(-left)} ago", "dim")]
     style = "warn bold" if left < SOON else "ink bold"

@@ -9,6 +9,7 @@ from ctxtui.analysis.session_events import told
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass
+from ctxtui.views.inspector import narrow
 from ctxtui.views.model.scene import Scene, is_unreported, proof
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import GUTTER
@@ -148,7 +149,7 @@ def lines(what: ThisCall, room: int, height: int) -> list[Spans]:
         out.append(_facts_line(what, room))
         return out[: max(0, height)]
     if height < FULL:
-        out = [_in_one(what), _total(what, room), _facts_line(what, room)]
+        out = [_in_one(what, room), _total(what, room), _facts_line(what, room)]
         return out[: max(1, height)] if height >= 2 else [out[1]]
     most = max((line.tokens or 0 for line in what.lines), default=0)
     out = [_full(line, most, room, what.priced) for line in what.lines]
@@ -186,11 +187,10 @@ def _tokens(line: CallPart) -> str:
     return numbers.least_tokens(line.tokens, line.partial)
 
 
-def _in_one(what: ThisCall) -> list[Span]:
-    spans = [Span(" ")]
-    for line in what.lines:
-        spans += [line.sign, Span(_tokens(line) + " ", line.style if line.name in GUTTER else "dim")]
-    return spans
+def _in_one(what: ThisCall, room: int) -> Spans:
+    return narrow.figures(
+        [(one.sign, Span(_tokens(one), one.style if one.name in GUTTER else "dim")) for one in what.lines], room
+    )
 
 
 def _total(what: ThisCall, room: int) -> list[Span]:
@@ -218,8 +218,10 @@ def _facts_line(what: ThisCall, room: int) -> list[Span]:
         return [Span(" ✗ ", "crit"), Span(cells.fit(what.error, room - 4), "crit")]
     if what.missed:
         style = "warn" if what.by_pause else "crit"
-        return [Span(" ▼ ", style), Span(cells.fit(what.missed, room - 4), style)]
-    return [Span(cells.fit(" " + " · ".join(what.facts), room - 1), "dim")]
+        brief = what.missed.replace(" rewritten", "", 1)
+        ways = (what.missed, brief, brief.replace(" after an ", ": ").replace(" after a ", ": "))
+        return [Span(" ▼ ", style), Span(narrow.first_that_fits(ways, room - 4), style)]
+    return [Span(f" {narrow.facts(what.facts, room - 2)}", "dim")]
 
 
 def notes(what: ThisCall, room: int) -> list[Span]:

@@ -13,6 +13,7 @@ import pytest
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import find
 from ctxtui.services.recordings.folder_scan import recordings_in
 from ctxtui.services.recordings.open import load
@@ -138,7 +139,7 @@ def test_a_folder_of_bodies_opens_with_the_transcript_that_the_client_keeps(tmp_
 def test_one_of_several_sessions_is_named_behind_the_folder(tmp_path: Path) -> None:
     folder = write_bodies(tmp_path / "bodies", body_case())
     write_bodies(folder, body_case(session=OTHER, prefix="9"), 2_000_000)
-    named = locate(str(folder), tmp_path)
+    named = locate(str(folder), tmp_path, Settings())
     assert [str(path) for path in (named.path, *named.others)] == [f"{folder}#{OTHER}", f"{folder}#{SESSION}"]
     assert load(Path(f"{folder}#{SESSION}")).session.about.id == SESSION
     assert load(Path(f"{folder}#{OTHER}")).session.about.id == OTHER

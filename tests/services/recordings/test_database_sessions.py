@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.errors import NotFound, Several
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import address_of, file_of, parted
 from ctxtui.services.recordings.databases.sessions import found_in, sessions_in
 from ctxtui.services.recordings.folder_scan import expanded, recordings_in
@@ -55,11 +56,11 @@ def test_unrelated_sessions_are_apart_and_a_child_goes_with_its_parent(path: Pat
 
 @pytest.mark.parametrize("wanted", ["ses_1", "Fix", "fix", "Fi"])
 def test_a_session_is_named_by_id_or_title(path: Path, wanted: str) -> None:
-    assert locate(f"{path}#{wanted}", path.parent).path == address_of(path, "ses_1")
+    assert locate(f"{path}#{wanted}", path.parent, Settings()).path == address_of(path, "ses_1")
 
 
 def test_a_database_without_a_choice_is_its_newest_session_with_the_others_behind_it(path: Path) -> None:
-    named = locate(str(path), path.parent)
+    named = locate(str(path), path.parent, Settings())
     assert (named.path, named.others) == (address_of(path, "ses_9"), (address_of(path, "ses_1"),))
     assert recordings_in(path) == recordings_in(path.parent) == [named.path, *named.others]
     assert expanded([str(path)]) == [str(address_of(path, "ses_1")), str(address_of(path, "ses_9"))]
@@ -67,7 +68,7 @@ def test_a_database_without_a_choice_is_its_newest_session_with_the_others_behin
 
 def test_a_name_that_fits_none_or_several_says_what_there_is(path: Path) -> None:
     with pytest.raises(NotFound, match=r"ses_9 .Another day., ses_1 .Fix."):
-        locate(f"{path}#nothing", path.parent)
+        locate(f"{path}#nothing", path.parent, Settings())
     with pytest.raises(Several, match="ses_9"):
         found_in(path, "ses_")
 

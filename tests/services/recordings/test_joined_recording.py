@@ -17,6 +17,7 @@ from ctxtui.dataclasses import replace
 from ctxtui.services.attach.forking.recorded_answers import answers_of
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import resumed
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.usage_pass import usage_pass
@@ -213,7 +214,11 @@ def test_a_name_means_both(home: Path, tmp_path: Path) -> None:
     transcript = plant(home, tmp_path)
     calls = list(load(transcript, own="").session.calls.values())
     path = record(calls[1:], transcript.stem)
-    assert locate(transcript.stem, tmp_path).path == locate(transcript.stem[:8], tmp_path).path == path
+    assert (
+        locate(transcript.stem, tmp_path, Settings()).path
+        == locate(transcript.stem[:8], tmp_path, Settings()).path
+        == path
+    )
     assert load(transcript).session.calls.keys() == {call.id for call in calls}
 
 

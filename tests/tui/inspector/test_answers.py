@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from ctxtui.tui.commands.command import key_text
-from ctxtui.tui.inspector.commands import INSPECTOR
 from ctxtui.tui.inspector.screen import RECORDED, InspectorScreen
+from ctxtui.tui.widgets.keyline import keyline
+from ctxtui.views.text.span import plain
 from tests.tui.inspector.controllers.test_staging import at, session
 from tests.tui.inspector.test_inspector import opened, until
 
@@ -36,13 +37,13 @@ def test_the_table_of_keys_is_that_of_the_commands() -> None:
 
 SILENT = {"escape"}
 """With nothing open there is nothing to close."""
-KEYS = sorted({key for command in INSPECTOR for key in command.keys} - SILENT)
+KEYS = sorted({key for command in RECORDED for key in command.keys} - SILENT)
 EDITING = sorted(
     {
         key
-        for command in INSPECTOR
+        for command in RECORDED
         for key in command.keys
-        if command.group in ("editing the context", "the block under the cursor")
+        if command.group in ("editing the context", "the block under the cursor", "attached program")
     }
 )
 TOGGLES = {";", "z", "F", "K"}
@@ -106,6 +107,16 @@ async def walked(keys: Sequence[str], state: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("state", STATES[:2])
 async def test_every_key_that_edits_or_opens_answers(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert await walked(EDITING, state, monkeypatch) == []
+
+
+async def test_what_is_asked_in_a_recorded_session_is_not_sent() -> None:
+    """The keys below say what those on the prompt's line do."""
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        await pilot.press("g")
+        assert plain(keyline(80, screen.keys.keys)).startswith(" ⏎ accept  esc leave ")
+        await pilot.press("escape", "ctrl+e")
+        assert plain(keyline(80, screen.keys.keys)).startswith(" esc leave ")
 
 
 @pytest.mark.slow

@@ -33,6 +33,15 @@ def test_who_looks_is_told_how_to_go_about_on_80_columns() -> None:
     assert shown == "[ ] call  / find  c misses  $ bill  W heavy  P diff  h home ^p palette  ? help"
 
 
+@pytest.mark.parametrize("room", [80, 100, 200])
+def test_no_key_is_named_twice(room: int) -> None:
+    """Where few keys can be used, as while only a recording's end is read, there is room for all of them."""
+    at = Situation("transcript", facts.BLOCK, ANY)
+    keys = list(key_order.keys([each for each in offered(EVERYWHERE, at) if each.label], at))
+    shown = plain(keyline(room, keys))
+    assert shown.count("= explain") == 1 and shown.count("? help") == 1
+
+
 def test_dropping_is_named_on_a_block_where_there_is_room() -> None:
     assert "h home  d drop" in line(room=120)
     elsewhere = Situation("transcript", "", ANY)
@@ -71,5 +80,5 @@ def test_a_chat_begins_with_its_own_keys() -> None:
     assert chat(facts.RESTING).startswith("i talk  ^o hold  [ ] call")
     assert chat(facts.RUNNING).startswith("esc interrupt  i talk")
     assert chat(facts.RUNNING, facts.MARKED).startswith("d drop") and "esc unmark" in chat(facts.RUNNING, facts.MARKED)
-    assert chat(facts.ASKING).startswith("⏎ send  esc look round  ^o hold")
+    assert chat(facts.ASKING, facts.TALKING).startswith("⏎ send  esc look round  ^o hold")
     assert chat(facts.ASKING, facts.QUESTION).startswith("⏎ accept  esc leave")

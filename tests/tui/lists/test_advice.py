@@ -42,7 +42,7 @@ async def test_what_saves_most_stands_first_and_enter_stages_it() -> None:
         known = [usd for usd in saves if usd is not None]
         assert found.rows and known == sorted(known, reverse=True) and len(known) == len(saves)
         outside = next(n for n, one in enumerate(found.rows) if one.risk <= Risk.OUTSIDE)
-        found.pane.move_to(outside + 1)
+        found.pane.move_to(outside)
         await pilot.pause()
         row = found.pane.row
         assert row is not None and row.names[-1] == "externalize_large"

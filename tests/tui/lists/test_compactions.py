@@ -14,7 +14,7 @@ async def test_from_the_rule_to_what_was_lost_and_a_better_summary() -> None:
     async with opened(forgetful()) as (screen, pilot):
         transcript = screen.panels.transcript
         await pilot.press("less_than_sign", "down")
-        assert transcript.rule is not None and transcript.node is None
+        assert transcript.place.rule is not None and transcript.node is None
         at = transcript.cursor
         screen.state.show()
         assert transcript.cursor == at, "figures that come in do not move it"
@@ -33,7 +33,7 @@ async def test_from_the_rule_to_what_was_lost_and_a_better_summary() -> None:
         assert screen.state.index == 1, "the call before"
         [edit] = screen.edits.overlay.staged
         assert edit.kind == "summarize" and "src/lost.py" in edit.given["text"]
-        assert transcript.new is not None and "staged" in text(screen)
+        assert transcript.place.new is not None and "staged" in text(screen)
 
 
 async def test_one_key_goes_on_from_the_call_before_once_the_better_summary_is_read() -> None:

@@ -94,7 +94,7 @@ async def test_its_command_line_is_copied() -> None:
         assert isinstance(screen, InspectorScreen)
         shown = await listed(screen, pilot)
         at = next(n for n, one in enumerate(shown.rows) if one.finding.policy)
-        shown.pane.move_to(at + 1)
+        shown.pane.move_to(at)
         await pilot.pause()
         await pilot.press("y")
         assert pilot.app.clipboard.startswith("ctxtui curate ")
@@ -118,7 +118,7 @@ async def test_breakpoints_that_are_staged_are_not_staged_again() -> None:
         async def staged_once_more() -> None:
             shown = await listed(screen, pilot)
             at = next(n for n, one in enumerate(shown.rows) if one.marks)
-            shown.pane.move_to(at + 1)
+            shown.pane.move_to(at)
             await pilot.pause()
             await pilot.press("enter")
             await until(pilot, lambda: pilot.app.screen is screen)

@@ -25,7 +25,7 @@ from tests.tui.inspector.test_inspector import until
 def from_file(path: str | Path) -> HandMade:
     """A source of the recording at `path`."""
     settings = Settings(data_dir=os.devnull)
-    made = HandMade(open_named(locate(str(path), Path.cwd(), lambda _: []), settings).session)
+    made = HandMade(open_named(locate(str(path), Path.cwd(), settings), settings).session)
     made.name, made.settings = str(path), settings
     return made
 

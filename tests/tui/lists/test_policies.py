@@ -35,7 +35,7 @@ async def listed(screen: InspectorScreen, pilot: Pilot[None]) -> PoliciesScreen:
 
 async def choose(policies: PoliciesScreen, pilot: Pilot[None], name: str) -> None:
     index = next(n for n, row in enumerate(policies.rows) if row.name == name)
-    policies.pane.move_to(index + 1)
+    policies.pane.move_to(index)
     await pilot.pause()
     assert policies.pane.row is not None and policies.pane.row.name == name
     await pilot.press("enter")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.dataclasses import replace
 from ctxtui.views.inspector.next_call import lines, notes, sentence
-from ctxtui.views.text.span import plain, width
+from ctxtui.views.text import numbers
+from ctxtui.views.text.span import Span, plain, width
 
 THEN = 1_700_000_000.0
 WARM = Coming(
@@ -46,3 +49,15 @@ def test_figures_of_a_context_that_has_grown_since_say_so() -> None:
     for room in (30, 50):
         assert plain(notes(replace(WARM, outdated=True), room)) == "forecast a moment ago"
         assert plain(notes(WARM, room)).startswith("forecast") and "ago" not in plain(notes(WARM, room))
+
+
+@pytest.mark.parametrize("room", [30, 31, 34, 50])
+@pytest.mark.parametrize("tokens", [8, 1_234, 187_300, 999_949, 1_250_000])
+@pytest.mark.parametrize("marks", [0, 2, 4])
+def test_no_figure_and_no_word_is_cut_off(room: int, tokens: int, marks: int) -> None:
+    large = replace(WARM, read=tokens, write=tokens, fresh=tokens, answer=tokens, marks=marks, inferred=False)
+    first, _, life = (plain(line) for line in lines(large, THEN + 5, room, 3))
+    assert first.count(numbers.tokens(tokens)) == 4 and width([Span(first)]) <= room
+    assert "expires in 4:41" in life
+    unknown = plain(lines(replace(large, expires=None), THEN, room, 3)[2])
+    assert unknown.rstrip().endswith("not known") and width([Span(unknown)]) <= room

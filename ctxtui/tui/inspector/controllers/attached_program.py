@@ -28,6 +28,15 @@ SOURCE: Final = "attached"
 """The format of recordings of attached programs."""
 
 
+NOBODY: Final = (Span("○ ", "dim"), Span("no program is attached: `ctxtui exec -- COMMAND` attaches one", "dim"))
+_NO_FORK: Final = (
+    Span("○ ", "dim"),
+    Span("only what `ctxtui exec -- COMMAND` recorded can be run again from a call; ", "dim"),
+    Span("f", "accent bold"),
+    Span(" talks on", "dim"),
+)
+
+
 def recording(state: InspectorState) -> Path | None:
     """The recording shown, where it is one of an attached program."""
     study, loaded = state.study, state.loaded
@@ -49,6 +58,7 @@ class AttachedProgramController(Controller):
         """Ask by which rules requests are held; the line begins with those that are on."""
         path = recording(self.state)
         if path is None:
+            self.say(NOBODY)
             return
 
         def look() -> None:
@@ -81,6 +91,7 @@ class AttachedProgramController(Controller):
 
         path, study = recording(self.state), self.state.study
         if path is None or study is None:
+            self.say(_NO_FORK)
             return
         try:
             program = registry.command_of(study.session.about.client) or "COMMAND"

@@ -31,7 +31,7 @@ class BlocksController(Controller):
         pane = self._pane
         if (
             pane.node is not None
-            or pane.new is not None
+            or pane.place.new is not None
             or (pane.data and pane.row_count and pane.data.is_folded(pane.cursor))
         ):
             return pane.data
@@ -89,7 +89,7 @@ class BlocksController(Controller):
 
     def _text(self) -> str:
         """The block's text as the model reads it; a call's input as JSON; nothing for images."""
-        new = self._pane.new
+        new = self._pane.place.new
         if new is not None:
             return read(new.item.block).text
         rows, node = self._rows, self._pane.node

@@ -52,7 +52,7 @@ class RewritingController(EditController):
         scene, overlay = self.panels.scene, self.edits.overlay
         if scene is None or overlay is None or not self.edits.ready():
             return None
-        put_in = self.panels.transcript.new
+        put_in = self.panels.transcript.place.new
         if put_in is not None:
             edit = put_in.edit
             text = str(edit.given.get("text") or "")

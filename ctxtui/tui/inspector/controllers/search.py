@@ -135,7 +135,7 @@ class SearchController(Controller):
         if self.sought is None:
             return False
         transcript = self.panels.transcript
-        node = transcript.node
+        place = transcript.place
         self.sought.end()
         self.sought = self._wanted = self._found = None
         if self._finder is not None:
@@ -145,7 +145,7 @@ class SearchController(Controller):
             transcript.reopen()
             transcript.scroll_to_line(top)
         else:
-            transcript.changed(node)
+            transcript.changed(place)
         self.state.show()
         return True
 

@@ -37,7 +37,7 @@ class StagingController(EditController):
         if scene is None or overlay is None or self.edits.desk is None or not self.edits.ready():
             return
         context = self.edits.context_of(scene)
-        new = self.panels.transcript.new
+        new = self.panels.transcript.place.new
         if kind == "drop" and new is not None and not self.state.marks:
             self.edits.take_back(edits_from_selection.put_in_there(overlay.in_force, new.edit))
             return

@@ -123,7 +123,7 @@ class SummariesController(EditController):
     def rate(self, rating: str, remark: str = "") -> None:
         """Rate the summary that stands for the block under the cursor, or say something of it."""
         scene, overlay, node = self.panels.scene, self.edits.overlay, self.panels.transcript.node
-        new = self.panels.transcript.new
+        new = self.panels.transcript.place.new
         if scene is None or overlay is None or not (node or new) or not self.edits.ready():
             return
         context = self.edits.context_of(scene)
@@ -139,7 +139,7 @@ class SummariesController(EditController):
 
     def _summary_wanted(self, scene: Scene) -> Edit | None:
         """The summary under the cursor, else one of the marked blocks (of their first run)."""
-        new = self.panels.transcript.new
+        new = self.panels.transcript.place.new
         if new is not None and new.edit.kind == "summarize" and not self.state.marks:
             return new.edit
         context = self.edits.context_of(scene)

@@ -280,7 +280,7 @@ def to_summary(screen: InspectorScreen) -> None:
     rows = screen.panels.transcript.data
     assert rows is not None
     screen.panels.transcript.move_to(next(index for index in range(rows.count) if rows.new(index) is not None))
-    assert screen.panels.transcript.new is not None
+    assert screen.panels.transcript.place.new is not None
 
 
 async def summarized(screen: InspectorScreen, pilot: Pilot[None]) -> None:
@@ -312,10 +312,10 @@ async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         staging = screen.panels.staging
         assert staging is not None and len(staging.news) == 1 and "what I say of it" in text(screen)
-        new = screen.panels.transcript.new
+        new = screen.panels.transcript.place.new
         assert new is not None and new.edit == overlay.in_force[-1], "the cursor stays on it"
         await pilot.press("z")
-        assert screen.panels.transcript.new is not None, "also where other rows are shown"
+        assert screen.panels.transcript.place.new is not None, "also where other rows are shown"
         await pilot.press("d")
         assert not overlay.in_force, "every wording of it is taken back"
 
@@ -429,7 +429,7 @@ async def test_a_summary_is_read_before_it_is_applied_and_what_another_run_did_i
         at(screen, "The cart is fine")
         await pilot.press("v", "s")
         row = screen.panels.transcript.cursor
-        assert screen.panels.transcript.new is not None and rows.is_open(row) is not None
+        assert screen.panels.transcript.place.new is not None and rows.is_open(row) is not None
         assert "files read" in text(screen), "it is open"
         await pilot.press("enter")
         assert rows.is_open(row) is None
