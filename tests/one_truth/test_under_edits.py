@@ -10,8 +10,9 @@ import pytest
 from ctxtui.core.edit import make
 from tests.one_truth.under_edits import Telling, Told, both, differences
 
-SAME = (("cost",), ("check", "--max-context", "999M"))
+SAME = (("show",), ("show", "--blocks"), ("growth",), ("compactions",), ("cost",), ("check", "--max-context", "999M"))
 """Commands with what goes with them, each of which says the same of both tellings."""
+PRINTED = (("show", "--blocks"), ("show", "--heaviest"), ("show", "--threads"), ("show", "--tools"), ("growth",))
 
 
 def use(id_: str, name: str, **given: object) -> dict[str, Any]:
@@ -35,8 +36,8 @@ def tool(name: str, words: str) -> dict[str, Any]:
 
 
 def ledger() -> Telling:
-    """Two reads of one file, notes, a search: a read is dropped with its call, another cut, words of a person replaced;
-    later a second batch, when the cache has expired."""
+    """Two reads of one file, notes, a search: a read is dropped with its call, another cut, an answer replaced; later a
+    second batch, when the cache has expired."""
     told = Telling(
         system=[text("You are a careful engineer. " * 150)],
         tools=[tool("read", "Reads a file. " * 20), tool("seek", "Finds words. " * 60)],
@@ -49,7 +50,7 @@ def ledger() -> Telling:
     told.apply(
         make("drop", [told.target("line 3:")], id="e1"),
         make("truncate", [told.target("note 7:")], {"head": 5, "tail": 5}, id="e2"),
-        make("replace", [told.target("good. read the ledger")], {"text": "once more"}, id="e3"),
+        make("replace", [told.target("It adds up.")], {"text": "7 x 400"}, id="e3"),
     )
     told.user("what about the notes?").call("They are short.", use("t4", "seek"))
     told.user(result("t4", "nothing found " * 300)).call("Nothing there.")
@@ -70,6 +71,14 @@ def test_law_what_a_command_says_is_what_is_said_of_what_left(
     tellings: tuple[Told, Told], command: tuple[str, ...]
 ) -> None:
     own, left = (one.said(*command) for one in tellings)
+    assert differences(own, left) == []
+
+
+@pytest.mark.parametrize("command", PRINTED, ids=" ".join)
+def test_law_what_a_command_prints_is_what_is_printed_of_what_left(
+    tellings: tuple[Told, Told], command: tuple[str, ...]
+) -> None:
+    own, left = (one.run(*command).splitlines() for one in tellings)
     assert differences(own, left) == []
 
 
