@@ -82,6 +82,24 @@ def test_law_what_a_command_prints_is_what_is_printed_of_what_left(
     assert differences(own, left) == []
 
 
+@pytest.mark.parametrize("form", ["anthropic", "openai-chat", "openai-responses", "curl"])
+def test_law_an_exported_body_is_what_left(tellings: tuple[Told, Told], form: str) -> None:
+    for number in ("3", "6", "8", "11"):
+        own, left = (one.run("export", "--to", form, "--call", number) for one in tellings)
+        assert own == left
+        for more in ((), ("--policy", "truncate_results")):
+            own, left = (one.run("curate", "--call", number, *more) for one in tellings)
+            assert own == left
+
+
+@pytest.mark.parametrize("form", ["anthropic", "openai-chat", "ctxtui"])
+def test_law_the_next_request_under_the_applied_edits_is_that_behind_what_left(
+    tellings: tuple[Told, Told], form: str
+) -> None:
+    own, left = tellings
+    assert own.run("curate", "--after", "--applied", "--to", form) == left.run("curate", "--after", "--to", form)
+
+
 def test_a_miss_by_edits_alone_has_a_cause_of_its_own(tellings: tuple[Told, Told]) -> None:
     own, left = (one.said("cache") for one in tellings)
     causes = [[(one["call"], one.pop("cause")) for one in told["misses"]] for told in (own, left)]
