@@ -125,6 +125,11 @@ class Call:
     """What the record says beyond: request id, effort, service tier ... verbatim."""
 
     @property
+    def edited(self) -> bool:
+        """Whether it left under edits: then there is a context that the agent had, and another one that left."""
+        return self.sent_head != self.raw_head
+
+    @property
     def estimated_input(self) -> int | None:
         """Tokens of input as whoever wrote the recording worked them out; None where it gives no such figure."""
         found = self.extra.get(ESTIMATED_INPUT)

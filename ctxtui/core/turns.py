@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile, zip_longest
 from typing import Final
 
 from ctxtui.core.call import Call
@@ -17,7 +18,8 @@ class Turns:
 
     A node says how many turns its own context has (`Node.turn`), which begins anew where a compaction puts a summary in
     the place of the history. Here a turn keeps its number as long as its first block stands in the next context, also
-    at another place; what a user says later gets the next one. `count` is how many there are so far.
+    at another place; what a user says later gets the next one. `count` is how many there are so far. Edits
+    begin no turn and end none: what left under edits has the turns of what the agent had.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -34,9 +36,9 @@ class Turns:
     def extend(self, calls: Sequence[Call]) -> None:
         """Take in the calls that came since; `calls` are all calls of the thread."""
         for call in calls[len(self._calls) :]:
-            start = self._take(call.raw_head)
+            start = self._take(call.raw_head or call.sent_head)
             if call.sent_head != call.raw_head:
-                self._take(call.sent_head)
+                self._take_edited(call.sent_head)
             self._calls.append(self._numbers.get(start) or (self._calls[-1] if self._calls else 0))
 
     def of_call(self, index: int) -> int:
@@ -86,6 +88,31 @@ class Turns:
             else:
                 self._before = [*shared, *reversed(new)] if shared or at == ROOT else self._starts(last)
         return last
+
+    def _take_edited(self, head: int) -> None:
+        """Number what is new of the context `head`, which edits made of the one that was taken in last: words of a
+        person as what they stand for, also where they were replaced; what edits put in belongs to the turn before."""
+        tree, numbers = self._tree, self._numbers
+        new: list[int] = []
+        at = tree[head].turn_start
+        while at != ROOT and at not in numbers:
+            new.append(at)
+            at = tree[tree[at].parent].turn_start
+        number = numbers.get(at, 0)
+        rest = list(takewhile(lambda old: numbers[old] > number, reversed(self._before)))[::-1] if new else []
+        apart: list[int] = []
+        for start in (*reversed(new), ROOT):
+            same = next((n for n, old in enumerate(rest) if tree[old].block.digest == tree[start].block.digest), None)
+            if same is None and start != ROOT:
+                apart.append(start)
+                continue
+            replaced = rest[:same]
+            for one, old in zip_longest(apart, replaced[: len(apart)]):
+                number = numbers[one] = max(1, number) if old is None else numbers[old]
+            apart.clear()
+            if same is not None:
+                number = numbers[start] = numbers[rest[same]]
+                del rest[: same + 1]
 
     def _until(self, start: int) -> list[int]:
         """The turns of the context before up to and with the one that begins with `start`; none where it has not."""

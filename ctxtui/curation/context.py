@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, TOOL, Block, Item
 from ctxtui.core.block_content import BlockContent, read
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, Target
 from ctxtui.core.tree import Tree
@@ -63,6 +63,17 @@ def lifetimes(request: Request) -> dict[int, str]:
     first, count = request.skeleton.parts.get("carried", (0, 0))
     named = ((one.item + (count if one.item >= first else 0), one.value) for one in request.markers)
     return {item: str(value.get("ttl") or "") if isinstance(value, dict) else "" for item, value in named}
+
+
+def skeleton_of(tree: Tree, call: Call, head: int) -> Skeleton | None:
+    """The skeleton that spells the context `head`, from which that of `call` was made or which goes on from it; None
+    where the request is not on record. That of a call is of what left: under edits that is another context, and what
+    stands in both has its spelling and its markers. Raises `Malformed` where it is not of the recorded blocks."""
+    if call.skeleton is None or call.skeleton.dialect not in GRAMMARS or tree.holds(head, call.sent_head):
+        return call.skeleton
+    if not call.edited:
+        return call.skeleton
+    return Request(tuple(tree.items(call.sent_head)), call.skeleton).with_items(tree.items(head)).skeleton
 
 
 @lru_cache(maxsize=256)
@@ -172,11 +183,12 @@ class Context:
         """The context that the agent had at `call`, with what its request says beyond; or one that continues it, up to
         `head`."""
         end = call.raw_head if head is None else head
-        if call.skeleton is None or call.skeleton.dialect not in GRAMMARS:
+        spelled = skeleton_of(tree, call, end)
+        if spelled is None or spelled.dialect not in GRAMMARS:
             return cls(tree, end)
-        request = Request((), call.skeleton)
-        known = lifetimes(request) if tree.holds(end, call.sent_head) else {}
-        return cls(tree, end, call.skeleton.dialect, request.params, known)
+        request = Request((), spelled)
+        known = lifetimes(request) if call.edited or tree.holds(end, call.sent_head) else {}
+        return cls(tree, end, spelled.dialect, request.params, known)
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -58,6 +58,26 @@ def test_what_was_sent_under_edits_has_the_turns_of_what_the_agent_had() -> None
     assert turns.of_call(0) == 2 and turns.of(sent) == 2
 
 
+def test_what_edits_put_in_the_place_of_words_has_the_number_of_their_turn() -> None:
+    tree = Tree()
+    first = tree.extend(ROOT, [*asked("a"), *answer("1"), *asked("b"), *answer("2")])
+    raw = tree.extend(first, asked("c"))
+    sent = tree.extend(
+        ROOT,
+        [*asked("a"), *answer("1"), *asked("b, in short"), *answer("2"), *asked("a note"), *answer("yes"), *asked("c")],
+    )
+    grown = tree.extend(raw, [*answer("3"), *asked("d")])
+    left = tree.extend(sent, [*answer("3"), *asked("d")])
+    calls = [Call("0", "main", first, first), Call("1", "main", raw, sent), Call("2", "main", grown, left)]
+    turns = turns_of(tree, calls)
+    assert [turns.of_call(n) for n in range(3)] == [2, 3, 4] and (turns.count, turns.called) == (4, 3)
+    starts = [node for node in tree.path(left) if tree[node].opens_turn]
+    assert [turns.of(node) for node in starts] == [1, 2, 2, 3, 4]
+    # Taken back, the agent's own words are what they were.
+    turns.extend([*calls, Call("3", "main", grown, grown)])
+    assert turns.of_call(3) == 4 and turns.count == 4
+
+
 class Watched(Tree):
     """Counts the nodes that are looked at."""
 

@@ -20,6 +20,7 @@ from ctxtui.analysis.cache.miss_cause import (
     RESUME,
     STRIPPED,
     Cause,
+    by_edits,
     inferred,
     kinds,
     recorded,
@@ -288,7 +289,9 @@ class CacheForecaster:
         else:
             before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
             found = recorded(self._tree, before, now, left, outcome)
-        return Cause(AGAIN) if not found.name and habit.loses_again(kinds(self._tree, step)) else found
+        if not found.name and habit.loses_again(kinds(self._tree, step)):
+            return Cause(AGAIN)
+        return by_edits(self._tree, step.base, call, found)
 
     def _read(self, foretold: Forecast, outcome: CacheOutcome, cause: str) -> int:
         """Tokens read, if everything goes as it should."""

@@ -28,6 +28,8 @@ TOOLS: Final = explain.TOOLS
 PARAMETER: Final = explain.PARAMETER
 BEHIND: Final = "cache behind"
 """An automatic cache that had not caught up at the call before, and was not expected to."""
+EDITS: Final = "edits"
+"""Edits alone: they were applied or taken back, and the agent's own context only went on."""
 AGAIN: Final = "again"
 """Nothing on record says why; it was lost at the last requests of this kind."""
 
@@ -67,6 +69,15 @@ def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutco
     return Cause(EXPIRED if found.cause == explain.LIFETIME else found.cause, found.by, found.what)
 
 
+def by_edits(tree: Tree, before: Call, call: Call, found: Cause) -> Cause:
+    """`found`, a cause between two calls; `EDITS` where it says that another context left, and it was edits alone that
+    made it another one."""
+    if found.name not in _OTHER_CONTEXT or ROOT in (before.raw_head, call.raw_head):
+        return found
+    parts = not tree.holds(call.sent_head, before.sent_head)
+    return Cause(EDITS) if parts and tree.holds(call.raw_head, before.raw_head) else found
+
+
 def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, habit: Habit) -> Cause:
     """The cause where the recording has no markers. The outcome is that of the earliest time at which the call starts,
     less what the cache was used by requests that are no calls."""
@@ -101,6 +112,10 @@ def in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float 
     """What the recording itself holds about why `call` could not read all that `before` had left, whether or not it was
     foretold: no cause that stands in the file is left out. `late` are the seconds since what its thread had left has
     expired, None where it had not."""
+    return by_edits(tree, before, call, _in_record(tree, before, call, resent, late, rules))
+
+
+def _in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules) -> Cause:
     if before.model != call.model:
         return Cause(MODEL, what=f"{before.model} → {call.model}")
     if late is not None:
@@ -128,7 +143,9 @@ def in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float 
     return Cause()
 
 
-CHANGES: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED)
+_OTHER_CONTEXT: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
+"""Causes that say that another context left."""
+CHANGES: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
 """Causes that say that the request is another one: what was lost to them no cache would have kept."""
 _EFFORT: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
 """Members of `Call.extra` under which clients record what they asked for beside the context."""

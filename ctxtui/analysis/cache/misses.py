@@ -15,6 +15,7 @@ from ctxtui.analysis.cache.missed import (
     BEHIND,
     COMPACTION,
     CONTENT,
+    EDITS,
     MODEL,
     PARAMETER,
     RESTART,
@@ -50,6 +51,7 @@ _CAUSE: Final = {
     "content": CONTENT,
     "tools": TOOLS,
     "parameter": PARAMETER,
+    "edits": EDITS,
     "cache behind": BEHIND,
     "again": BEFORE,
     **{name: name for name in (MARKER_MISSING, MARKER_MOVED, LOOKBACK, MINIMUM, NOT_YET)},
@@ -185,7 +187,7 @@ class MissFinder:
         if cause == STRIPPED and first != ROOT:
             # It is about what is gone, not about what follows it.
             second = ROOT
-        differs = (second != ROOT and first != ROOT) or cause in (CONTENT, SYSTEM, TOOLS, STRIPPED)
+        differs = (second != ROOT and first != ROOT) or cause in (CONTENT, SYSTEM, TOOLS, STRIPPED, EDITS)
         paid, more = self._usd(call, demand, tokens)
         late = max(0.0, (demand.pause or 0.0) - demand.life) if cause == TTL else 0.0
         return Missed(
@@ -324,6 +326,8 @@ def cure(one: Missed, every: Sequence[Missed]) -> tuple[str, float]:
             return "move memory files to the end, or freeze them for the session", saved
         case "content changed":
             return "change nothing in front: put what is new at the end", saved
+        case "edits applied":
+            return "apply edits early, where little stands behind them, in one go, or when the cache has expired", saved
         case "system changed":
             return "keep what changes (dates, git status) out of the system prompt: say it in the last message", saved
         case "tools changed":

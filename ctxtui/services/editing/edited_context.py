@@ -18,7 +18,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.context import Context
+from ctxtui.curation.context import Context, skeleton_of
 from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, outgoing
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
@@ -167,7 +167,8 @@ def body(ready: Ready, form: str = "") -> Outgoing:
     call = ready.chosen.call
     model = call.model or ready.session.model
     dialect = (form or ready.form).replace("-", "_")
-    return outgoing(ready.applied, call.skeleton, dialect=dialect, model=model, prefill=ready.prefill or ready.after)
+    spelled = skeleton_of(ready.session.tree, call, ready.context.head)
+    return outgoing(ready.applied, spelled, dialect=dialect, model=model, prefill=ready.prefill or ready.after)
 
 
 def own(ready: Ready) -> bytes:

@@ -60,12 +60,9 @@ def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
         return Exported(command(own, body.data, chosen.call.extra.get("betas")), body.lost)
     from ctxtui.wire.translate.encode import export
 
-    call, tree = chosen.call, session.tree
-    recorded = tree.items(call.raw_head)
-    items = recorded if call.sent_head == call.raw_head else tree.items(call.sent_head)
-    data, lost = export(
-        form.replace("-", "_"), items, call.skeleton, model=call.model or session.model, recorded=recorded
-    )
+    call = chosen.call
+    items = session.tree.items(call.sent_head)
+    data, lost = export(form.replace("-", "_"), items, call.skeleton, model=call.model or session.model)
     lacking = call.fidelity == Fidelity.TRANSCRIPT and not any(i.place.section in ("system", "tools") for i in items)
     missing = ["not recorded: system prompt and tools"] if lacking else []
     return Exported(data, tuple(dict.fromkeys([*missing, *lost])))

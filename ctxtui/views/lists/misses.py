@@ -9,6 +9,7 @@ from itertools import islice
 from ctxtui.analysis.cache.missed import (
     COMPACTION,
     CONTENT,
+    EDITS,
     MODEL,
     RESTART,
     STRIPPED,
@@ -251,7 +252,7 @@ def _sentences(one: Missed, room: int) -> Iterator[Spans]:
 
 def _parts(one: Missed) -> bool:
     """Whether the contexts themselves part; elsewhere the entry was gone, or out of reach."""
-    return one.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED)
+    return one.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED, EDITS)
 
 
 def _because(one: Missed) -> str:
@@ -265,6 +266,8 @@ def _because(one: Missed) -> str:
         case "content changed" | "system changed" if one.at and one.between:
             when = f"between {clock(one.between)} and {clock(one.at)}"
             return f"Changed {when}; no tool call of this session wrote it."
+        case "edits applied":
+            return "The agent's own context only went on: edits that were applied, or taken back, part the requests."
         case "compaction":
             return f"The client put a summary in place of the history: {one.what}." if one.what else one.evidence
     return one.evidence[:1].upper() + one.evidence[1:] + "." if one.evidence else one.what

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
+from ctxtui.core.sequence_diff import aligned
 from ctxtui.wire.codec.check_skeleton import fitting
 from ctxtui.wire.codec.element import Odd
 from ctxtui.wire.codec.frame import Frame
@@ -193,34 +194,32 @@ def _key(item: Item) -> _Key:
 def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
     """For each new item the index of the old item that it is, None for one that was not there; order is kept.
 
-    The common beginning and end are matched first; between them each item takes the next old one that equals it.
+    What stands there once is matched first: headers are alike, and one that came in would else take that of a later
+    message, with all that stands between.
     """
     a, b = [_key(item) for item in old], [_key(item) for item in new]
-    front = _common(a, b)
-    back = _common(a[front:][::-1], b[front:][::-1])
-    found: list[int | None] = list(range(front))
-    places: dict[_Key, list[int]] = {}
-    for n in range(front, len(a) - back):
-        places.setdefault(a[n], []).append(n)
-    last = front - 1
-    for key in b[front : len(b) - back]:
-        options = places.get(key, [])
-        at = bisect_right(options, last)
-        if at < len(options):
-            last = options[at]
-            found.append(last)
+    found: list[int | None] = []
+    for (start, end), (first, last) in aligned(a, b):
+        if a[start:end] == b[first:last]:
+            found += range(start, end)
         else:
-            found.append(None)
-    return [*found, *range(len(a) - back, len(a))]
+            found += _in_order(a, b, range(start, end), range(first, last))
+    return found
 
 
-def _common(a: Sequence[_Key], b: Sequence[_Key]) -> int:
-    n = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        n += 1
-    return n
+def _in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range) -> list[int | None]:
+    """Each new item takes the next old one that equals it."""
+    places: dict[_Key, list[int]] = {}
+    for n in old:
+        places.setdefault(a[n], []).append(n)
+    found: list[int | None] = []
+    last = old.start - 1
+    for n in new:
+        options = places.get(b[n], [])
+        at = bisect_right(options, last)
+        last = options[at] if at < len(options) else last
+        found.append(last if at < len(options) else None)
+    return found
 
 
 def replaced(old: Sequence[Item], new: Sequence[Item], found: Sequence[int | None]) -> dict[int, int]:

@@ -100,20 +100,18 @@ def export(
     *,
     model: str,
     params: Mapping[str, Json] | None = None,
-    recorded: Sequence[Item] | None = None,
 ) -> tuple[bytes, list[str]]:
-    """A call's request in `dialect`: with the call's own `skeleton` where it is of that dialect (byte for byte what
-    was sent, if `items` are what was `recorded`), else a fresh body. Returns the body and what was lost. Raises
-    `Malformed` where the skeleton, of a damaged recording, makes no JSON of them."""
+    """A call's request in `dialect`, of which `items` left: with the call's own `skeleton` where it is of that dialect
+    (byte for byte what was sent), else a fresh body. Returns the body and what was lost. Raises `Malformed` where the
+    skeleton, of a damaged recording, makes no JSON of them."""
     if skeleton is not None and skeleton.dialect == dialect:
-        request = Request(tuple(items if recorded is None else recorded), skeleton)
-        body = encode(request.with_items(items))
+        body = encode(Request(tuple(items), skeleton))
         with fitting():
             canonical.loads(body.decode("utf-8", "replace").removeprefix(BOM))
         return body, []
     losses = Losses()
     if skeleton is not None:
-        _note_markers(items if recorded is None else recorded, skeleton, losses)
+        _note_markers(items, skeleton, losses)
     return _built(dialect, items, model, params or {}, losses), losses.lines()
 
 

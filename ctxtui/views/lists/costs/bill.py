@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, MODEL, TTL, UNKNOWN, Missed
+from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, EDITS, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.analysis.cache.misses import dearest
 from ctxtui.analysis.latency import Latency
 from ctxtui.analysis.money import policy_savings, savings
@@ -41,6 +41,7 @@ _CAUSES: Final = {
     MODEL: "at a change of model",
     COMPACTION: "at a compaction",
     CONTENT: "something before it was changed",
+    EDITS: "edits were applied, or taken back",
     UNKNOWN: "the record does not say why",
 }
 
