@@ -31,6 +31,8 @@ class ChatSource(SessionSource):
         self._helpers.ready()
         self.host.files.counter = self._helpers.counter
         session = self.host.open()
+        # What it is kept under: whoever reads it once more, as the lab does, must not take another one for it.
+        self.name = session.about.id
         return Loaded(session, session.about.id), iter(())
 
     def clock(self) -> float:

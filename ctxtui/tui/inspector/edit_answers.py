@@ -11,6 +11,7 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks import one_line
+from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
 
@@ -64,7 +65,8 @@ class EditAnswers:
         from ctxtui.core.block_content import read
 
         got = read(block)
-        return got.name or first_words(got.text) or block.kind
+        words = got.name or first_words(got.text) or block.kind
+        return cells.fit(safe_text.one_line(words, 2 * edit_answers.NAME), edit_answers.NAME).rstrip()
 
     def _node_of(self, path: Sequence[int], digest: str) -> int | None:
         """The first node on `path` whose block has this digest."""

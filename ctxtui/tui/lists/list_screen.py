@@ -100,7 +100,7 @@ class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
         yield self.said
         if self.foot:
             shown = [Key(*each.key_line()) for each in self.commands if each.label]
-            yield KeyLine([*shown, Key(key_text("escape"), self.leave, "", ("dismiss",))])
+            yield KeyLine(shown, out=Key(key_text("escape"), self.leave, "", ("dismiss",)))
 
     def below(self) -> Iterable[Widget]:
         """What stands between the page and the key line."""

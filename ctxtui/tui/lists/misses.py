@@ -70,7 +70,7 @@ class MissesScreen(HostedList[Missed, CallAt]):
     """The misses; closes with the call that is to be shown."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (OpenCall, NextMiss, PreviousMiss)
-    heading, leave, inset = "misses", "back", 0
+    heading, inset = "misses", 0
     working = (Span(" · running every call through the cache simulator", "dim"),)
     DEFAULT_CSS = """
     MissesScreen #misses { height: auto; max-height: 45%; min-height: 4; }

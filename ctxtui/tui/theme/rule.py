@@ -18,7 +18,8 @@ def rule(
     `join` is the character at the left where a column begins (``├``, ``┬``), "" for none. With the focus the line is
     heavy and the title in accent. What does not fit goes: first `after`, then `notes`, then the title's end.
     """
-    return _rule(room, title, tuple(after), tuple(notes), focused, join)
+    told, noted = (tuple(span for span in spans if span.text) for spans in (after, notes))
+    return _rule(room, title, told, noted, focused, join)
 
 
 @lru_cache(maxsize=500)

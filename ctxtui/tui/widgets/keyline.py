@@ -64,43 +64,54 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
     return [Span(name, "accent bold"), Span(f" {label}", "dim")]
 
 
-def _placed(room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool) -> list[_Placed]:
-    """`keys` in order from the left, the first that does not fit and all behind it left out; `right` at the end, and
-    only there."""
+def _placed(room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None) -> list[_Placed]:
+    """`keys` in order from the left, the first that does not fit and all behind it left out, then the way `out`, which
+    never is; `right` at the end, and only there."""
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     there = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]
     x = room - sum(width(spans) for spans in always) - 2 * max(0, len(always) - 1) - 1
-    out: list[_Placed] = []
-    free, at = x - 1, 1
+    made: list[_Placed] = []
+    # Where there is room the two sides keep apart.
+    free, at = x - (2 if room >= ROOMY else 1), 1
+    free -= width(_spans(out, room, ascii)) + 2 if out is not None else 0
     for key in keys:
         if key.key in there:
             continue
         spans = _spans(key, room, ascii)
-        # Where there is room the two sides keep apart.
-        if at + width(spans) + (2 if room >= ROOMY else 1) > free + 1:
+        if at + width(spans) > free:
             break
-        out.append(_Placed(at, key, spans))
+        made.append(_Placed(at, key, spans))
         at += width(spans) + 2
+    if out is not None:
+        made.append(_Placed(at, out, _spans(out, room, ascii)))
     for key, spans in zip(right, always, strict=True):
-        out.append(_Placed(max(x, 1), key, spans))
+        made.append(_Placed(max(x, 1), key, spans))
         x = max(x, 1) + width(spans) + 2
-    return out
+    return made
 
 
-def keyline(room: int, keys: Sequence[Key], *, right: Sequence[Key] = ALWAYS, ascii: bool = False) -> list[Span]:
+def keyline(
+    room: int,
+    keys: Sequence[Key],
+    *,
+    right: Sequence[Key] = ALWAYS,
+    ascii: bool = False,
+    out: Key | None = None,
+) -> list[Span]:
     """A line of exactly `room` cells: `keys` in order, the first that does not fit and all behind it left out.
 
-    Keys are named in words with `ascii`. `right` is always there, as far as `room` reaches.
+    Keys are named in words with `ascii`. `right` is always there, as far as `room` reaches, and behind `keys` the way
+    `out`, where there is one.
     """
     line: list[Span] = []
-    for one in _placed(room, keys, right, ascii):
+    for one in _placed(room, keys, right, ascii, out):
         line += [Span(" " * (one.x - width(line))), *one.spans]
     return merged([*line, Span(" " * max(1, room - width(line)))])
 
 
 class KeyLine(Still):
-    """The last row of a screen; `right` are the keys that are always there."""
+    """The last row of a screen; `right` are the keys that are always there, `out` is the way out of it."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; }"
@@ -112,10 +123,17 @@ class KeyLine(Still):
             super().__init__()
             self.action = action
 
-    def __init__(self, keys: Sequence[Key] = (), *, right: Sequence[Key] = ALWAYS, id: str | None = None) -> None:
+    def __init__(
+        self,
+        keys: Sequence[Key] = (),
+        *,
+        right: Sequence[Key] = ALWAYS,
+        out: Key | None = None,
+        id: str | None = None,
+    ) -> None:
         super().__init__(id=id)
         self._keys = tuple(keys)
-        self._right = right
+        self._right, self._out = right, out
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -131,12 +149,12 @@ class KeyLine(Still):
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         look = look_of(self.app)
-        spans = keyline(self.size.width, self._keys, right=self._right, ascii=look.ascii)
+        spans = keyline(self.size.width, self._keys, right=self._right, ascii=look.ascii, out=self._out)
         return paint.strip(spans, self.size.width, look, "on-panel")
 
     def on_click(self, event: events.Click) -> None:
         """A click on a key does what the key does."""
         event.stop()
-        for one in _placed(self.size.width, self._keys, self._right, look_of(self.app).ascii):
+        for one in _placed(self.size.width, self._keys, self._right, look_of(self.app).ascii, self._out):
             if one.x <= event.x < one.end and (action := one.action(event.x)):
                 self.post_message(self.Pressed(action))

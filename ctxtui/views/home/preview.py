@@ -32,6 +32,9 @@ _ROOMY: Final = 8
 """Lines from which the residual has one."""
 
 
+_STORED: Final = " Kept in ctxtui's database."
+
+
 class PreviewSize(NamedTuple):
     """`height` of the preview with its rule in lines, 0 for none; cells of its left pane."""
 
@@ -57,13 +60,18 @@ def composition_notes(s: SessionSummary) -> list[Span]:
     return [*here, Span(" of " if here and limit else "", "dim"), *limit]
 
 
+def _only_stored(s: SessionSummary) -> bool:
+    """Whether only the database holds the session: what its calls came to is known of it, not what they held."""
+    return not s.path and bool(s.stored) and s.calls > 0
+
+
 def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
     """Categories at the peak in prompt order, with bars; the smallest share a row where `height` is too small."""
     if not s.known:
         return [[Span(f" {numbers.NONE} ", "faint")]]
     parts = [part for part in s.composition_at_peak if part[1]]
     if not parts:
-        return [[Span(" No context recorded." if not s.error else "", "dim")]]
+        return [[Span("" if s.error else _STORED if _only_stored(s) else " No context recorded.", "dim")]]
     total = s.peak_tokens or sum(tokens for _, tokens in parts)
     rest = [part for part in parts if part[0] in _REST and (part[0] != "residual" or height >= _ROOMY)]
     kept, folded = _fold([part for part in parts if part[0] not in _REST], height - len(rest))
@@ -181,7 +189,8 @@ def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour:
 
 def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Spans]:
     if not s.growth or height < 1:
-        return [[Span(" No calls recorded.", "dim")]] if height > 0 else []
+        words = " enter opens it and draws its calls." if _only_stored(s) else " No calls recorded."
+        return [[Span(words, "dim")]] if height > 0 else []
     # Imported here: Home's first frame has no session whose growth is known.
     from ctxtui.views.inspector import strip_columns
 
@@ -231,7 +240,7 @@ def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
 
 
 def _place(s: SessionSummary, room: int, home: str) -> list[Spans]:
-    facts = ([f"{s.lines:,} lines"] if s.lines else []) + ([f"{s.skipped:,} skipped"] if s.known else [])
+    facts = ([f"{s.lines:,} lines"] if s.lines else []) + ([f"{s.skipped:,} skipped"] if s.known and s.path else [])
     line = _two(shortened_home(s.path, home) or s.stored, "   ".join(facts), "faint", room)
     if s.skipped:
         line = [Span(span.text, "warn") if "skipped" in span.text else span for span in line]

@@ -148,7 +148,7 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
         of = f"{of} from block {broken.at + 1:,}"
         yield _fit([*parts, Span(of, "dim")], room)
     elif what.known:
-        words = "nothing of the prefix" if room >= _WIDE else "the prefix stays"
+        words = "nothing of the prefix" if room >= _WIDE else "prefix stays"
         yield _fit([Span(" breaks ", "ink"), Span(cells.right("0", 8), "dim"), Span(f"  {words}", "dim")], room)
     else:
         yield [Span(" breaks ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]

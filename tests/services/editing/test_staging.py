@@ -289,6 +289,9 @@ def test_the_pane_keeps_its_columns_apart_its_last_cell_free_and_its_sentences_w
         ),
         asleep=2,
     )
+    kept = replace(pane, staging=replace(pane.staging, breakage=None), known=True)
+    assert any("prefix" in plain(line) for line in lines(kept, room, 40))
+    assert not any("…" in plain(line) for line in lines(kept, room, 40)), "also where nothing is broken"
     shown = [plain(line) for line in lines(pane, room, 40)]
     assert all(width(line) < room for line in lines(pane, room, 40)), shown
     assert not any("…" in line for line in shown), shown

@@ -10,6 +10,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.costs.heaviest import HeaviestScreen
+from ctxtui.tui.widgets.keyline import KeyLine
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story, every_category, long_session, use, with_subagents
@@ -67,6 +68,19 @@ async def test_blocks_are_listed_by_carry_tokens_and_cost(size: tuple[int, int])
         listed = screen.app.screen
         assert isinstance(listed, HeaviestScreen) and "tokens ↓" in seen(screen)
         assert listed.pane.row is not None and listed.node(listed.pane.row) == node
+
+
+@pytest.mark.parametrize("key", ["S", "percent_sign", "W", "c", "L"])
+@pytest.mark.parametrize("width", [80, 120])
+async def test_every_list_names_its_way_out(key: str, width: int) -> None:
+    async with opened(every_category(), (width, 24)) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        await pilot.press(key)
+        await until(pilot, lambda: screen.app.screen is not screen)
+        assert "  esc close " in seen(screen).splitlines()[-1]
+        line = screen.app.screen.query_one(KeyLine)
+        await pilot.click(line, offset=(line.render_line(0).text.index("esc"), 0))
+        await until(pilot, lambda: screen.app.screen is screen)
 
 
 async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> None:

@@ -149,6 +149,7 @@ def test_rule() -> None:
     assert plain(rule(20, "map", notes=[Span("order")])) == "─ map ────── order ─"
     assert plain(rule(20, "calls", after=[Span("28–139")])) == "─ calls  28–139 ────"
     assert plain(rule(12, "map", join="├")) == "├─ map ─────"
+    assert plain(rule(14, "map", after=[Span("")], notes=[Span("", "dim")])) == "─ map ────────", "no gap for nothing"
     focused = rule(20, "transcript", focused=True)
     assert plain(focused) == "━ transcript ━━━━━━━"
     assert Span("transcript", "accent bold") in focused

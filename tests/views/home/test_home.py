@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.dataclasses import replace
 from ctxtui.views.home import collection, columns, preview, session_list, status, totals
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.session_list import Group, ListOrder, arrange
@@ -428,3 +429,14 @@ def test_a_session_paid_by_a_subscription_shows_its_tokens_where_its_cost_would_
     drawn = plain(columns.row(paid, 100, NOW))
     assert "28.78M" in drawn and "$" not in drawn
     assert "subscription, $12.50 list price" in "".join(map(plain, preview.growth(paid, 100, 10)))
+
+
+def test_a_chat_of_the_database_is_not_said_to_have_no_calls() -> None:
+    """What its calls came to is known, what they held is not: nothing contradicts the row above."""
+    chat = SessionSummary(key="chat-1", title="hello", stored="chat-1", known=True, calls=2, peak_tokens=954)
+    below = [plain(line) for line in (*preview.composition(chat, 30, 6), *preview.growth(chat, 49, 6))]
+    assert not any("No c" in line or "skipped" in line for line in below)
+    assert any("database" in line for line in below) and any("enter opens" in line for line in below)
+    assert plain(preview.growth_notes(chat)) == "2 calls"
+    empty = replace(chat, calls=0)
+    assert "No calls recorded" in plain(preview.growth(empty, 49, 6)[0])

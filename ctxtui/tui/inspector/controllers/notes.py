@@ -174,8 +174,14 @@ class NotesController(Controller):
         after = [one for one in order if self._rank(one) > here] if step > 0 else []
         before = [one for one in order if self._rank(one) < here] if step < 0 else []
         one = (after or order)[0] if step > 0 else (before or order)[-1]
+        before_it = self._stands()
         self._to_note(one)
+        if self._stands() == before_it and len(order) == 1 and not one.note.text:
+            self.say([Span("the only note or bookmark stands here", "dim")])
         self._came_to = one, 0, self.state.index + 1, self.panels.transcript.node or 0
+
+    def _stands(self) -> tuple[str, int, int]:
+        return self.state.thread, self.state.index, self.panels.transcript.cursor
 
     def _rank(self, one: notes.PlacedNote) -> tuple[int, int, int]:
         """Where a note comes in the order, seen from the thread shown."""

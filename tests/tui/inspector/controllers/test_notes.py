@@ -68,6 +68,19 @@ async def test_a_bookmark_is_seen_at_once_and_found_again(tmp_path: Path) -> Non
         assert store.notes.all() == []
 
 
+async def test_going_on_to_the_only_bookmark_from_where_it_stands_says_so(tmp_path: Path) -> None:
+    async with opened(every_category(), tmp_path) as (screen, pilot):
+        await pilot.press("up", "up", "up", "asterisk")
+        await kept(screen, pilot, 1)
+        for key in ("apostrophe", "quotation_mark"):
+            screen.line.say(())
+            await pilot.press(key)
+            assert "the only note or bookmark stands here" in text(screen)
+        screen.line.say(())
+        await pilot.press("home", "apostrophe")
+        assert "stands here" not in text(screen), "it went there"
+
+
 async def test_notes_are_written_listed_and_gone_to(tmp_path: Path) -> None:
     async with opened(every_category(), tmp_path) as (screen, pilot):
         node = screen.panels.transcript.node

@@ -42,6 +42,18 @@ def at(screen: InspectorScreen, words: str) -> None:
     raise AssertionError(f"no row says {words}")
 
 
+async def test_what_dropping_gains_is_said_however_long_the_answer_is() -> None:
+    """An answer, which is in no request yet, is named in as few words as any other block."""
+    story = Story(hidden_tokens=0)
+    story.user("a question").call("An answer that goes on and on, \x1b[31m after line after line. " * 20)
+    async with opened(story.session, (80, 24)) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        at(screen, "goes on and on")
+        await pilot.press("d")
+        await until(pilot, lambda: "dropped" in text(screen))
+        assert "dropped: An answer that goes on and on, ␛[31m af…  −" in text(screen)
+
+
 async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it() -> None:
     async with opened(session()) as (screen, pilot):
         await until(pilot, lambda: screen.edits.desk is not None)
