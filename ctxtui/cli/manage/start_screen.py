@@ -47,6 +47,8 @@ def start(name: str | None, settings: Settings) -> int:
 
     source = None
     if name is not None:
+        # Before what a session is made of is loaded, and before the copy that reads it parts.
+        prepare()
         from ctxtui.services.session_source import SessionSource
 
         source = SessionSource(name, settings)
