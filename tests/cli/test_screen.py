@@ -150,3 +150,17 @@ sys.exit(run(sys.argv[1:]))
     screen = Terminal(sys.executable, ["-c", check, *command, str(recording)])
     screen.end()
     assert "collects: False; [" in screen.text and "_OwnFinder" in screen.text, screen.text
+
+
+def test_nothing_is_looked_through_for_garbage_when_the_screen_is_left(home: Path, recording: Path) -> None:
+    check = """
+import atexit, gc, sys
+atexit.register(lambda: print(f"collects: {gc.isenabled()}; looks through {len(gc.get_objects()) // 1000} thousands"))
+from ctxtui.cli.run import run
+sys.exit(run(sys.argv[1:]))
+"""
+    screen = Terminal(sys.executable, ["-c", check, str(recording)])
+    screen.wait_for("zebra")
+    screen.child.send("q")
+    assert screen.end() == 0
+    assert "collects: False; looks through 0 thousands" in screen.text, screen.text[-300:]

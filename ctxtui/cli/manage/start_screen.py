@@ -75,6 +75,9 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
     prepare()
     app = make()
     app.run()
+    # What there is ends with the process: it is not looked through once more for garbage.
+    gc.disable()
+    gc.freeze()
     if app.farewell:
         from ctxtui.cli.output import note
 
