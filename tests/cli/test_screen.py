@@ -132,3 +132,35 @@ sys.exit(run(sys.argv[1:]))
         screen = Terminal(sys.executable, ["-c", check, *arguments])
         assert screen.end() == 0
         assert "loaded: []" in screen.text
+
+
+@pytest.mark.parametrize("command", [[], ["open"]])
+def test_the_process_is_one_for_a_screen_before_a_session_begins_to_be_read(
+    home: Path, recording: Path, command: list[str]
+) -> None:
+    check = """
+import gc, sys
+from ctxtui.services.session_source import SessionSource
+def begin(source):
+    sys.exit(f"collects: {gc.isenabled()}; {[type(one).__name__ for one in sys.meta_path[:2]]}")
+SessionSource.begin = begin
+from ctxtui.cli.run import run
+sys.exit(run(sys.argv[1:]))
+"""
+    screen = Terminal(sys.executable, ["-c", check, *command, str(recording)])
+    screen.end()
+    assert "collects: False; [" in screen.text and "_OwnFinder" in screen.text, screen.text
+
+
+def test_nothing_is_looked_through_for_garbage_when_the_screen_is_left(home: Path, recording: Path) -> None:
+    check = """
+import atexit, gc, sys
+atexit.register(lambda: print(f"collects: {gc.isenabled()}; looks through {len(gc.get_objects()) // 1000} thousands"))
+from ctxtui.cli.run import run
+sys.exit(run(sys.argv[1:]))
+"""
+    screen = Terminal(sys.executable, ["-c", check, str(recording)])
+    screen.wait_for("zebra")
+    screen.child.send("q")
+    assert screen.end() == 0
+    assert "collects: False; looks through 0 thousands" in screen.text, screen.text[-300:]

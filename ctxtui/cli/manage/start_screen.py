@@ -47,6 +47,8 @@ def start(name: str | None, settings: Settings) -> int:
 
     source = None
     if name is not None:
+        # Before what a session is made of is loaded, and before the copy that reads it parts.
+        prepare()
         from ctxtui.services.session_source import SessionSource
 
         source = SessionSource(name, settings)
@@ -73,6 +75,9 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
     prepare()
     app = make()
     app.run()
+    # What there is ends with the process: it is not looked through once more for garbage.
+    gc.disable()
+    gc.freeze()
     if app.farewell:
         from ctxtui.cli.output import note
 
