@@ -160,7 +160,7 @@ class Book:
         return found
 
     def _uncounted(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
-        return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens)
+        return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens, reported.alike)
 
     def measure(self, model: str) -> Callable[[Block], Features]:
         """How one block is counted for `model`, whether it stands in the session or not."""
@@ -307,7 +307,7 @@ class Book:
 
     def is_reported(self, node: int) -> bool:
         """Whether the tokens of this node's block are those of a report."""
-        return node in self._reported.tokens
+        return node in self._reported.tokens or self.session.tree[node].block.digest in self._reported.alike
 
     def slack(self, model: str, node: int) -> float | None:
         """Half of the 90 % interval of this node's own block, in tokens; None where the count is the tokenizer's own,

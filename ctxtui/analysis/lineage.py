@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any, Final
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_in, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.usage import Usage
@@ -155,14 +155,13 @@ class Lineage:
     def _from(self, base: Call, call: Call, counts: Cumulated) -> LineageStep:
         tree, usage, measure = self._tree, base.usage, counts.measure
         assert usage is not None
-        shared = tree.common(base.response_head, call.sent_head)
-        kept = tree.holds(shared, base.sent_head)
-        start = shared if kept else tree.common(base.sent_head, call.sent_head)
+        kept, said = tree.holds(call.sent_head, base.sent_head), answer_in(tree, base, call.sent_head)
+        start = said[-1] if said else tree.common(base.sent_head, call.sent_head)
         nodes = tree.path(call.sent_head, start)
         gone = [] if kept else tree.path(base.sent_head, start)
         answer: list[Features] = []
         thinking: list[Features] = []
-        parts, said = 0, tree.path(start, base.sent_head) if kept else []
+        parts = 0
         for node in map(tree.__getitem__, said):
             block = node.block
             if node.category == _THINKING and block.kind != HEADER:
@@ -177,7 +176,7 @@ class Lineage:
             answer=_total(answer),
             thinking=_total(thinking),
             thought=bool(thinking),
-            whole=kept and bool(said) and shared == base.response_head,
+            whole=bool(said) and len(said) == len(answer_path(tree, base)),
             parts=parts,
             added=self._along(counts, start, nodes),
             lost=self._along(counts, start, gone),

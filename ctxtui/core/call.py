@@ -177,6 +177,21 @@ def answer_path(tree: Tree, call: Call) -> list[int]:
     return tree.path(call.response_head, answered_from(tree, call))
 
 
+def answer_in(tree: Tree, call: Call, head: int) -> list[int]:
+    """The nodes of the context `head` that say the answer of `call` behind what left at it, in prompt order, as far as
+    they do: under edits it is there too, though the agent's own context with the answer is another path."""
+    if not tree.holds(head, call.sent_head):
+        return []
+    if answered_from(tree, call) == call.sent_head:
+        return tree.path(tree.common(call.response_head, head), call.sent_head)
+    found: list[int] = []
+    for node, said in zip(tree.path(head, call.sent_head), answer_path(tree, call), strict=False):
+        if (tree[node].block.digest, tree[node].place) != (tree[said].block.digest, tree[said].place):
+            break
+        found.append(node)
+    return found
+
+
 def answer_items(tree: Tree, call: Call) -> list[Item]:
     """The blocks of the answer of `call` at their places, in prompt order."""
     return tree.items(call.response_head, answered_from(tree, call))

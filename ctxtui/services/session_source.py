@@ -190,7 +190,7 @@ class SessionSource:
         """A report on the session; worked out in a process of its own, but for what cannot be read a second time."""
         from ctxtui.services.workers.session_report import report
 
-        return report(kind, self.name, loaded.session if self._read_once() else None, self.settings)
+        return report(kind, self.name, loaded if self._read_once() else None, self.settings)
 
     def _read_once(self) -> bool:
         return self.name == "-"

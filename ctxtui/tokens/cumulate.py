@@ -76,7 +76,8 @@ class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
     `measure` gives the raw features of one block, `parts` shares them out among categories, `reported` holds the tokens
-    of nodes that a report tells: they stand in for the features of the block. Counting is the slow part,
+    of nodes that a report tells, `alike` those of blocks by digest that are told of elsewhere: they stand in for the
+    features of the block. Counting is the slow part,
     so it is done in slices by `advance`, which a worker thread may call while other threads read `at` for nodes below
     `done`: entries are only appended.
     A header's own features are booked on the first part of its message, so that composition needs no row for headers.
@@ -88,12 +89,14 @@ class Cumulated:
         measure: Callable[[Block], Features],
         parts: Parts | None = None,
         reported: Mapping[int, float] | None = None,
+        alike: Mapping[str, float] | None = None,
     ) -> None:
         self._tree = tree
         self.measure = measure
         """Gives the raw features of one block."""
         self._parts = parts
         self._reported = reported if reported is not None else {}
+        self._alike = alike if alike is not None else {}
         self._split: dict[int, tuple[int, ...]] = {}
         self._rows = FeatureRows()
         self._owed = _Owed()
@@ -207,6 +210,8 @@ class Cumulated:
 
     def _features(self, node: Node) -> Features:
         told = self._reported.get(node.id)
+        if told is None and self._alike:
+            told = self._alike.get(node.block.digest)
         return self.measure(node.block) if told is None else Features(reported=told)
 
     def owed(self, node: int) -> Features:

@@ -16,7 +16,7 @@ from ctxtui.core.edit import Edit, Target
 from ctxtui.offline.usage_ledger import UsageLedger
 from ctxtui.services.attach.curated import curated
 from ctxtui.services.config.config import load as load_config
-from ctxtui.services.editing.overlay import SessionEdits
+from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.recordings.open import load
 from ctxtui.wire.registry import DIALECTS
 from tests.faults.fuzzing import ran
@@ -33,9 +33,7 @@ class Telling:
     """A program's session as a relay sees it. Each call's usage is what the offline provider's cache makes of the body
     that left."""
 
-    edits: list[Edit] = field(default_factory=list)
-    """Those that are applied by now, in order."""
-    batches: list[list[Edit]] = field(default_factory=list)
+    log: ThreadEdits = field(default_factory=ThreadEdits)
     said: list[dict[str, Any]] = field(default_factory=list)
     calls: list[tuple[float, bytes, bytes | None, dict[str, Json], dict[str, Any]]] = field(default_factory=list)
     clock: float = START
@@ -51,8 +49,15 @@ class Telling:
 
     def apply(self, *edits: Edit) -> Telling:
         """Edits that are applied from the next call on."""
-        self.edits += edits
-        self.batches.append([*edits])
+        self.log._now = lambda: self.clock + 9
+        self.log.stage_all(edits)
+        self.log.apply()
+        return self
+
+    def take_back(self, edit: Edit) -> Telling:
+        """One that is not applied any more from the next call on."""
+        self.log._now = lambda: self.clock + 9
+        self.log.revert([one.id for one in self.log.applied if (one.kind, one.targets) == (edit.kind, edit.targets)])
         return self
 
     def target(self, words: str, occurrence: int = 0) -> Target:
@@ -65,7 +70,7 @@ class Telling:
         """One request with its answer."""
         self.clock += pause
         raw = self._body()
-        made = curated(URL, raw, self.edits) if self.edits else None
+        made = curated(URL, raw, self.log.applied) if self.log.applied else None
         assert made is None or not made.proof.refused, made
         left = (made.body if made is not None else None) or raw
         parts = [{"type": "text", "text": one} if isinstance(one, str) else one for one in answer]
@@ -168,10 +173,7 @@ def both(telling: Telling, folder: Path) -> tuple[Told, Told]:
         made.append(Told(home, path))
     with made[0].at_home():
         overlays = SessionEdits(load(made[0].path), load_config(()).settings)
-        overlay = overlays.of("main")
-        for batch in telling.batches:
-            overlay.stage_all(batch)
-            overlay.apply()
+        overlays.of("main")._append([*telling.log.log])
         overlays.save()
     return made[0], made[1]
 

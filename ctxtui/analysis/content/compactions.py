@@ -19,7 +19,7 @@ from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.core.call import COMPACTED, Call, EpochStart
+from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_in, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node
 from ctxtui.curation.price.dependence import literals_of
@@ -171,7 +171,7 @@ class _Found:
         self._tree, self._cwd = book.session.tree, book.session.about.cwd
         self._model = calls[at].model
         last, first = calls[at - 1], calls[at]
-        self._old = self._blocks(self._tree.path(last.response_head or last.sent_head))
+        self._old = self._blocks([*self._tree.path(last.sent_head), *answer_path(self._tree, last)])
         digests = {self._tree[node].block.digest for node in self._old}
         now = self._blocks(self._tree.path(first.sent_head))
         fresh = [node for node in now if self._tree[node].block.digest not in digests]
@@ -218,19 +218,19 @@ class _Found:
 
     def _after(self) -> Iterator[tuple[int, int]]:
         """(number of the call that brought it, node) of every block that came after, up to the next compaction."""
-        head, seen = self._calls[self._at].sent_head, set[int]()
+        tree, before, seen = self._tree, self._calls[self._at], set[int]()
         for index in range(self._at, self._end):
             call = self._calls[index]
-            for node in self._tree.path(call.sent_head, self._tree.common(head, call.sent_head)):
-                if node not in seen and self._tree[node].block.kind != HEADER:
+            # The answer of the call before came with that.
+            seen.update(answer_in(tree, before, call.sent_head))
+            for node in tree.path(call.sent_head, tree.common(before.sent_head, call.sent_head)):
+                if node not in seen and tree[node].block.kind != HEADER:
                     seen.add(node)
                     yield index + 1, node
-            head = call.sent_head
-            if call.response_head and self._tree.holds(call.response_head, head):
-                for node in self._blocks(self._tree.path(call.response_head, head)):
-                    seen.add(node)
-                    yield index + 1, node
-                head = call.response_head
+            for node in self._blocks(answer_path(tree, call)):
+                seen.add(node)
+                yield index + 1, node
+            before = call
 
     def _own(self, node: int) -> int:
         return self._book.own(self._model, node)

@@ -7,13 +7,13 @@ was of no use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Tree
 from ctxtui.curation.context import THINKING
@@ -130,11 +130,5 @@ def _quoted(tree: Tree, calls: Sequence[Call], stays: Stays) -> _Quotes:
     found = _Quotes(tree)
     for index, call in enumerate(calls):
         found.enter(entering.get(index, ()))
-        found.enter(_answer(tree, call))
+        found.enter(answer_path(tree, call))
     return found
-
-
-def _answer(tree: Tree, call: Call) -> Iterator[int]:
-    head = call.response_head
-    if head and tree.holds(head, call.sent_head):
-        yield from tree.path(head, call.sent_head)

@@ -119,14 +119,19 @@ class _Before:
         """What is lacking of `call`, in tokens, and what is gone."""
         base = self._last.get(call.thread)
         if call.fidelity != Fidelity.TRANSCRIPT or not self._book.counted(call.model, call.sent_head):
-            gone = self._book.contexts.at(base.response_head) if base is not None else NONE_GONE
+            gone = self._gone(base) if base is not None else NONE_GONE
             return 0, gone
         if base is None:
             return self._kinds.get(self._kind(call), 0), NONE_GONE
-        gone = self._book.contexts.at(base.response_head)
+        gone = self._gone(base)
         if base.epoch.number != call.epoch.number or base.usage is None or base.model != call.model:
             return lacking(self._book, base), gone
         return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, gone)), gone
+
+    def _gone(self, base: Call) -> Absences:
+        """What was gone of `base`, as it left."""
+        read = self._book.contexts.of(base)
+        return read.gone if read is not None else NONE_GONE
 
     def marks(self, call: Call) -> bool:
         """Whether its client asks for caching: nothing written or read where there was enough tells that it does

@@ -149,14 +149,21 @@ class ReadContexts:
         return found
 
     def _at(self, head: int) -> Absences:
-        lines = list(self._lines.values())
-        while head != ROOT:
+        lines, node = list(self._lines.values()), head
+        while node != ROOT:
             for line in lines:
-                index = line.at.get(head)
+                index = line.at.get(node)
                 if index is not None:
-                    return line.read[index].gone
-            head = self._tree[head].parent
+                    return self._standing(line.calls[index], line.read[index].gone, head)
+            node = self._tree[node].parent
         return NONE_GONE
+
+    def _standing(self, call: Call, gone: Absences, head: int) -> Absences:
+        """What is `gone` of the context of `call`, as it stands in `head`: that is the agent's own where it left under
+        edits, and its blocks are others' nodes."""
+        if not gone or not call.edited or self._tree.holds(head, call.sent_head):
+            return gone
+        return self._carried(gone, self._tree.common(call.sent_head, head), head)
 
     def tokens(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
         """Tokens by category index that the absences take from the context `head`, as `model` counts. Raises
@@ -305,7 +312,10 @@ class ReadContexts:
         before = line.read[-1].gone if line.read else NONE_GONE
         if not before or not line.calls:
             return NONE_GONE
-        shared = self._tree.common(line.calls[-1].sent_head, head)
+        return self._carried(before, self._tree.common(line.calls[-1].sent_head, head), head)
+
+    def _carried(self, before: Absences, shared: int, head: int) -> Absences:
+        """What was gone `before`, in the context `head` that shares its front up to `shared`: the same blocks."""
         by_digest: dict[str, list[int]] = {}
         for node in self._tree.path(head, shared):
             by_digest.setdefault(self._tree[node].block.digest, []).append(node)

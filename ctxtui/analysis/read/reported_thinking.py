@@ -26,11 +26,13 @@ _WAITING: Final = 256
 class ReportedThinking:
     """The tokens of reasoning blocks, by tree node, as the report of the call that made them tells.
 
-    `tokens` only grows. The tokens of an answer's several blocks are shared out by the length of their JSON.
+    `tokens` only grows. The tokens of an answer's several blocks are shared out by the length of their JSON. `alike`
+    has them by digest: in a context that left under edits the same block is another node.
     """
 
     def __init__(self, session: Session) -> None:
         self.tokens: dict[int, float] = {}
+        self.alike: dict[str, float] = {}
         self._session = session
         self._read = 0
         self._waiting: deque[str] = deque(maxlen=_WAITING)
@@ -60,6 +62,8 @@ class ReportedThinking:
         """Go on from what `kept` gave."""
         tokens, self._read, waiting = kept
         self.tokens.update(dict(tokens))
+        for node, told in self.tokens.items():
+            self.alike.setdefault(self._session.tree[node].block.digest, told)
         self._waiting.extend(waiting)
 
     def _take(self, call: Call, tokens: int) -> list[int]:
@@ -68,6 +72,7 @@ class ReportedThinking:
         whole = sum(len(tree[node].block.body) for node in nodes)
         for node in nodes:
             self.tokens[node] = tokens * len(tree[node].block.body) / whole
+            self.alike.setdefault(tree[node].block.digest, self.tokens[node])
         return nodes
 
 

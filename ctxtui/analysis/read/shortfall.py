@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.analysis.read.absence import NOT_SENT, Absences, Missing, explain, oldest_messages
 from ctxtui.analysis.read.read_line import ReadLine, ReadStep, left_cached, reported_input
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import Call, Fidelity, answer_in
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import replace
@@ -146,7 +146,7 @@ class Shortfalls:
     ) -> Missing:
         book, tree = self._book, self._tree
         came = tree.path(call.sent_head, shared)
-        answered = tree.path(base.response_head, base.sent_head) if base and self._answers(base) else []
+        answered = answer_in(tree, base, call.sent_head) if base else []
         held = set(came)
         left, again = left_cached(base), base is not None and self._again(base, call)
         pause = call.started - base.started if base and base.started and call.started else None
@@ -208,9 +208,6 @@ class Shortfalls:
             if came and abs(came - rise) <= _BACK * came:
                 return rest
         return gone
-
-    def _answers(self, call: Call) -> bool:
-        return self._tree.holds(call.response_head, call.sent_head)
 
     def _counts(self, node: int) -> bool:
         return self._tree[node].block.kind != HEADER

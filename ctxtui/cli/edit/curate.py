@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
@@ -95,10 +95,17 @@ def curate(
     edits = _edits(edits_file)
     loaded = opened(name, settings)
     after = bool(after or flags["applied"] or form in RESUMED)
-    if flags["applied"]:
-        edits = [*_applied(loaded, choose(loaded.session, thread, number or 0).thread, settings), *edits]
+    stand = _applied(loaded, choose(loaded.session, thread, number or 0), settings) if flags["applied"] else ()
     found = curated_from(
-        loaded, (thread, number or 0), steps, edits, settings, after, flags["drop_block"], form in RESUMED
+        loaded,
+        (thread, number or 0),
+        steps,
+        [*stand, *edits],
+        settings,
+        after,
+        drops_blocks=flags["drop_block"],
+        resumed=form in RESUMED,
+        stand=stand,
     )
 
     out, output = made(found, loaded, form or "", output, flags["dry_run"])
@@ -139,9 +146,11 @@ def curated_from(
     after: bool,
     drops_blocks: bool = False,
     resumed: bool = False,
+    stand: Sequence[Edit] = (),
 ) -> Curation:
     """A call's context, counted, under `edits` and `steps`; `which` is its thread and number, `resumed` says that a
-    tool is to go on from it."""
+    tool is to go on from it. Those of the `edits` that `stand`, because they are applied, are no part of the price
+    where others come to them, or the call left under edits already."""
     from ctxtui.cli.progress import counting
     from ctxtui.services.counting.books import book_for
     from ctxtui.services.counting.counting import count_all
@@ -157,6 +166,7 @@ def curated_from(
             chosen,
             steps=steps,
             edits=edits,
+            under=stand if steps or len(edits) > len(stand) or chosen.call.edited else (),
             after=after,
             resumed=resumed,
             drops_blocks=drops_blocks,
@@ -165,11 +175,11 @@ def curated_from(
         )
 
 
-def _applied(loaded: Loaded, thread: str, settings: Any) -> tuple[Edit, ...]:
+def _applied(loaded: Loaded, chosen: ChosenCall, settings: Any) -> tuple[Edit, ...]:
     """The edits that were applied on the screen."""
-    from ctxtui.services.editing.overlay import SessionEdits
+    from ctxtui.services.editing.edited_request import applied_edits
 
-    found = SessionEdits(loaded, settings).of(thread).applied
+    found = applied_edits(loaded, settings, chosen)
     if not found:
         note("no edit is applied: `a` in the inspector applies what is staged")
     return found

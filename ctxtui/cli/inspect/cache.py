@@ -74,11 +74,14 @@ def _gap() -> Any:
 
 
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
+    from ctxtui.analysis.call_choice import choose
     from ctxtui.core.session import MAIN
+    from ctxtui.services.editing.edited_request import applied_edits
     from ctxtui.services.editing.next_request import coming_of
-    from ctxtui.services.editing.overlay import SessionEdits
 
-    edits = SessionEdits(loaded, settings).of(MAIN).applied
+    if not loaded.session.order.get(MAIN):
+        return None
+    edits = applied_edits(loaded, settings, choose(loaded.session, MAIN))
     return coming_of(loaded.session, counter, settings, edits=edits)
 
 

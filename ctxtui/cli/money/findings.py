@@ -41,6 +41,7 @@ def findings(
 ) -> None:
     """What is the case in a session."""
     from ctxtui.services.counting.accounts import account
+    from ctxtui.services.editing.edited_request import applied_edits
     from ctxtui.services.library.findings import findings_of
 
     settings = config_of(context).settings
@@ -48,7 +49,8 @@ def findings(
     loaded = opened(name, settings)
     chosen = choose(loaded.session, thread, number or 0)
     with counting(settings, "looking for findings") as counter:
-        found = findings_of(account(loaded.session, counter, settings), counter, chosen, settings)
+        edits = applied_edits(loaded, settings, chosen)
+        found = findings_of(account(loaded.session, counter, settings), counter, chosen, settings, edits)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **fields(found, name)})
         return

@@ -36,6 +36,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
     """What the next turns bring."""
     from ctxtui.services.counting.pricing import prices_for
     from ctxtui.services.editing.advice import searched
+    from ctxtui.services.editing.edited_request import applied_edits
     from ctxtui.services.library.preflight import preflight as look_ahead
     from ctxtui.services.library.preflight import smallest
 
@@ -48,10 +49,13 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
         prices = prices_for(settings)
         found = look_ahead(book, chosen, turns, settings.usable_share, prices)
         usable = found.usable.tokens if found.usable else 0
-        edits = smallest(book, counter, chosen, found.outlook, usable, prices) if usable and chosen.number else None
+        stand = applied_edits(loaded, settings, chosen)
+        edits = (
+            smallest(book, counter, chosen, found.outlook, usable, prices, stand) if usable and chosen.number else None
+        )
         helps = []
         if chosen.number:
-            all_found = searched(book, counter, chosen, prices, settings.usable_share)
+            all_found = searched(book, counter, chosen, prices, settings.usable_share, stand)
             helps = all_found.ahead(horizon or settings.horizon)
     if as_json:
         write_json(

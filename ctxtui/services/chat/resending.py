@@ -14,7 +14,7 @@ from ctxtui.agent.runner import answered
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.agreement import UNCHANGED, NextStep, Trial, next_step
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import Call, Fidelity, answer_items
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import make
@@ -109,10 +109,8 @@ def resendable(session: Session, thread: str) -> list[int]:
 
 def recorded_step(session: Session, call: Call) -> NextStep | None:
     """What the recorded answer of `call` does; None where none is recorded."""
-    tree, head = session.tree, call.response_head
-    if head == call.sent_head or not tree.holds(head, call.sent_head):
-        return None
-    return next_step(tree.items(head, call.sent_head))
+    said = answer_items(session.tree, call)
+    return next_step(said) if said else None
 
 
 def heaviest_blocks(account: Account, chosen: ChosenCall, most: int) -> list[Heavy]:

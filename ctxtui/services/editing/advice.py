@@ -65,7 +65,7 @@ def searched(
 ) -> Searched:
     """Search for what helps the context behind the answer of the `chosen` call under the `edits` that are applied;
     `share` of its window is meant to be filled. Everything in `book` must be counted."""
-    base = curated(book, counter, chosen, edits=edits, after=True, usable_share=share, prices=prices)
+    base = curated(book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices)
     rest = [policy for policy in every_policy().values() if policy.name != budget.NAME]
     return Searched(base, tuple(search(base.situation, rest)))
 

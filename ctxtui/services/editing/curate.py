@@ -28,9 +28,12 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag, price_tag, with_quotes
 from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.edited_context import Ready
-from ctxtui.services.editing.next_request import question
+from ctxtui.services.editing.edited_request import UnderEdits
+from ctxtui.services.editing.next_request import asked_under
 from ctxtui.services.editing.session_end import session_end
 from ctxtui.tokens.weights import tokens
 
@@ -87,6 +90,7 @@ def curated(
     *,
     steps: Sequence[Step] = (),
     edits: Sequence[Edit] = (),
+    under: Sequence[Edit] = (),
     after: bool = False,
     resumed: bool = False,
     drops_blocks: bool = False,
@@ -95,7 +99,8 @@ def curated(
     beside: Beside = lambda: None,
 ) -> Curation:
     """The context of the `chosen` call under `edits` and then the policies of `steps`; with `after`, the one behind its
-    answer, with `resumed`, the one that a tool resumes from there. With `drops_blocks`, thinking that is bound to what
+    answer, with `resumed`, the one that a tool resumes from there. Those of the `edits` that it is `under` already are
+    no part of the price: it says what the others do. With `drops_blocks`, thinking that is bound to what
     changed stays for the provider to drop. Everything in `book` must be counted; what somebody `beside` has learnt of
     the session's calls already need not be learnt again."""
     session, call = book.session, chosen.call
@@ -110,24 +115,26 @@ def curated(
     counter.prefetch(card, [item.block for item in context.items])
     literals = Literals(context)
     literals.advance()
-    usable = context_window(book, call, usable_share).usable
-    asked, weigh = _asked(book, chosen, head, prices, beside)
+    plain = apply(context, under, rules)
+    sent = UnderEdits.of(plain) if under else None
+    if sent is not None:
+        count_all(book, counter)
+    asked, weigh = _asked(book, chosen, head, prices, beside, sent)
     own = [sizes.at(position) for position in range(len(context))]
-    hidden = max(0, asked.prompt.total - sum(own))
     situation = PolicyContext(
         context=context,
         log=tuple(edits),
         tokens=own.__getitem__,
         count=sizes.of,
-        usable=usable,
+        usable=context_window(book, call, usable_share).usable,
         rules=rules,
         literals=literals,
-        hidden=hidden,
     )
+    situation = replace(situation, hidden=_hidden(replace(situation, log=tuple(under)), asked))
     made = run_all(steps, situation)
     log = (*edits, *made)
-    measure, plain = counter(card), apply(context, (), rules)
-    without = request_count(book, call, plain)
+    measure = counter(card)
+    without = request_count(book, call, plain, measure)
 
     weighed: dict[str, int] = {}
 
@@ -165,6 +172,12 @@ def curated(
     )
 
 
+def _hidden(under: PolicyContext, asked: PriceQuestion) -> int:
+    """Tokens of the next request, which leaves `under` edits, that no block stands for."""
+    blocks = sum(map(under.tokens, range(len(under.context)))) - (under.freed if under.log else 0)
+    return max(0, asked.prompt.total - blocks)
+
+
 def next_head(session: Session, chosen: ChosenCall) -> int:
     """The context behind the call's answer: up to the thread's tip where it is the last call."""
     calls = session.thread_calls(chosen.thread)
@@ -195,15 +208,14 @@ def charges_of(prices: PriceTable) -> LaterCharge:
 
 
 def _asked(
-    book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: Beside
+    book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: Beside, under: UnderEdits | None
 ) -> tuple[PriceQuestion, Weigh]:
     call, replay = chosen.call, what_if.Replay(book, cached_by(book), beside)
     charge = charge_of(call, prices)
     if chosen.number:
-        found = replay.following(call, head)
-        asked = question(replay, book.session.tree, call, head, found, charge)
-    else:
-        # No call has sent anything of it yet.
-        found = replay.before(call)
-        asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, sent=0)
+        asked, _, weigh = asked_under(replay, book, call, head, lambda total: charge, under=under)
+        return asked, weigh
+    # No call has sent anything of it yet.
+    found = replay.before(call)
+    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, sent=0)
     return asked, as_reported(book, call.model or book.session.model, head, found)

@@ -1,12 +1,16 @@
-"""The next request of an open session under the edits that are applied already."""
+"""The next request of a session under the edits that are applied already, and which these are."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ctxtui.analysis.cache.what_if import NextRequest
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_log import standing
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
@@ -14,6 +18,24 @@ from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.dataclasses import dataclass, replace
+
+if TYPE_CHECKING:
+    from ctxtui.services.config.settings import Settings
+    from ctxtui.services.recordings.recording import Loaded
+
+
+def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
+    """The edits under which the request behind the `chosen` call of the session that `loaded` read leaves: those that
+    are applied to its thread; behind an earlier call than the last, those that were by the time of the next one. None
+    without a database. Raises `CtxtuiError` where there is one that cannot be read."""
+    # Imported here: most sessions that are read have no edits.
+    from ctxtui.services.editing.overlay import SessionEdits
+
+    log = SessionEdits(loaded, settings).of(chosen.thread).log
+    later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
+    if chosen.number and later and (left := later[0].started) is not None:
+        log = [entry for entry in log if entry.at <= left]
+    return standing(log).applied
 
 
 @dataclass(frozen=True)
@@ -36,7 +58,7 @@ class UnderEdits:
     def asked(self, call: Call, raw: NextRequest, found: NextRequest, charge: Charge, count: Count) -> PriceQuestion:
         """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
         edits. `count` gives the tokens of a new block."""
-        prompt = found.prompt if was_edited(call) else self._as_raw(raw.prompt, found.prompt, count)
+        prompt = found.prompt if call.edited else self._as_raw(raw.prompt, found.prompt, count)
         unmarked = Front(replace(self.applied, marks={}), trail_of(prompt), self.path)
         marked, _ = staged_prompt(prompt, unmarked, self.applied, count)
         front = Front(self._plain, trail_of(raw.prompt), SentPath(self._plain.context))
@@ -63,7 +85,7 @@ class UnderEdits:
         """The raw position from which this is another request than what `call` sent, its answer being there; None
         where it only goes on. `raw` and `count` are as in `asked`."""
         context = self.applied.context
-        if not was_edited(call):
+        if not call.edited:
             return StagedContext(self._plain, self.applied, raw, count, SentPath(context)).first
         tree = context.tree
         shared = tree.common(self.head, call.sent_head)
@@ -71,8 +93,3 @@ class UnderEdits:
             return None
         behind = tree.path(self.head, shared)
         return self.path.edge(behind[0])[0] if behind else len(context)
-
-
-def was_edited(call: Call) -> bool:
-    """Whether `call` was sent under edits: then there are reports of what they leave."""
-    return call.sent_head != call.raw_head

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -26,7 +26,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import Pricer, price_here, prices_for
-from ctxtui.services.editing.edited_request import UnderEdits, was_edited
+from ctxtui.services.editing.edited_request import UnderEdits
 
 STEP = 1_000
 """Input tokens between two looks at the rates: long prompts are charged by other ones, from round figures on."""
@@ -125,24 +125,8 @@ def next_of(
     `book` must be counted), under the edits that it is `under` (None: without any). `calls` are those of the thread up
     to `call`."""
     rules = cached_by(book)
-    found = replay.following(call, head, at)
-    charge = Charges(pricer, call, found.prompt.total)
-    asked = question(replay, book.session.tree, call, head, found, charge)
-    measure, weigh = book.measure(call.model), as_reported(book, call.model, head, found)
-
-    def count(block: Block) -> int:
-        return round(weigh(measure(block)))
-
-    if under is not None:
-        raw, found, sent = found, replay.following(call, under.head, at), asked.sent
-        parts = under.parts_at(call, raw.prompt, count)
-        asked = replace(under.asked(call, raw, found, charge, count), sent=sent, parts_at=parts)
-        if parts is not None:
-            asked = replace(asked, kept=_kept(replay, call, asked.now))
-        if not was_edited(call):
-            # What is foretold of a request that no call has gone before is what its own blocks come to.
-            found = found._replace(prompt=asked.prompt, forecast=None)
-        head = under.head
+    asked, found, weigh = asked_under(replay, book, call, head, lambda total: Charges(pricer, call, total), at, under)
+    charge, head = asked.charge, head if under is None else under.head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
     life = lived(rules(call), replay.longest_life(calls))
@@ -153,6 +137,47 @@ def next_of(
         weigh,
         LaterCharges(pricer),
     )
+
+
+Terms = Callable[[int], Charge]
+"""What usage costs in a session whose next request has so many tokens."""
+
+
+def asked_under(
+    replay: Replay,
+    book: Book,
+    call: Call,
+    head: int,
+    terms: Terms,
+    at: float | None = None,
+    under: UnderEdits | None = None,
+) -> tuple[PriceQuestion, NextRequest, Weigh]:
+    """The request that would follow `call` with the context `head`, sent `at` and `under` edits as in `next_of`: as the
+    price tag takes it, as it is foretold, and what gives the tokens of a block's features in it. Everything in `book`
+    must be counted."""
+    tree, model = book.session.tree, call.model or book.session.model
+    found = replay.following(call, head, at)
+    weigh = as_reported(book, model, head, found)
+    if under is None:
+        return question(replay, tree, call, head, found, terms(found.prompt.total)), found, weigh
+    raw, found = found, replay.following(call, under.head, at)
+    if call.edited:
+        # There are reports of what the edits leave.
+        weigh = as_reported(book, model, under.head, found)
+    measure = book.measure(model)
+
+    def count(block: Block) -> int:
+        return round(weigh(measure(block)))
+
+    charge = terms((found if call.edited else raw).prompt.total)
+    parts, sent = under.parts_at(call, raw.prompt, count), question(replay, tree, call, head, raw, charge).sent
+    asked = replace(under.asked(call, raw, found, charge, count), sent=sent, parts_at=parts)
+    if parts is not None:
+        asked = replace(asked, kept=_kept(replay, call, asked.now))
+    if not call.edited:
+        # What is foretold of a request that no call has gone before is what its own blocks come to.
+        found = found._replace(prompt=asked.prompt, forecast=None)
+    return asked, found, weigh
 
 
 def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextRequest, charge: Charge) -> PriceQuestion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.cache.marker_trials import tried_markers
@@ -12,8 +12,9 @@ from ctxtui.analysis.findings.priced import PricedFinding, freed_blocks, ranked,
 from ctxtui.analysis.findings.registry import findings
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.core.call import Call
-from ctxtui.core.edit import Edit
+from ctxtui.core.call import EDITS, Call
+from ctxtui.core.edit import Edit, in_force
+from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.price.advice import saved_over
@@ -60,7 +61,8 @@ class Findings:
 def findings_of(
     account: Account, counter: Counter, chosen: ChosenCall, settings: Settings, edits: Sequence[Edit] = ()
 ) -> Findings:
-    """The findings up to the `chosen` call under the `edits` that stand; the account is counted."""
+    """The findings up to the `chosen` call under the `edits` that stand, whose own price is none of theirs; the account
+    is counted."""
     session, book, horizon = account.session, account.book, settings.horizon
     calls = session.thread_calls(chosen.thread)
     if not chosen.number:
@@ -73,6 +75,7 @@ def findings_of(
         counter,
         chosen,
         edits=edits,
+        under=edits,
         after=True,
         usable_share=share,
         prices=table,
@@ -96,7 +99,8 @@ def findings_of(
     )
     pricing = _Pricing(given, base, chosen, calls[chosen.number :], account, horizon)
     every = [one for one in map(pricing.priced, findings(given)) if one is not None]
-    found = ranked(proved(account, chosen, given.situation.context, every, edits))
+    stand = unsent(session, chosen.call, edits)
+    found = ranked(proved(account, chosen, given.situation.context, every, stand))
     made = Findings(
         thread=chosen.thread,
         number=chosen.number,
@@ -109,6 +113,26 @@ def findings_of(
         return made
     after = given.situation.under(made.edits).applied
     return replace(made, together=None if after.refused else base.price(after))
+
+
+def unsent(session: Session, call: Call, edits: Iterable[Edit]) -> list[Edit]:
+    """Those of the `edits`, a log, that stand and under which `call` did not leave yet: what was recorded is what the
+    others left."""
+    edits = in_force(edits)
+    told = call.extra.get(EDITS)
+    applied = told.get("applied") if isinstance(told, dict) else None
+    if isinstance(applied, list):
+        return [edit for edit in edits if edit.id not in applied]
+    if not call.edited:
+        return edits
+    left = {session.tree[node].block.digest for node in session.tree.path(call.sent_head)}
+    return [edit for edit in edits if _stands(edit, left) or (call.started is not None and edit.at > call.started)]
+
+
+def _stands(edit: Edit, left: Container[str]) -> bool:
+    """Whether a block that `edit` changes or takes out is still among what `left`."""
+    changes = edit.does.rewrites or edit.does.takes_away
+    return changes and any(target.digest in left for target in edit.targets)
 
 
 class _Pricing:

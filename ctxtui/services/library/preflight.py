@@ -5,6 +5,8 @@ Also the smallest set of edits that keeps the run below the usable window, and t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing, taught
 from ctxtui.analysis.cache.misses import misses_of
@@ -17,6 +19,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
@@ -147,17 +150,24 @@ class Smallest:
 
 
 def smallest(
-    book: Book, counter: Counter, chosen: ChosenCall, seen: Outlook, usable: int, prices: PriceTable
+    book: Book,
+    counter: Counter,
+    chosen: ChosenCall,
+    seen: Outlook,
+    usable: int,
+    prices: PriceTable,
+    edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """What to take out now so that the turns of `seen` stay below `usable` tokens; None where nothing need be done,
-    nothing tells how the context grows, or little is there to take out. Everything in `book` must be counted."""
+    """What to take out beside the `edits` that are applied, so that the turns of `seen` stay below `usable` tokens;
+    None where nothing need be done, nothing tells how the context grows, or little is there to take out. Everything in
+    `book` must be counted."""
     if seen.after is None or seen.after.mid <= usable:
         return None
     target = max(round(usable * LEAST), round(usable - max(0.0, seen.after.mid - seen.context)))
     if seen.context <= target:
         return None
     steps = (Step(every_policy()[budget.NAME], {"target": target}),)
-    found = curated(book, counter, chosen, steps=steps, after=True, prices=prices)
+    found = curated(book, counter, chosen, steps=steps, edits=edits, under=edits, after=True, prices=prices)
     kinds: dict[str, int] = {}
     for edit in found.made:
         kinds[edit.kind] = kinds.get(edit.kind, 0) + 1

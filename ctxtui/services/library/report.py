@@ -22,6 +22,7 @@ from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, costs_of, growth_report
 from ctxtui.services.library.notebook import Notebook
@@ -82,7 +83,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
     chosen = choose(session, thread, number)
     made = account(session, counter, settings)
     grown = growth_report(made, chosen, Notebook(loaded, settings).read(), settings.phases)
-    found = findings_of(made, counter, chosen, settings)
+    found = findings_of(made, counter, chosen, settings, applied_edits(loaded, settings, chosen))
     calls, missed = session.thread_calls(chosen.thread), {}
     for one in made.misses().found:
         if one.thread == chosen.thread:

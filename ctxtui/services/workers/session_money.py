@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_category, by_tool, summed
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call
+from ctxtui.core.session import MAIN
 from ctxtui.pricing.price import recorded_usd
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account, priced
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.editing.advice import advise
+from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -114,7 +117,8 @@ class SessionStatement(NamedTuple):
 def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
     """The statement of a session. Raises what `open_named` raises."""
     settings, between, alone, own = asked
-    session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
+    loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
+    session = loaded.session
     ids = frozenset(id_ for id_, call in session.calls.items() if _within(call, between)) if own is None else own
     if not ids and not alone:
         return SessionStatement(ids, None)
@@ -123,7 +127,7 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
         one = account(session, counter, settings)
         made = one.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
-            advise(made, one, counter, settings)
+            advise(made, one, counter, settings, applied_edits(loaded, settings, choose(session, MAIN)))
         made.subscription = subscribed(named, settings)
     return SessionStatement(ids, made)
 

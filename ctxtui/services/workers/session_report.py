@@ -14,7 +14,7 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.core import edit_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Session
+from ctxtui.core.session import MAIN, Session
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
@@ -22,10 +22,12 @@ from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
+from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
+from ctxtui.services.recordings.recording import Loaded
 
 T = TypeVar("T")
 Made = TypeVar("Made", covariant=True)
@@ -38,7 +40,7 @@ class Report(Generic[Made]):
     doing and `way_out` what to do instead."""
 
     name: str
-    work: Callable[[Session, Named, Settings, str], Made]
+    work: Callable[[Loaded, Named, Settings, str], Made]
     does: str
     way_out: str
     about: str = ""
@@ -49,30 +51,30 @@ def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
     return account(session, counter, settings).misses()
 
 
-def _misses(session: Session, _: Named, settings: Settings, about: str) -> Misses:
+def _misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
     with counter_with_memory(settings) as counter:
-        return missed(session, counter, settings)
+        return missed(loaded.session, counter, settings)
 
 
-def _statement(session: Session, named: Named, settings: Settings, about: str) -> Statement:
+def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
     with counter_with_memory(settings) as counter:
-        one = account(session, counter, settings)
+        one = account(loaded.session, counter, settings)
         made = one.statement()
-        advise(made, one, counter, settings)
+        advise(made, one, counter, settings, applied_edits(loaded, settings, choose(loaded.session, MAIN)))
     made.subscription = subscribed(named, settings)
     return made
 
 
-def _growth(session: Session, _: Named, settings: Settings, about: str) -> GrowthReport:
+def _growth(loaded: Loaded, _: Named, settings: Settings, about: str) -> GrowthReport:
     with counter_with_memory(settings) as counter:
-        return growth_report(account(session, counter, settings), choose(session, about))
+        return growth_report(account(loaded.session, counter, settings), choose(loaded.session, about))
 
 
-def _findings(session: Session, _: Named, settings: Settings, about: str) -> Findings:
+def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findings:
     thread, number, edits = about.split("\n", 2)
     with counter_with_memory(settings) as counter:
-        chosen = choose(session, thread, int(number))
-        made = account(session, counter, settings)
+        chosen = choose(loaded.session, thread, int(number))
+        made = account(loaded.session, counter, settings)
         return findings_of(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
 
 
@@ -93,11 +95,11 @@ def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[F
     return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 
 
-def report(kind: Report[T], name: str, session: Session | None, settings: Settings) -> T:
-    """The report on the session that `name` stands for, or on `session` where it is read already: that is worked out
+def report(kind: Report[T], name: str, loaded: Loaded | None, settings: Settings) -> T:
+    """The report on the session that `name` stands for, or on `loaded` where it is read already: that is worked out
     here. Raises `CtxtuiError` where it cannot be read."""
-    if session is not None:
-        return kind.work(session, Named(), settings, kind.about)
+    if loaded is not None:
+        return kind.work(loaded, Named(), settings, kind.about)
     process = ChildProcess("ctxtui.services.workers.session_report:make")
     try:
         found: T | CtxtuiError = process.ask((kind.name, kind.about, name, str(Path.cwd()), settings))
@@ -118,7 +120,7 @@ def make() -> Callable[[tuple[str, str, str, str, Settings]], object]:
         kind, about, name, cwd, settings = asked
         try:
             found = locate(name, Path(cwd), settings)
-            return REPORTS[kind].work(open_named(found, settings).session, found, settings, about)
+            return REPORTS[kind].work(open_named(found, settings), found, settings, about)
         except CtxtuiError as error:
             return CtxtuiError(error.message, place=error.place, way_out=error.way_out)
 

@@ -16,10 +16,11 @@ NAME = "clear_tool_results"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Above `trigger` tokens, replace all results but the last `keep` by a line, if that frees `at_least` tokens."""
+    """Above `trigger` tokens, replace all results but the last `keep` that leave by a line, if that frees `at_least`
+    tokens."""
     if situation.total <= settings["trigger"]:
         return
-    found = results(situation)
+    found = [position for position in results(situation) if not situation.is_gone(position)]
     line = tokens_of(situation, CLEARED)
     chosen = []
     for position in found[: max(0, len(found) - settings["keep"])]:
