@@ -52,11 +52,11 @@ class AdviceScreen(ListScreen[Advice, Advice]):
     """Lists what `find` gives, worked out in a worker; the session is called `name`. Closes with what is staged."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageAdvice, CopyAdvice)
-    heading, none = "what would help", "Nothing found that would save anything."
+    heading, none, least_below = "what would help", "Nothing found that would save anything.", 6
     working = (Span(" · trying every policy and every two of them", "dim"),)
     DEFAULT_CSS = """
     AdviceScreen #what-would-help { height: 1fr; }
-    AdviceScreen #advice { height: 6; }
+    AdviceScreen #advice { height: 1fr; min-height: 6; }
     """
 
     def __init__(self, find: Callable[[Stopped], list[Advice]], name: str) -> None:

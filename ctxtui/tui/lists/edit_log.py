@@ -40,11 +40,11 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
     """Shows `log`, newest first; closes with the ids that are to be taken back. `label` says what a target is."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (TakeBack,)
-    heading, at_once, inset = "edit log", True, 0
+    heading, at_once, inset, least_below = "edit log", True, 0, 7
     none = "No edits yet. In the transcript `d` drops a block, `s` summarizes marked ones."
     DEFAULT_CSS = """
     EditLogScreen #edit-log { height: 1fr; }
-    EditLogScreen #entry { height: 7; }
+    EditLogScreen #entry { height: 1fr; min-height: 7; }
     """
 
     def __init__(self, log: Sequence[Edit], label: Callable[[Target], str]) -> None:

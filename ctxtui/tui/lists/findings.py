@@ -66,11 +66,11 @@ class FindingsScreen(ListScreen[PricedFinding, Sequence[PricedFinding]]):
     be staged."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageFinding, StageEveryFinding, CopyFinding)
-    heading, none = "findings", "Nothing found that would save anything."
+    heading, none, least_below = "findings", "Nothing found that would save anything.", 10
     working = (Span(" · reading every call, trying every cure", "dim"),)
     DEFAULT_CSS = """
     FindingsScreen #findings { height: 1fr; }
-    FindingsScreen #finding { height: 10; }
+    FindingsScreen #finding { height: 1fr; min-height: 10; }
     """
 
     def __init__(self, find: Callable[[], Findings], name: str) -> None:

@@ -179,6 +179,9 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     inset: ClassVar[int] = 1
     most: ClassVar[int | None] = None
     again: ClassVar[float] = 0.5
+    least_below: ClassVar[int] = 0
+    """Lines that stand below the list at least: it takes what its rows need, and leaves them the rest. 0: its height is
+    its style's."""
     order: str = ""
 
     def __init__(self, pane: TablePane[Row] | None = None) -> None:
@@ -235,6 +238,18 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""
         table = self.table(self.rows).showing(self.order)
         self.pane.show(self.in_order(self.rows, table), table, self.order, cursor=cursor)
+        self.fit_list()
+
+    def fit_list(self) -> None:
+        """Give the list as many lines as its rows need, and what stands below it the rest."""
+        if self.least_below:
+            needed = self.pane.body_top + max(1, self.pane.row_count)
+            self.pane.styles.height = min(needed, max(4, self.size.height - 1 - self.least_below))
+
+    def on_resize(self) -> None:
+        """Another height leaves others."""
+        if self.pane.rows is not None:
+            self.fit_list()
 
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
         """`rows` as they are listed."""

@@ -130,7 +130,7 @@ class MissesScreen(HostedList[Missed, CallAt]):
     def show(self, what: Sequence[Missed]) -> None:
         """The list takes what it needs, the detail the rest."""
         if self.what is not None:
-            self.pane.none = f" No misses in {self.what.calls:,} calls."
+            self.pane.none = f" {misses.none_of(self.what)}"
         super().show(what)
         rows = min(self.pane.row_count, max(3, self.size.height * 45 // 100 - 2))
         self.pane.styles.height = max(3, self.pane.body_top + rows)

@@ -79,6 +79,13 @@ def what_of(one: Missed) -> Spans:
     return [Span(safe_text.one_line(told, 200), "dim")]
 
 
+def none_of(what: Misses) -> str:
+    """That there are none, or why nothing is known of them."""
+    if not what.calls:
+        return "Nothing is known of misses: no call's cache reads could be foretold."
+    return f"No misses in {numbers.many(what.calls, 'call')}."
+
+
 def head(what: Misses) -> list[Span]:
     """The sum of all, for the rule."""
     count = len(what.found)

@@ -103,22 +103,22 @@ def _share(row: Proposed, room: int) -> Span:
     return Span(numbers.NONE if row.share is None else numbers.share(row.share, 0), "ink")
 
 
+def _once(row: Proposed, room: int) -> Span:
+    return Span(numbers.signed_money(row.once), paid(row.once))
+
+
 def _per_call(row: Proposed, room: int) -> Span:
-    return Span(_money(row.per_call), paid(row.per_call))
+    return Span(numbers.signed_money(row.per_call), paid(row.per_call))
 
 
 def _pays_back(row: Proposed, room: int) -> Span:
-    told = numbers.NONE if row.once is None else payback(row.pays_back, room > _PAYS)
+    told = numbers.NOT_APPLICABLE if row.once is None else payback(row.pays_back, room > _PAYS)
     return Span(told, "add" if row.pays_back == 0 else "dim")
 
 
 def _risk(row: Proposed, room: int) -> Span:
     words = row.risk.words if cells.width(row.risk.words) <= room else row.risk.short
     return Span(words, STYLE[row.risk])
-
-
-def _money(usd: float | None) -> str:
-    return numbers.NONE if usd is None else numbers.signed_money(usd)
 
 
 def _sum_of_freed(row: Proposed) -> str:
@@ -153,7 +153,11 @@ TABLE: Final[Table[Proposed]] = Table(
         Column("frees", 8, _frees, wider=((_WIDE, 9),), sum=_sum_of_freed),
         Column("context", 9, _share, from_width=_WIDE, sum=_sum_of_freed),
         Column(
-            "once", 9, lambda row, _: Span(_money(row.once), paid(row.once)), wider=((_WIDE, 10),), sum=_sum_of_price
+            "once",
+            9,
+            lambda row, _: Span(numbers.signed_money(row.once), paid(row.once)),
+            wider=((_WIDE, 10),),
+            sum=_sum_of_price,
         ),
         Column("a call", 9, _per_call, below=_WIDE, sum=_sum_of_price),
         Column("per call", 10, _per_call, from_width=_WIDE, sum=_sum_of_price),

@@ -16,6 +16,8 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import Report
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.findings import FindingsScreen
+from ctxtui.views.lists import findings as views
+from ctxtui.views.text.span import plain
 from tests.analysis.lab.recordings import grown
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.long_runs import long_run
@@ -55,6 +57,28 @@ async def listed(screen: InspectorScreen, pilot: Pilot[None]) -> FindingsScreen:
     assert isinstance(shown, FindingsScreen)
     await until(pilot, lambda: shown.pane.rows is not None)
     return shown
+
+
+async def test_a_finding_is_told_to_its_end_where_the_list_leaves_room() -> None:
+    """Its last line is the command, which is of no use by half."""
+    async with app_of(source(planted())).run_test(size=(80, 24)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        shown = await listed(screen, pilot)
+        await until(pilot, lambda: shown.pane.size.height == shown.pane.body_top + len(shown.rows))
+        for row in shown.rows:
+            assert shown.pane.row is row and shown.what is not None
+            told = [plain(line).rstrip() for line in views.detail(row, shown.what, "a/long/folder/" * 6, 80)]
+            shown.board.session = "a/long/folder/" * 6
+            shown.board.redraw()
+            await pilot.pause()
+            seen = [strip.text.rstrip() for strip in shown._compositor.render_strips()]
+            first = seen.index(told[0])
+            assert seen[first : first + len(told)] == told
+            await pilot.press("down")
+        assert len(shown.rows) > 1
+        await pilot.resize_terminal(80, 16)
+        await until(pilot, lambda: shown.board.size.height >= 10)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

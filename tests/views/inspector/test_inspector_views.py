@@ -12,6 +12,8 @@ from ctxtui.analysis.content.tools import ToolUse
 from ctxtui.analysis.context_window import COMPACTION, WORDS, ContextWindow
 from ctxtui.analysis.figures import context_size
 from ctxtui.analysis.growth.thread_tree import family
+from ctxtui.analysis.money.spending import SpendingRow
+from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.call import ANSWER_LEAST, Call, EpochStart
 from ctxtui.core.category import INDEX
@@ -267,6 +269,28 @@ def test_the_header_fits_any_width(room: int, what: Header) -> None:
     spans = header.draw(what, room)
     assert width(spans) == room
     assert plain(spans).rstrip().endswith("unknown" if what.priced and what.cost is None else plain(spans).rstrip()[-1])
+
+
+@pytest.mark.parametrize("room", [80, 160])
+def test_the_header_says_once_that_no_cost_is_known(room: int) -> None:
+    """Neither of the thread, nor of the session with its subagents."""
+    main, others = SpendingRow("", calls=100), SpendingRow("", calls=2)
+    what = Header(
+        title="LM Studio",
+        model="gemma",
+        call=100,
+        state="recorded",
+        fidelity="wire",
+        used=49_300,
+        limits=ContextWindow(131_072, 98_304),
+        cost=None,
+        priced=True,
+        totals=SessionTotals(main, others, 2),
+    )
+    shown = plain(header.draw(what, room)).rstrip()
+    assert shown.endswith(" unknown") and "unknown of" not in shown
+    some = replace(what, cost=0.25, totals=SessionTotals(main._replace(usd=0.25), others, 2))
+    assert "$0.250 of " in plain(header.draw(some, room))
 
 
 @given(st.integers(1, 300), st.integers(1, 120), st.lists(st.integers(0, 299), min_size=1, max_size=20))
