@@ -157,6 +157,7 @@ def test_last_is_a_chat_of_this_directory_where_that_is_the_newest(ctxtui: Run, 
     assert newest == {"id": chat, "source": "ctxtui", "path": None, "stored": chat}
     assert ctxtui("show", "last", "--json").json["session"]["id"] == chat
     assert ctxtui("why", "last", "--json").json["total_usd"] == ctxtui("why", chat, "--json").json["total_usd"]
+    assert ctxtui("why", "last", "--json").json["threads"] == ctxtui("why", chat, "--json").json["threads"]
     later = project / f"{ClaudeCode(2).session}.jsonl"
     os.utime(later)
     assert ctxtui("last", "--json").json["session"]["path"] == str(later)

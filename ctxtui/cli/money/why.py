@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -57,7 +58,11 @@ def why(context: click.Context, name: str, horizon: int | None, cluster: str, as
 
 def _stated(name: str, settings: Settings, cluster: str) -> Statement:
     from ctxtui.services.recordings.folder_scan import expanded
+    from ctxtui.services.recordings.open_by_name import last_here
 
+    if name == LAST and not os.path.lexists(LAST):
+        # Its threads are named by the session.
+        name = last_here(Path.cwd(), settings).name
     return _summed(expanded([name], settings.clients), settings, cluster)
 
 
