@@ -169,13 +169,34 @@ def summed() -> Telling:
     return told.user("the end?").call("The end.", pause=400)
 
 
-STORIES = {"ledger": ledger, "sealed": sealed, "cleared": cleared, "summed": summed}
+def folded() -> Telling:
+    """The program compacts its own context between two batches of edits, and reads again what it had read."""
+    told = Telling(system=[text("You are a careful engineer. " * 150)], tools=[tool("read", "Reads a file. " * 20)])
+    told.user("read the ledger").call("I read it.", use("t1", "read", path="ledger.txt"))
+    told.user(result("t1", rows("line", 300))).call("Now the notes.", use("t2", "read", path="notes.txt"))
+    told.apply(make("drop", [told.target("line 3:")]), make("replace", [told.target("I read it.")], {"text": "Read."}))
+    told.user(result("t2", rows("note", 300))).call("It adds up: we decided to keep silver.")
+    told.user("and more").call("More.", use("t3", "read", path="more.txt"))
+    told.user(result("t3", rows("more", 200))).call("Much more.")
+    told.said = []
+    told.user("A summary: notes.txt was read, it adds up, silver is kept.", "go on").call(
+        "Once more.", use("t4", "read", path="ledger.txt"), pause=40
+    )
+    told.user(result("t4", rows("line", 250))).call("As before.", use("t5", "read", path="notes.txt"))
+    told.apply(make("truncate", [told.target("line 3:")], {"head": 40, "tail": 40}))
+    told.user(result("t5", rows("note", 300))).call("As it was.")
+    told.user("last").call("Last.", use("t6", "read", path="x"))
+    return told.user(result("t6", "x = 1\n" * 50)).call("Done.")
+
+
+STORIES = {"ledger": ledger, "sealed": sealed, "cleared": cleared, "summed": summed, "folded": folded}
 ADVICE = frozenset({"ahead", "advice"})
 """What policies write says what they take away, and they leave alone what the user has changed."""
 OTHERWISE = {
     "ledger": frozenset[str](),
     "sealed": ADVICE,
     "cleared": ADVICE,
+    "folded": ADVICE,
     # Edits begin no turn, and a change of tools by edits is none of the program's.
     "summed": ADVICE | {"turn", "name", "cause", "what", "evidence"},
 }
