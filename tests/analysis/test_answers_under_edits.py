@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.analysis.cache.marker_trials import taught
+from ctxtui.analysis.content.agreement import next_step
 from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.dead_results import dead_weight
 from ctxtui.analysis.read.reported_thinking import ReportedThinking
 from ctxtui.analysis.read.searches import compacted
 from ctxtui.core import block
@@ -16,6 +18,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
 from ctxtui.services.chat.offline_provider import playback_of
+from ctxtui.services.chat.resending import recorded_step
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cached_by
 from tests.analysis.sessions import book
@@ -53,6 +56,29 @@ def test_what_edits_left_out_is_taken_for_no_answer() -> None:
     known.advance()
     assert list(known.tokens) == [tree.path(answer, raw)[0]]
     assert not compacted(tree, call)
+
+
+@pytest.mark.parametrize("left", [ASKED, ASKED[1:], ASKED[:2]])
+def test_what_is_sent_again_is_held_against_what_was_said(left: list[Item]) -> None:
+    session, call = edited(left)
+    assert recorded_step(session, call) == next_step(SAID)
+    assert recorded_step(session, replace(call, response_head=call.raw_head)) is None
+
+
+@pytest.mark.parametrize("left", [ASKED, ASKED[1:], ASKED[:2]])
+def test_what_an_answer_quotes_is_quoted_whatever_left(left: list[Item]) -> None:
+    place = Place("messages", "user")
+    read = {"type": "tool_result", "tool_use_id": "t", "content": "see /srv/silver/ledger-7731.txt " + "row " * 900}
+    tree, taken, calls = Tree(), Item(block.of(read), place), []
+    raw, sent = tree.extend(ROOT, [*ASKED, taken]), tree.extend(ROOT, [*left, taken])
+    quote = Item(block.text("It is in /srv/silver/ledger-7731.txt."), ASSISTANT)
+    for number in range(4):
+        head, gone = tree.extend(raw, SAID[:1] * number), tree.extend(sent, SAID[:1] * number)
+        calls.append(Call(str(number), MAIN, head, gone, tree.extend(head, [quote if number == 3 else SAID[0]])))
+    stays = Stays(tree)
+    stays.advance(calls)
+    found = dead_weight(tree, calls, stays, lambda node: len(tree[node].block.body))
+    assert found.judged == 1 and found.dead == ()
 
 
 @pytest.mark.parametrize(("left", "held"), [(ASKED, True), (ASKED[1:], False), (ASKED[:2], False)])

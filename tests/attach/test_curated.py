@@ -205,7 +205,7 @@ async def test_edits_stand_until_they_are_taken_back(tmp_path: Path, monkeypatch
         edits = stored(tmp_path, "s")
         overlay = edits.of(MAIN)
         stale = edit_of("drop")
-        overlay.stage("drop", stale.targets)
+        overlay.stage_all([make("drop", stale.targets)])
         overlay.apply()
         await asyncio.to_thread(edits.save)
         for more in (LATER, (*LATER, {"role": "assistant", "content": "So."}, {"role": "user", "content": "And?"})):
@@ -312,7 +312,7 @@ async def test_what_a_socket_s_later_requests_only_name_is_edited_too(
             context = told.tree.items(told.thread_calls(MAIN)[0].raw_head)
             (block,) = [item.block for item in context if STALE.encode() in item.block.body]
             overlay = edits.of(MAIN)
-            overlay.stage("replace", [Target(block.digest)], {"text": "gone"})
+            overlay.stage_all([make("replace", [Target(block.digest)], {"text": "gone"})])
             overlay.apply()
             await asyncio.to_thread(edits.save)
             second = await _asked_by_socket(socket, {"previous_response_id": first["id"], "input": said("and now?")})

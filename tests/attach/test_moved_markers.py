@@ -13,6 +13,7 @@ import anthropic
 import pytest
 
 from ctxtui.analysis.cache.what_if import Replay
+from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
@@ -90,7 +91,7 @@ async def test_a_dropped_newest_result_leaves_its_marker(
         edits = SessionEdits(loaded, Settings(data_dir=str(tmp_path)))
         overlay = edits.of(MAIN)
         context = Context.of_call(session.tree, session.thread_calls()[-1], head)
-        overlay.stage(kind, [context.target(context.position(newest))], given)
+        overlay.stage_all([make(kind, [context.target(context.position(newest))], given)])
         overlay.apply()
         edits.save()
         book = book_for(session, counter, Settings())

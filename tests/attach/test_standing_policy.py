@@ -15,7 +15,7 @@ import pytest
 
 import ctxtui
 from ctxtui.core.call import EDITS, Call
-from ctxtui.core.edit import Target
+from ctxtui.core.edit import Target, make
 from ctxtui.core.edit_log import EXPIRY, MISS
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.hold_rules import HoldRules
@@ -160,7 +160,7 @@ async def test_an_edit_of_the_users_waits_at_the_relay_for_the_expiry(tmp_path: 
         kept = edits(run)
         session = load(run.path).session
         (item,) = [one for one in session.tree.items(session.threads[MAIN].tip) if b"file 0150" in one.block.body]
-        kept.of(MAIN).stage("drop", [Target(item.block.digest)])
+        kept.of(MAIN).stage_all([make("drop", [Target(item.block.digest)])])
         kept.of(MAIN).wait(EXPIRY)
         kept.save()
         await agent.ask("go on")

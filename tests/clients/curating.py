@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 from ctxtui.analysis.cache.what_if import Replay
-from ctxtui.core.edit import Target
+from ctxtui.core.edit import Target, make
 from ctxtui.core.edit_kinds import DROP, REPLACE, TRUNCATE
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import MAIN
@@ -103,7 +103,7 @@ class Curating:
                 REPLACE: {"text": STAND_IN.format(number)},
                 TRUNCATE: {"head": 90, "tail": 10},
             }.get(kind, {})
-            overlay.stage(kind, [target], given)
+            overlay.stage_all([make(kind, [target], given)])
             overlay.apply()
             edits.save()
             self.done.add(number)

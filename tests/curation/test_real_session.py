@@ -39,12 +39,12 @@ def test_a_real_session_is_curated_by_hand() -> None:
     heavy = sorted(range(len(context)), key=lambda p: -len(context.items[p].block.body))
     results = [p for p in heavy if context.items[p].block.kind == "tool_result"][:5]
     pinned = next(p for p in heavy if context.items[p].block.kind == "text")
-    overlay.stage(PIN, [context.target(pinned)])
+    overlay.stage_all([make(PIN, [context.target(pinned)])])
     overlay.stage_all([make(DROP, [context.target(p)]) for p in results])
     third = len(context) // 3
     kept = (pinned, *results)
     run = [p for p in range(third, third + 120) if context.items[p].block.kind != HEADER and p not in kept]
-    overlay.stage(SUMMARIZE, context.targets(run), {"text": told(facts(context, run), "the middle")})
+    overlay.stage_all([make(SUMMARIZE, context.targets(run), {"text": told(facts(context, run), "the middle")})])
     found = curated(book, counter, chosen, edits=overlay.in_force, prices=prices_for(Settings()))
     assert found.tag.freed > 5_000 and found.tag.moments[-1].once is not None and found.tag.moments[-1].once < 0
     assert pinned not in found.applied.changes and not found.applied.refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +21,6 @@ from ctxtui.services.recordings.open import load
 from ctxtui.wire.registry import DIALECTS
 from tests.faults.fuzzing import ran
 
-URL: Final = "https://api.anthropic.com/v1/messages"
-MODEL: Final = "claude-sonnet-4-5"
 START: Final = 1_790_000_000.0
 ID: Final = "5e551017-0000-4000-8000-000000000001"
 MARK: Final = {"type": "ephemeral"}
@@ -33,6 +31,9 @@ class Telling:
     """A program's session as a relay sees it. Each call's usage is what the offline provider's cache makes of the body
     that left."""
 
+    url = "https://api.anthropic.com/v1/messages"
+    dialect = "anthropic"
+    model: str = "claude-sonnet-4-5"
     log: ThreadEdits = field(default_factory=ThreadEdits)
     said: list[dict[str, Any]] = field(default_factory=list)
     calls: list[tuple[float, bytes, bytes | None, dict[str, Json], dict[str, Any]]] = field(default_factory=list)
@@ -62,27 +63,35 @@ class Telling:
 
     def target(self, words: str, occurrence: int = 0) -> Target:
         """The block of the conversation that has these words."""
-        items = DIALECTS["anthropic"].decode_request(self._body(), None).items
+        items = DIALECTS[self.dialect].decode_request(self._body(), None).items
         found = [one.block.digest for one in items if words.encode() in one.block.body]
         return Target(found[0], occurrence)
 
-    def call(self, *answer: dict[str, Any] | str, pause: float = 20.0) -> Telling:
-        """One request with its answer."""
+    def call(self, *answer: dict[str, Any] | str, pause: float = 20.0, cleared: int = 0) -> Telling:
+        """One request with its answer; its provider cleared the first `cleared` results by itself."""
         self.clock += pause
         raw = self._body()
-        made = curated(URL, raw, self.log.applied) if self.log.applied else None
+        made = curated(self.url, raw, self.log.applied) if self.log.applied else None
         assert made is None or not made.proof.refused, made
         left = (made.body if made is not None else None) or raw
+        said = self._answered(answer, left, cleared)
+        told = made.proof.json if made is not None else {}
+        self.calls.append((self.clock, raw, made.body if made is not None else None, told, said))
+        return self
+
+    def _answered(self, answer: Sequence[dict[str, Any] | str], left: bytes, cleared: int) -> dict[str, Any]:
         parts = [{"type": "text", "text": one} if isinstance(one, str) else one for one in answer]
-        weighed = self.ledger.weigh(self.ledger.read("anthropic", left), MODEL)
-        outcome = self.ledger.ask(weighed, MODEL, self.clock, provider="anthropic")
+        weighed = self.ledger.weigh(self.ledger.read(self.dialect, _without_results(left, cleared)), self.model)
+        outcome = self.ledger.ask(weighed, self.model, self.clock, provider="anthropic")
         self.ledger.begin(outcome, self.clock + 2)
         writes = dict(outcome.writes)
-        said = {
+        edits = [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": cleared}] if cleared else []
+        self.said.append({"role": "assistant", "content": parts})
+        return {
             "id": f"msg_{len(self.calls) + 1:02}",
             "type": "message",
             "role": "assistant",
-            "model": MODEL,
+            "model": self.model,
             "content": parts,
             "stop_reason": "tool_use" if any(one["type"] == "tool_use" for one in parts) else "end_turn",
             "stop_sequence": None,
@@ -96,18 +105,21 @@ class Telling:
                 },
                 "output_tokens": max(8, len(json.dumps(parts)) // 4),
             },
+            **({"context_management": {"applied_edits": edits}} if edits else {}),
         }
-        told = made.proof.json if made is not None else {}
-        self.calls.append((self.clock, raw, made.body if made is not None else None, told, said))
-        self.said.append({"role": "assistant", "content": parts})
-        return self
 
     def _body(self) -> bytes:
         messages = json.loads(json.dumps(self.said))
         for message in messages[-3:]:
             if message["role"] == "user":
                 message["content"][-1]["cache_control"] = MARK
-        body = {"model": MODEL, "max_tokens": 4096, "system": self.system, "tools": self.tools, "messages": messages}
+        body = {
+            "model": self.model,
+            "max_tokens": 4096,
+            "system": self.system,
+            "tools": self.tools,
+            "messages": messages,
+        }
         return json.dumps(body).encode()
 
     def lines(self, *, own: bool) -> Iterator[dict[str, Any]]:
@@ -115,7 +127,7 @@ class Telling:
         yield {"ctxtui_attached": 1, "run": "r", "at": START, "session": ID, "program": "agent", "cwd": "/work"}
         for number, (at, raw, left, told, said) in enumerate(self.calls):
             body = raw if own else left or raw
-            ask = {"method": "POST", "url": URL, "headers": [["user-agent", "x/1.0"]], "thread": "main"}
+            ask = {"method": "POST", "url": self.url, "headers": [["user-agent", "x/1.0"]], "thread": "main"}
             size = {"size": len(body), "text": body.decode()}
             x = f"x{number}"
             yield {"x": x, "at": at, "asked": {**ask, "body": size}}
@@ -125,6 +137,88 @@ class Telling:
             yield {"x": x, "at": at + 1, "answered": {"status": 200, "headers": []}}
             yield {"x": x, "at": at + 2, "data": json.dumps(said)}
             yield {"x": x, "at": at + 8, "ended": True}
+
+
+def _without_results(body: bytes, count: int) -> bytes:
+    """`body` as a model reads it that the first `count` results were taken from."""
+    said = json.loads(body)
+    results = [
+        part
+        for message in said["messages"]
+        for part in message["content"]
+        if isinstance(part, dict) and part["type"] == "tool_result"
+    ]
+    for part in results[:count]:
+        part["content"] = "[Old tool result content cleared]"
+    return json.dumps(said).encode() if count else body
+
+
+@dataclass
+class SealedTelling(Telling):
+    """One over OpenAI's Responses, whose reasoning only the provider can read: each answer has some tokens of it."""
+
+    url = "https://api.openai.com/v1/responses"
+    dialect = "openai_responses"
+    model: str = "gpt-5.2"
+    thoughts: dict[str, int] = field(default_factory=dict)
+    before: list[Any] = field(default_factory=list)
+
+    def user(self, *parts: dict[str, Any] | str) -> Telling:
+        for one in parts:
+            text = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": one}]}
+            self.said.append(text if isinstance(one, str) else one)
+        return self
+
+    def _answered(self, answer: Sequence[dict[str, Any] | str], left: bytes, cleared: int) -> dict[str, Any]:
+        number = len(self.calls) + 1
+        thought = 300 + 170 * number
+        sealed = f"gAAAA{number:03}" + "q9Zx" * (50 + 20 * number)
+        self.thoughts[sealed] = thought
+        parts: list[dict[str, Any]] = [
+            {"type": "reasoning", "id": f"rs_{number:03}", "summary": [], "encrypted_content": sealed}
+        ]
+        for one in answer:
+            text = {"type": "output_text", "text": one, "annotations": []}
+            said = {"type": "message", "id": f"m_{number}", "role": "assistant", "status": "completed"}
+            parts.append({**said, "content": [text]} if isinstance(one, str) else one)
+        items = json.loads(left)["input"]
+        shared = next((n for n, two in enumerate(zip(items, self.before, strict=False)) if two[0] != two[1]), None)
+        shared = min(len(items), len(self.before)) if shared is None else shared
+        whole, cached = (self._weighed(left, items[:count]) for count in (len(items), shared))
+        self.before = [*items]
+        self.said += parts
+        output = 10 + thought
+        return {
+            "id": f"resp_{number:03}",
+            "object": "response",
+            "status": "completed",
+            "model": self.model,
+            "output": parts,
+            "usage": {
+                "input_tokens": whole,
+                "input_tokens_details": {"cached_tokens": cached // 128 * 128 if cached >= 1024 else 0},
+                "output_tokens": output,
+                "output_tokens_details": {"reasoning_tokens": thought},
+                "total_tokens": whole + output,
+            },
+        }
+
+    def _weighed(self, left: bytes, items: list[dict[str, Any]]) -> int:
+        said = {**json.loads(left), "input": [one for one in items if one["type"] != "reasoning"]}
+        thought = sum(self.thoughts[one["encrypted_content"]] for one in items if one["type"] == "reasoning")
+        body = json.dumps(said).encode()
+        return self.ledger.weigh(self.ledger.read(self.dialect, body), self.model).tokens + thought
+
+    def _body(self) -> bytes:
+        body = {
+            "model": self.model,
+            "instructions": "\n".join(one["text"] for one in self.system),
+            "store": False,
+            "include": ["reasoning.encrypted_content"],
+            "tools": self.tools,
+            "input": self.said,
+        }
+        return json.dumps(body).encode()
 
 
 @dataclass(frozen=True)

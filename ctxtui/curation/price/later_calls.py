@@ -30,13 +30,12 @@ def left_by(tag: PriceTag | None) -> FirstRead | None:
 def later_calls(
     tree: Tree, last: int, calls: Iterable[Call], freed: Sequence[FreedBlock], front: Front
 ) -> Iterator[LaterCall]:
-    """The recorded `calls` after a context that ends at `last` (a node); edits change its blocks in `freed`."""
+    """The recorded `calls` after a context that ends at `last` (a node), as they left; edits change its blocks in
+    `freed`."""
     stand = _Standing(tree, last, freed)
     fronts = _Fronts(tree, front)
     for call in calls:
-        found = stand.go(call.raw_head)
-        edited = call.sent_head != call.raw_head
-        held = () if edited else fronts.placed(call.raw_head, found, stand.parted)
+        held = fronts.placed(call.sent_head, stand.go(call.sent_head), stand.parted)
         yield LaterCall(call.usage, call.started or 0.0, tuple(_as_told(call, held, front)), call)
 
 
@@ -44,7 +43,7 @@ def _as_told(call: Call, held: Sequence[FreedBlock], front: Front) -> Sequence[F
     """The blocks where the report of `call` has them: of a context that came to less than its blocks are counted, each
     place is so much nearer to the front."""
     told = call.usage.input if call.usage is not None else 0
-    counted = front(call.raw_head, call.raw_head) if held and told else 0
+    counted = front(call.sent_head, call.sent_head) if held and told else 0
     if counted <= told:
         return held
     return [one._replace(before=round(one.before * told / counted)) for one in held]

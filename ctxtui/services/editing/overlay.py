@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxtui.core.canonical import Json
-from ctxtui.core.edit import USER, Edit, Target, make
+from ctxtui.core.edit import USER, Edit, Target
 from ctxtui.core.edit_log import (
     EditsInForce,
     Stamp,
@@ -150,13 +149,6 @@ class ThreadEdits:
     def unsaved(self) -> bool:
         """Whether `save` has anything to write."""
         return self._saved < len(self._log) or bool(self._artifacts)
-
-    def stage(
-        self, kind: str, targets: Iterable[Target], given: Mapping[str, Json] | None = None, *, author: str = USER
-    ) -> Edit:
-        """Stage one edit. Raises `ValueError` for a kind that there is not."""
-        made = make(kind, targets, given, author=author)
-        return self.stage_all([made])[0]
 
     def stands(self, edit: Edit) -> bool:
         """Whether an edit like it is in force already, and none of its kind came after it: it would change nothing.

@@ -9,6 +9,7 @@ import pytest
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
+from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
@@ -115,8 +116,8 @@ async def test_applied_edits_are_what_leaves_and_the_originals_stay(tmp_path: Pa
         context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
         result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")
         tools = [n for n, item in enumerate(context.items) if item.place.section == "tools"]
-        overlay.stage(REPLACE, [context.target(result)], {"text": "(gone)"})
-        overlay.stage(BREAKPOINT, [context.target(tools[-1])], {"on": True, "ttl": "1h"})
+        overlay.stage_all([make(REPLACE, [context.target(result)], {"text": "(gone)"})])
+        overlay.stage_all([make(BREAKPOINT, [context.target(tools[-1])], {"on": True, "ttl": "1h"})])
         await made.say("still staged")
         assert b"xyzzy" in bodies(running)[-1] and b'"ttl":"1h"' not in bodies(running)[-1]
         overlay.apply()
@@ -168,7 +169,7 @@ async def test_what_is_applied_while_a_request_is_held_leaves_with_it(tmp_path: 
         session = host.session
         context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
         result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")
-        overlay.stage(REPLACE, [context.target(result)], {"text": "(gone)"})
+        overlay.stage_all([make(REPLACE, [context.target(result)], {"text": "(gone)"})])
         overlay.apply()
         host.feed(ev.Released())
         await made.rest()

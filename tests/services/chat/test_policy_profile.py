@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.profile import parse_profile
@@ -29,7 +30,7 @@ def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
     context, _ = context_of(SHAPES["openai_chat"](Random(1)), "openai_chat")
     card = model_table().card("gpt-5.4")
     overlay = ThreadEdits()
-    own = overlay.stage(DROP, [context.target(len(context) - 1)])
+    own = overlay.stage_all([make(DROP, [context.target(len(context) - 1)])])[0]
     act(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
     proposed = [edit for edit in overlay.staged if edit.author == "truncate_results"]
     assert proposed and overlay.applied == ()
@@ -39,7 +40,7 @@ def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
     act(parse_profile("armed = true\n" + TEXT, POLICIES), context, overlay, card, 0.75)
     assert overlay.applied == () and overlay.staged == (own,)
     fresh = ThreadEdits()
-    mine = fresh.stage(DROP, [context.target(len(context) - 1)])
+    mine = fresh.stage_all([make(DROP, [context.target(len(context) - 1)])])[0]
     act(parse_profile("armed = true\n" + TEXT, POLICIES), context, fresh, card, 0.75)
     assert {edit.author for edit in fresh.applied} == {"truncate_results"} and fresh.staged == (mine,)
 

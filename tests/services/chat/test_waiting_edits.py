@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.agent import progress as mo
+from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.edit_log import EXPIRY, MISS
 from ctxtui.core.session import MAIN
@@ -52,7 +53,7 @@ class Room:
         session = self.chat.host.session
         context = Context(session.tree, session.threads[MAIN].tip)
         large = next(n for n, item in enumerate(context.items) if b"line 7 of a large file" in item.block.body)
-        self.overlay.stage(DROP, context.targets([large]))
+        self.overlay.stage_all([make(DROP, context.targets([large]))])
 
     def expiry(self) -> float:
         """When the cache expires, as the price tag's moment has it (Unix seconds)."""

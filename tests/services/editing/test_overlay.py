@@ -22,10 +22,10 @@ def test_entries_of_another_program_come_in_before_what_is_not_saved_yet() -> No
             return len(edits)
 
     mine, theirs = ThreadEdits(), ThreadEdits()
-    first = mine.stage("drop", target("aa"))
+    first = mine.stage_all([make("drop", target("aa"))])[0]
     mine.save(Store(), lambda store: "s")  # type: ignore[arg-type]
-    second = mine.stage("drop", target("bb"))
-    other = theirs.stage("pin", target("cc"), author="agent")
+    second = mine.stage_all([make("drop", target("bb"))])[0]
+    other = theirs.stage_all([make("pin", target("cc"), author="agent")])[0]
     version = mine.version
     assert mine.take([first, other]) == [other] and mine.version > version
     assert list(mine.log) == [first, other, second] and mine.unsaved
@@ -37,7 +37,7 @@ def test_entries_of_another_program_come_in_before_what_is_not_saved_yet() -> No
 
 def test_what_another_program_applied_or_took_back_counts() -> None:
     mine = ThreadEdits()
-    mine.stage("drop", target("aa"))
+    mine.stage_all([make("drop", target("aa"))])
     theirs = ThreadEdits(mine.log)
     theirs.apply()
     mine.take(theirs.log)

@@ -14,6 +14,7 @@ import pytest
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, following
 from ctxtui.analysis.call_choice import choose
+from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.dataclasses import replace
@@ -72,7 +73,7 @@ class Table:
 
     def stage(self, kind: str, *positions: int, **given: object) -> None:
         context = self.desk.context(self.scene)
-        self.overlay.stage(kind, context.targets(positions), given)
+        self.overlay.stage_all([make(kind, context.targets(positions), given)])
 
     def pane(self) -> StagedPane:
         """What the pane shows when everything is known."""
@@ -144,7 +145,7 @@ def test_what_is_taken_back_on_top_of_an_applied_edit_finds_the_old_prefix_in_th
     table = talk()
     here = table.results()[3]
     context = table.desk.context(table.scene)
-    table.overlay.stage(DROP, context.targets([here]), author="keep_rounds")
+    table.overlay.stage_all([make(DROP, context.targets([here]), author="keep_rounds")])
     down = costs(table.pane())[0]
     table.overlay.apply()
     table.stage(PIN, here)
