@@ -16,6 +16,8 @@ from ctxtui.services.config.settings import Settings
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from ctxtui.analysis.call_choice import ChosenCall
+    from ctxtui.core.edit import Edit
     from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded
 
@@ -78,6 +80,21 @@ TOOLS_OPTION: Final = click.option(
     multiple=True,
     help="Tools of your own, a Python file (docs/plugins.md); repeatable.",
 )
+
+
+def edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
+    """The edits that are applied behind the `chosen` call; without a database that can be read none, which is said."""
+    from ctxtui.services.editing.edited_request import known_edits
+
+    found = known_edits(loaded, settings, chosen)
+    without_edits(found.trouble)
+    return found.edits
+
+
+def without_edits(trouble: str) -> None:
+    """Say that edits are left out, and by what `trouble`; nothing where there is none."""
+    if trouble:
+        note(f"edits that are applied are left out: {trouble}")
 
 
 def named(name: str, settings: Settings, *, say: bool = True) -> Named:

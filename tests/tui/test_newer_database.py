@@ -31,6 +31,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 LEFT_OUT = (["sessions"], ["sessions", "--json"], ["cost", "--all"], ["stats"], ["stats", "--json"])
+LEFT_OUT += (["why", "FILE"], ["findings", "FILE"], ["findings", "FILE", "--json"], ["preflight", "FILE"])
 """They say that it is left out, and tell the rest."""
 REFUSED = (
     ["import", "FILE"],
@@ -48,7 +49,7 @@ REFUSED = (
     ["run", "--provider", "offline", "hello"],
 )
 """They need it."""
-WITHOUT = (["show", "FILE"], ["why", "FILE"], ["cost", "FILE"], ["findings", "FILE"], ["compactions", "FILE"])
+WITHOUT = (["show", "FILE"], ["cost", "FILE"], ["compactions", "FILE"])
 """They need nothing of it."""
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from ctxtui.agent.tools.live_database import WHY, in_use
 from ctxtui.core.errors import CtxtuiError
 
 LARGEST: Final = 10_000_000
@@ -63,6 +64,8 @@ class Workspace:
         """The bytes of a file. Raises `OutsideWorkspace`, `OSError`, `CtxtuiError` for what is no regular file or too
         large."""
         place = self.inside(path)
+        if in_use(self.root / place):
+            raise CtxtuiError(WHY, place=path)
         with self._folder(place.parent.parts) as folder, self._opened(place, folder, path) as file:
             state = os.fstat(file)
             if not stat.S_ISREG(state.st_mode):

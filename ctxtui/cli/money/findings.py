@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP
 from ctxtui.cli.output import write_json
 from ctxtui.cli.progress import counting
@@ -41,7 +41,6 @@ def findings(
 ) -> None:
     """What is the case in a session."""
     from ctxtui.services.counting.accounts import account
-    from ctxtui.services.editing.edited_request import applied_edits
     from ctxtui.services.library.findings import findings_of
 
     settings = config_of(context).settings
@@ -49,7 +48,7 @@ def findings(
     loaded = opened(name, settings)
     chosen = choose(loaded.session, thread, number or 0)
     with counting(settings, "looking for findings") as counter:
-        edits = applied_edits(loaded, settings, chosen)
+        edits = edits_of(loaded, settings, chosen)
         found = findings_of(account(loaded.session, counter, settings), counter, chosen, settings, edits)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **fields(found, name)})

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import write_json
 from ctxtui.cli.progress import counting
@@ -36,7 +36,6 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
     """What the next turns bring."""
     from ctxtui.services.counting.pricing import prices_for
     from ctxtui.services.editing.advice import searched
-    from ctxtui.services.editing.edited_request import applied_edits
     from ctxtui.services.library.preflight import preflight as look_ahead
     from ctxtui.services.library.preflight import smallest
 
@@ -49,7 +48,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
         prices = prices_for(settings)
         found = look_ahead(book, chosen, turns, settings.usable_share, prices)
         usable = found.usable.tokens if found.usable else 0
-        stand = applied_edits(loaded, settings, chosen)
+        stand = edits_of(loaded, settings, chosen)
         edits = (
             smallest(book, counter, chosen, found.outlook, usable, prices, stand) if usable and chosen.number else None
         )

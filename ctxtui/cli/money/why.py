@@ -15,7 +15,7 @@ from ctxtui.analysis.cache import missed
 from ctxtui.analysis.cache.misses import dearest
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.statement import Statement
-from ctxtui.cli.context import SessionName, config_of
+from ctxtui.cli.context import SessionName, config_of, without_edits
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
@@ -99,6 +99,7 @@ def _summed(
     total, seen, alone = Statement(), set[str](), len(names) == 1
     for one in _told(asked(names), quiet=between is not None):
         found: SessionStatement = one.found
+        without_edits(found.trouble)
         own = found.ids - seen
         if own and own != found.ids:
             # Others had some of its calls before.

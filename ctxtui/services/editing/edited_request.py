@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.analysis.call_choice import ChosenCall
@@ -11,6 +11,7 @@ from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_log import standing
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
@@ -36,6 +37,21 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
     if chosen.number and later and (left := later[0].started) is not None:
         log = [entry for entry in log if entry.at <= left]
     return standing(log).applied
+
+
+class KnownEdits(NamedTuple):
+    """Edits that are applied; `trouble` says why none are known where the database cannot be read."""
+
+    edits: tuple[Edit, ...]
+    trouble: str = ""
+
+
+def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> KnownEdits:
+    """As `applied_edits`, for what goes on without a database that cannot be read and says so."""
+    try:
+        return KnownEdits(applied_edits(loaded, settings, chosen))
+    except CtxtuiError as error:
+        return KnownEdits((), str(error))
 
 
 @dataclass(frozen=True)

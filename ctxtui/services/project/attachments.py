@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from ctxtui.agent.tools.live_database import WHY, in_use
 from ctxtui.core import block
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import dataclass
@@ -82,6 +83,8 @@ def _attached(name: str, place: Path, meter: Meter, room: int) -> AttachedFile:
             raise NotAttached("is no regular file", place=name)
         if place.stat().st_size > _LARGEST:
             raise NotAttached(f"{place.stat().st_size:,} bytes are too many", place=name)
+        if in_use(place):
+            raise NotAttached(f"is {WHY}: no model reads it", place=name)
         data = place.read_bytes()
     except OSError as error:
         raise NotAttached(f"cannot be read: {error.strerror}", place=name) from error

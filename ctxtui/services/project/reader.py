@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from ctxtui.agent.tools.live_database import in_use
 from ctxtui.core.errors import NotFound
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.project.file_block import TEXT, file_block
@@ -53,6 +54,9 @@ def read_project(root: Path, progress: ReadingProgress | None = None) -> Project
             size = place.stat().st_size
             if size > LARGEST:
                 found.large[path] = size
+                continue
+            if in_use(place):
+                found.media[path] = size
                 continue
             data = place.read_bytes()
         except OSError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Final
 
+from ctxtui.agent.tools.live_database import in_use
 from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.body_folder import INDEX, holds_bodies, is_body, is_body_folder
@@ -139,6 +140,8 @@ def _form(path: Path) -> Format | None:
         pieces = gathered(path) if path.is_dir() else None
         if pieces is not None:
             return detect(b"".join(islice(pieces, 2))[:HEAD_BYTES], path.name)
+        if in_use(path):
+            return None
         with path.open("rb") as file:
             return detect(file.read(HEAD_BYTES), path.name)
     except (OSError, Unreadable):

@@ -22,7 +22,7 @@ from ctxtui.services.counting.accounts import Account, account, priced
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.editing.advice import advise
-from ctxtui.services.editing.edited_request import applied_edits
+from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -112,6 +112,8 @@ class SessionStatement(NamedTuple):
 
     ids: frozenset[str]
     made: Statement | None
+    trouble: str = ""
+    """Why edits that are applied are left out of it."""
 
 
 def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
@@ -123,13 +125,15 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
     if not ids and not alone:
         return SessionStatement(ids, None)
     say("adding up")
+    trouble = ""
     with counter_with_memory(settings) as counter:
         one = account(session, counter, settings)
         made = one.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
-            advise(made, one, counter, settings, applied_edits(loaded, settings, choose(session, MAIN)))
+            edits, trouble = known_edits(loaded, settings, choose(session, MAIN))
+            advise(made, one, counter, settings, edits)
         made.subscription = subscribed(named, settings)
-    return SessionStatement(ids, made)
+    return SessionStatement(ids, made, trouble)
 
 
 def _within(call: Call, between: tuple[float, float] | None) -> bool:

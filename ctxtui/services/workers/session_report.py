@@ -22,7 +22,7 @@ from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
-from ctxtui.services.editing.edited_request import applied_edits
+from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.session_actions import subscribed
@@ -60,7 +60,8 @@ def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> 
     with counter_with_memory(settings) as counter:
         one = account(loaded.session, counter, settings)
         made = one.statement()
-        advise(made, one, counter, settings, applied_edits(loaded, settings, choose(loaded.session, MAIN)))
+        # The screen says by itself what is wrong with the database.
+        advise(made, one, counter, settings, known_edits(loaded, settings, choose(loaded.session, MAIN)).edits)
     made.subscription = subscribed(named, settings)
     return made
 

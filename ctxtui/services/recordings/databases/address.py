@@ -15,10 +15,13 @@ _SPOKEN: Final = ":@+,=~ "
 
 
 def is_database(path: Path) -> bool:
-    """Whether the file `path` begins as a SQLite database does. A pipe, which can be read once, is not looked into."""
+    """Whether the file `path` begins as a SQLite database does. A pipe, which can be read once, is not looked into, nor
+    is a database that is in use, which is told by what lies beside it."""
     try:
-        if not path.is_file():
+        if not path.is_file() or path.name.endswith(("-shm", "-wal")):
             return False
+        if path.with_name(f"{path.name}-shm").exists():
+            return True
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, ValueError):

@@ -51,8 +51,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _rests(path: Path) -> bool:
     """Whether a database with a write-ahead log has none now: nobody writes to it, and an ordinary connection would
-    leave files beside it."""
+    leave files beside it. One that is in use is not looked into (`agent.tools.live_database`)."""
     log = path.with_name(path.name + "-wal")
+    if log.exists() and path.with_name(path.name + "-shm").exists():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(_WAL.stop)[_WAL] == b"\x02\x02" and not (log.exists() and log.stat().st_size)
