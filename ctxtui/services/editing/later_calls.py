@@ -36,6 +36,9 @@ def asked_of_rest(
     later = scene.calls[scene.index + 1 :]
     if not later or not staging.counted or not staging.unsent:
         return None
+    if not scene.running.counted(max(call.sent_head for call in later)):
+        # A call that just left: its context is counted in a moment.
+        return None
     freed = list(_freed(staging))
     if not freed:
         return None
