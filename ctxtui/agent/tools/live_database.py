@@ -18,8 +18,11 @@ WHY: Final = "a database that is in use"
 def in_use(path: Path) -> bool:
     """Whether `path` is a database that has a connection by now, or a file that SQLite keeps beside one. Nothing is
     opened: beside a database with a write-ahead log lies its index as long as somebody is connected."""
-    name = path.name
-    for end in (INDEX, LOG):
-        if name.endswith(end) and path.with_name(name.removesuffix(end)).exists():
-            return True
-    return path.with_name(name + INDEX).exists()
+    return has_index(path) or any(
+        path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in (INDEX, LOG)
+    )
+
+
+def has_index(path: Path) -> bool:
+    """Whether the index of a write-ahead log lies beside the file `path`."""
+    return path.with_name(path.name + INDEX).exists()

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
+from ctxtui.agent.tools.live_database import INDEX, LOG, has_index
+
 MARK: Final = "#"
 """Stands between a database and the id of a session in it."""
 MAGIC: Final = b"SQLite format 3\0"
@@ -18,9 +20,9 @@ def is_database(path: Path) -> bool:
     """Whether the file `path` begins as a SQLite database does. A pipe, which can be read once, is not looked into, nor
     is a database that is in use, which is told by what lies beside it."""
     try:
-        if not path.is_file() or path.name.endswith(("-shm", "-wal")):
+        if not path.is_file() or path.name.endswith((INDEX, LOG)):
             return False
-        if path.with_name(f"{path.name}-shm").exists():
+        if has_index(path):
             return True
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.agent.tools.live_database import LOG, has_index
 from ctxtui.core.errors import Unreadable
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC
@@ -52,8 +53,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 def _rests(path: Path) -> bool:
     """Whether a database with a write-ahead log has none now: nobody writes to it, and an ordinary connection would
     leave files beside it. One that is in use is not looked into (`agent.tools.live_database`)."""
-    log = path.with_name(path.name + "-wal")
-    if log.exists() and path.with_name(path.name + "-shm").exists():
+    log = path.with_name(path.name + LOG)
+    if log.exists() and has_index(path):
         return False
     try:
         with path.open("rb") as file:
