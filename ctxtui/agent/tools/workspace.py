@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from ctxtui.agent.tools.live_database import WHY, in_use
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.live_database import WHY, in_use
 
 LARGEST: Final = 10_000_000
 """Bytes of a file that is read."""

@@ -8,10 +8,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from ctxtui.agent.tools.live_database import WHY, in_use
 from ctxtui.core import block
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import dataclass
+from ctxtui.live_database import WHY, in_use
 from ctxtui.project.file_block import BINARY, IMAGE, TEXT, file_block, image_trouble
 from ctxtui.project.named import mentions, spelled
 from ctxtui.project.selection import SIGNATURES, WHOLE, rendered

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ctxtui.agent.tools.live_database import in_use
 from ctxtui.core.errors import NotFound
 from ctxtui.dataclasses import dataclass, field
+from ctxtui.live_database import in_use
 from ctxtui.project.file_block import TEXT, file_block
 from ctxtui.project.ignored import FILE, IgnoredPaths
 from ctxtui.services.project.progress import ReadingProgress

@@ -9,8 +9,8 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Final
 
-from ctxtui.agent.tools.live_database import in_use
 from ctxtui.core.errors import NotFound, Unreadable
+from ctxtui.live_database import in_use
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.body_folder import INDEX, holds_bodies, is_body, is_body_folder
 from ctxtui.services.recordings.body_sessions import recordings_of

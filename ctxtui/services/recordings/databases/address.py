@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from ctxtui.agent.tools.live_database import INDEX, LOG, has_index
+from ctxtui.live_database import INDEX, LOG, has_index
 
 MARK: Final = "#"
 """Stands between a database and the id of a session in it."""

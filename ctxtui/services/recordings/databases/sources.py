@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.agent.tools.live_database import LOG, has_index
 from ctxtui.core.errors import Unreadable
+from ctxtui.live_database import LOG, has_index
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC
 from ctxtui.transcripts.kit.rows import HEAD
@@ -52,7 +52,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _rests(path: Path) -> bool:
     """Whether a database with a write-ahead log has none now: nobody writes to it, and an ordinary connection would
-    leave files beside it. One that is in use is not looked into (`agent.tools.live_database`)."""
+    leave files beside it. One that is in use is not looked into (`ctxtui.live_database`)."""
     log = path.with_name(path.name + LOG)
     if log.exists() and has_index(path):
         return False

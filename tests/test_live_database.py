@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.agent.tools.live_database import WHY, in_use
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.live_database import WHY, in_use
 from ctxtui.services.project.reader import read_project
 from ctxtui.services.recordings.databases.address import is_database
 from ctxtui.services.recordings.folder_scan import recordings_in
