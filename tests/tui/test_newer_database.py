@@ -32,6 +32,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 LEFT_OUT = (["sessions"], ["sessions", "--json"], ["cost", "--all"], ["stats"], ["stats", "--json"])
 LEFT_OUT += (["why", "FILE"], ["findings", "FILE"], ["findings", "FILE", "--json"], ["preflight", "FILE"])
+LEFT_OUT += (["cache", "FILE"], ["cache", "FILE", "--json"])
 """They say that it is left out, and tell the rest."""
 REFUSED = (
     ["import", "FILE"],
@@ -43,6 +44,8 @@ REFUSED = (
     ["edits", "FILE"],
     ["pins", "FILE"],
     ["scrub", "FILE"],
+    ["report", "FILE"],
+    ["curate", "FILE", "--applied"],
     ["db", "info"],
     ["db", "index"],
     ["db", "vacuum"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.progress import counting
 
@@ -76,12 +76,11 @@ def _gap() -> Any:
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
     from ctxtui.analysis.call_choice import choose
     from ctxtui.core.session import MAIN
-    from ctxtui.services.editing.edited_request import applied_edits
     from ctxtui.services.editing.next_request import coming_of
 
     if not loaded.session.order.get(MAIN):
         return None
-    edits = applied_edits(loaded, settings, choose(loaded.session, MAIN))
+    edits = edits_of(loaded, settings, choose(loaded.session, MAIN))
     return coming_of(loaded.session, counter, settings, edits=edits)
 
 
