@@ -80,8 +80,9 @@ async def test_on_the_screen(home: Path, tmp_path: Path, monkeypatch: pytest.Mon
             await say(screen, pilot, TASK, wait=False)
             await asked_for_leave(screen, pilot)
             assert "write_file docs/notes/mcp-size.md" in shown(screen) and not (work / "docs" / "notes").exists()
-            # While it waits: what the context holds, what it cost, how full the window is.
-            assert " of 24.6k" in shown(screen) and "call 5" in shown(screen) and "$0." in shown(screen)
+            # While it waits: what the context holds, what it cost, how full the window is. Each comes when it is known.
+            for words in (" of 24.6k", "call 5", "$0."):
+                await until(pilot, lambda words=words: words in shown(screen))  # type: ignore[misc]
             await reply(screen, pilot, "o")
             await until(pilot, lambda: not screen.state.running and len(screen.state.host.session.calls) == 7)
             await pilot.press("escape")
