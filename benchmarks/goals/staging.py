@@ -192,7 +192,7 @@ def _searched(recorded: tuple[Tree, int], sizes: list[int], runs: int) -> Iterat
         # A context of its own: what was read of the blocks is not known yet.
         list(policy_search(_situation(Context(*recorded), sizes), rest))
 
-    yield Result("staging", SEARCH, "", _p95(searched, runs) / 1000, 2.0, "s", f"{BLOCKS:,} blocks")
+    yield Result("staging", SEARCH, "", _p95(searched, max(runs, 2)) / 1000, 2.0, "s", f"{BLOCKS:,} blocks")
 
 
 def _situation(context: Context, sizes: list[int]) -> PolicyContext:
