@@ -17,8 +17,7 @@ from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
-from ctxtui.views.transcript.drawn_rows import DrawnRows
-from ctxtui.views.transcript.made_rows import MadeRows
+from ctxtui.views.transcript.kept_rows import DrawnRows, MadeRows
 from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 from ctxtui.views.transcript.tails import Tails

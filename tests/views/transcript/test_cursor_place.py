@@ -9,7 +9,7 @@ from ctxtui.views.transcript.context_rows import HIDDEN, LINE, ContextRows
 from ctxtui.views.transcript.cursor_place import CursorPlace, place_on
 from tests.cases.sessions import compacted, every_category
 from tests.services.editing.test_staging import Table
-from tests.views.transcript.test_drawn_rows import shown
+from tests.views.transcript.test_kept_rows import shown
 
 
 def of_call(table: Table, call: int, rows: ContextRows, how: tuple[str, ...] = (LINE,) * 11) -> ContextRows:
