@@ -1,7 +1,7 @@
 """Other programs that ours are held against, where they are installed: each in a place outside the project.
 
 A peer is looked for where its variable says (``BENCH_CCUSAGE=/opt/ccusage/node_modules/.bin/ccusage``), then in
-``bin`` and ``.bin`` (npm's, in ``node_modules``) of each folder in ``BENCH_PEERS`` (separated like PATH), then on the
+``bin`` and npm's ``node_modules/.bin`` of each folder in ``BENCH_PEERS`` (separated like PATH), then on the
 PATH.
 """
 
@@ -25,7 +25,7 @@ def peer(name: str) -> str | None:
     if named:
         return named if Path(named).exists() else None
     places = filter(None, os.environ.get("BENCH_PEERS", "").split(os.pathsep))
-    folders = [str(Path(one) / name) for one in places for name in ("bin", ".bin")]
+    folders = [str(Path(one) / name) for one in places for name in ("bin", "node_modules/.bin", ".bin")]
     return shutil.which(name, path=os.pathsep.join([*folders, os.environ.get("PATH", "")]))
 
 

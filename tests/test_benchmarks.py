@@ -134,8 +134,9 @@ def test_a_peer_is_where_its_variable_says(monkeypatch: pytest.MonkeyPatch, tmp_
     modules = tmp_path / "node_modules" / ".bin"
     modules.mkdir(parents=True)
     (modules / "ccusage").touch(mode=0o755)
-    monkeypatch.setenv("BENCH_PEERS", f"{tmp_path / 'env'}:{modules.parent}")
-    assert peer("ccusage") == str(modules / "ccusage")
+    for place in (modules.parent, tmp_path):
+        monkeypatch.setenv("BENCH_PEERS", f"{tmp_path / 'env'}:{place}")
+        assert peer("ccusage") == str(modules / "ccusage")
 
 
 def test_an_unknown_goal_is_named_with_those_there_are() -> None:
