@@ -21,6 +21,8 @@ _WIDE: Final = 44
 """Cells from which the pane says things in full."""
 _WORTH: Final = 0.0005
 """US dollars from which a price is one."""
+_FAR: Final = 99_950
+"""Calls, rounded to 100k, that no session comes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,7 @@ def payback(calls: int | None, wide: bool) -> str:
         return "never"
     if calls == 0:
         return "at once"
-    told = f"{calls:,}" if calls < 10_000 else numbers.tokens(calls)
+    told = f"{calls:,}" if calls < 10_000 else numbers.tokens(calls) if calls < _FAR else ">100k"
     return f"{told} call{'' if calls == 1 else 's'}" if wide else told
 
 
