@@ -18,6 +18,8 @@ BWRAP: Final = "bwrap"
 SEATBELT: Final = "sandbox-exec"
 UNSHARE: Final = "unshare"
 _INSIDE: Final = Path(__file__).with_name("inside.py")
+_FRESH: Final = (Path("/tmp"), Path("/dev/shm"))
+"""Folders that a confined program gets empty, of its own."""
 UNCONFINED: Final = "not confined: it can do whatever you can"
 _SECRETS: Final = (".ssh", ".aws", ".gnupg", ".kube", ".docker", ".config/gh", ".config/gcloud", ".netrc", ".npmrc")
 """Below the home folder; what is there is not seen by a confined program."""
@@ -57,10 +59,20 @@ class Confinement:
         return list(argv)
 
 
+def _interpreter(root: Path) -> list[Path]:
+    """Folders of the running Python below those that a confined program gets fresh and empty, unless inside `root`.
+    Without them a checkout or virtual environment below /tmp could not run a script of its own."""
+    prefixes = {Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)}
+    hidden = (prefix for prefix in prefixes if any(prefix.is_relative_to(fresh) for fresh in _FRESH))
+    return sorted(prefix for prefix in hidden if not prefix.is_relative_to(root))
+
+
 def _unshare(root: Path, home: Path, network: bool) -> list[str]:
     """User, mount and process namespaces, and one of the network; the rest is done inside of them."""
     plan = {
         "root": str(root),
+        "fresh": [str(path) for path in _FRESH],
+        "readable": [str(path) for path in _interpreter(root)],
         "hidden": [str(home / name) for name in _SECRETS],
         "kept": [str(root / name) for name in _KEPT],
         "network": network,
@@ -73,6 +85,8 @@ def _unshare(root: Path, home: Path, network: bool) -> list[str]:
 
 def _bwrap(root: Path, home: Path, network: bool) -> list[str]:
     found = [BWRAP, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    for path in _interpreter(root):
+        found += ["--ro-bind", str(path), str(path)]
     for name in _SECRETS:
         path = home / name
         if path.is_dir():

@@ -3,8 +3,9 @@ are hidden, every privilege is given up, and the program takes this one's place.
 
     python -I -S inside.py PLAN PROGRAM [ARGUMENT ...]
 
-PLAN is JSON: `root` (the folder), `hidden` (files and folders that are not seen), `kept` (what is not written in the
-folder), `network` (whether it is the machine's). What cannot be done ends it with `REFUSED`: nothing runs unconfined.
+PLAN is JSON: `root` (the folder), `fresh` (folders that are replaced by empty ones), `readable` (folders in those that
+stay readable), `hidden` (files and folders that are not seen), `kept` (what is not written in the folder), `network`
+(whether it is the machine's). What cannot be done ends it with `REFUSED`: nothing runs unconfined.
 """
 
 from __future__ import annotations
@@ -46,26 +47,27 @@ def _writable(path: str, on: bool) -> None:
     _done(done, f"mount_setattr of {path}")
 
 
-def _confine(root: str, hidden: list[str], kept: list[str]) -> None:
-    # The folder may lie in what is covered: it is held open meanwhile.
-    held = os.open(root, os.O_PATH | os.O_DIRECTORY)
+def _confine(root: str, fresh: list[str], readable: list[str], hidden: list[str], kept: list[str]) -> None:
+    # They may lie in what is covered: they are held open meanwhile. The root is last, for it may lie in another.
+    folders = {path: os.open(path, os.O_PATH | os.O_DIRECTORY) for path in [*readable, root]}
     for path in hidden:
         if os.path.isdir(path):
             _mount("tmpfs", path, "tmpfs")
         elif os.path.exists(path):
             _mount("/dev/null", path, flags=_BIND)
     _writable("/", False)
-    for path in ("/tmp", "/dev/shm"):
+    for path in fresh:
         if os.path.isdir(path):
             _mount("tmpfs", path, "tmpfs")
-    os.makedirs(root, exist_ok=True)
-    _mount(f"/proc/self/fd/{held}", root, flags=_BIND | _RECURSIVE)
-    _writable(root, True)
+    for path, opened in folders.items():
+        os.makedirs(path, exist_ok=True)
+        _mount(f"/proc/self/fd/{opened}", path, flags=_BIND | _RECURSIVE)
+        _writable(path, path == root)
+        os.close(opened)
     for path in kept:
         if os.path.exists(path):
             _mount(path, path, flags=_BIND | _RECURSIVE)
             _writable(path, False)
-    os.close(held)
 
 
 def _loopback() -> None:
@@ -91,7 +93,7 @@ def main() -> None:
     """Confine this process, then become the program."""
     plan, argv = json.loads(sys.argv[1]), sys.argv[2:]
     try:
-        _confine(plan["root"], plan["hidden"], plan["kept"])
+        _confine(plan["root"], plan["fresh"], plan["readable"], plan["hidden"], plan["kept"])
         if not plan["network"]:
             _loopback()
         _give_up()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,13 +21,9 @@ from ctxtui.services.sandbox.confinement import UNSHARE, Confinement
 
 CONFINED = Confinement(UNSHARE)
 
-pytestmark = [
-    pytest.mark.skipif(
-        sys.platform != "linux" or not module._works(UNSHARE), reason="unprivileged namespaces are not permitted here"
-    ),
-    # A confined command has a folder for such files of its own: this interpreter would not be there.
-    pytest.mark.skipif(Path(sys.prefix).is_relative_to("/tmp"), reason="the interpreter is in /tmp"),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not module._works(UNSHARE), reason="unprivileged namespaces are not permitted here"
+)
 
 
 @pytest.fixture
@@ -63,10 +60,27 @@ def test_it_writes_in_its_folder_and_nowhere_else(root: Path) -> None:
     assert (root / "a.txt").read_text() == "a\n" and not Path("/tmp/t").exists()
     for place in (Path(module.__file__).with_name("x"), Path.home() / "x", Path("/etc/x"), root / "ctxtui.toml"):
         done = ran(root, f"echo evil > '{place}'")
-        assert done.returncode and "Read-only" in done.stderr, (place, done.stderr)
+        # A checkout below /tmp is not there at all, but for its interpreter.
+        refusal = "nonexistent" if place.is_relative_to("/tmp") else "Read-only"
+        assert done.returncode and refusal in done.stderr, (place, done.stderr)
     assert ran(root, f"touch '{root}/.git/hooks/pre-commit'").returncode
     ran(root, f"mkdir -p '{outside}'; echo evil > '{outside}/x'")
     assert not list(outside.iterdir()), "what is below /tmp is not what others see there"
+
+
+@pytest.mark.parametrize("inner", ["", "work"])
+def test_an_interpreter_below_tmp_is_readable(monkeypatch: pytest.MonkeyPatch, inner: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        prefix, work = Path(folder, inner, "venv"), Path(folder, "work")
+        prefix.mkdir(parents=True)
+        work.mkdir(exist_ok=True)
+        (prefix / "library.py").write_text("found")
+        monkeypatch.setattr(sys, "prefix", str(prefix))
+        assert ran(work, f"cat '{prefix}/library.py'").stdout == "found"
+        if not inner:
+            done = ran(work, f"echo evil > '{prefix}/library.py'")
+            assert done.returncode and "Read-only" in done.stderr, done.stderr
+            assert ran(work, f"echo fine > '{work}/a.txt'").returncode == 0
 
 
 def test_secrets_are_not_seen(root: Path) -> None:
