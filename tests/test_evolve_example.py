@@ -109,6 +109,7 @@ def _fence(ids: list[str], category: str = "performance") -> str:
     return f"```selection\n{json.dumps(told)}\n```"
 
 
+@pytest.mark.slow
 def test_the_old_flow_and_the_cured_one(
     quick: Quick, tmp_path: Path, ctxtui: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -206,6 +206,7 @@ def test_the_toolchain_tells_of_the_repository_as_it_is(tmp_path: Path) -> None:
     assert told == ["ok", "2 files changed", "FAIL", "ok", "1 files changed"]
 
 
+@pytest.mark.slow
 def test_a_job_in_a_small_window(quick: Quick, tmp_path: Path) -> None:
     # As `make seeds` works in a folder that the repository round it leaves out.
     (tmp_path / ".git").mkdir()

@@ -15,6 +15,7 @@ import pytest
 
 from ctxtui.cli import run as cli
 from tests.pty_app import REPO, environment, plant, run
+from tests.sampling import few
 
 README = (REPO / "README.md").read_text()
 CONTRIBUTING = (REPO / "CONTRIBUTING.md").read_text()
@@ -69,7 +70,7 @@ def test_a_command_of_the_readme_serves(command: str, tmp_path: Path) -> None:
     assert served.returncode == 0
 
 
-@pytest.mark.parametrize("command", sorted(ON_SCREEN))
+@pytest.mark.parametrize("command", few(sorted(ON_SCREEN)))
 def test_a_command_of_the_readme_opens_on_the_screen(command: str, tmp_path: Path) -> None:
     recording = plant(tmp_path / "home", tmp_path, messages=100)
     with run(tmp_path / "home", *filled(command, recording), cwd=tmp_path) as terminal:
@@ -89,6 +90,7 @@ def on_path(home: Path) -> dict[str, str]:
     return {**os.environ, **environment(home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", TOOLS)
 def test_a_command_of_contributing_succeeds(line: str, tmp_path: Path) -> None:
     recording = plant(tmp_path / "home", tmp_path, messages=100)

@@ -18,6 +18,7 @@ from ctxtui.services.sandbox.confinement import confinement
 from scripts import seeds
 from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import environment
+from tests.sampling import few_rows
 from tests.test_examples import Quick, quick
 
 __all__ = ["ctxtui", "home", "quick"]
@@ -55,12 +56,14 @@ def test_every_row_has_a_command_and_a_session_that_it_opens() -> None:
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [
-        ("evolve", ["--generations", "2", "--children", "2", "--under", "new", *UNCONFINED]),
-        ("bridge", ["--rounds", "3", "--servers", "memory", "--under", "plain", "--no-edges"]),
-        ("musume", ["--turns", "2", "--long", "2", "--under", "plain"]),
-        ("pedroceli", ["--windows", "16384", "--entities", "2"]),
-    ],
+    few_rows(
+        [
+            ("evolve", ["--generations", "2", "--children", "2", "--under", "new", *UNCONFINED]),
+            ("bridge", ["--rounds", "3", "--servers", "memory", "--under", "plain", "--no-edges"]),
+            ("musume", ["--turns", "2", "--long", "2", "--under", "plain"]),
+            ("pedroceli", ["--windows", "16384", "--entities", "2"]),
+        ]
+    ),
 )
 def test_what_rows_say_is_run_and_opens(
     name: str, options: list[str], quick: Quick, ctxtui: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -15,6 +15,7 @@ from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.curated import AppliedEdits, StoredEdits
 from ctxtui.store.store import Store
+from tests.sampling import few
 from tests.store.builders import FILE, talk
 
 TALK = session_of("https://x.test/v1/messages", b'{"messages": [{"role": "user", "content": "hoi"}]}')
@@ -34,7 +35,7 @@ def read(path: Path, session: str, thread: str) -> StoredEdits:
     return StoredEdits(standing(log).applied, bool(waiting(log)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_what_is_known_is_what_the_database_says_from_scratch(tmp_path: Path, seed: int) -> None:
     """Law: whatever is stored, staged, applied and taken back, in any order."""
     rng, path = random.Random(seed), tmp_path / "ctxtui.db"

@@ -151,6 +151,7 @@ def test_help_into_a_closed_pipe_is_quiet(flag: str, home: Path) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_not_utf8_gets_ascii(tmp_path: Path, home: Path) -> None:
     path = tmp_path / "recording.jsonl"
     path.write_bytes(claude_code(2, words="äöü 世界"))

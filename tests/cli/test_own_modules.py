@@ -16,6 +16,8 @@ import pytest
 from ctxtui.cli import own_modules
 from ctxtui.cli.own_modules import _OwnFinder, find_own
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(own_modules.__file__).parents[1]
 
 

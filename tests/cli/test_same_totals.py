@@ -27,6 +27,7 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.span import plain
 from tests.cli.conftest import Run
 from tests.corpus import ROOT, need_corpus
+from tests.sampling import few
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines, subagent
 
 SAMPLES = sorted((ROOT / "sessions").glob("*.jsonl"))
@@ -177,7 +178,7 @@ def test_free_calls_cost_nothing_and_are_not_unknown(ctxtui: Run, tmp_path: Path
     assert "$0.000" in ctxtui("cost", path).out
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", few(SAMPLES), ids=lambda path: path.stem)
 def test_samples_say_the_same_sums_everywhere(ctxtui: Run, path: Path) -> None:
     said_alike(ctxtui, path)
 

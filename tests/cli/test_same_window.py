@@ -26,6 +26,7 @@ def test_codex_sessions_say_the_same_window_everywhere(tmp_path: Path, ctxtui: R
     said_alike(ctxtui, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["entire-cli__d0_161e0df1cb_0.jsonl", "happy-cli__400429ba.jsonl"])
 def test_recorded_sessions_say_the_same_window_everywhere(ctxtui: Run, name: str) -> None:
     (path,) = need_corpus("claude_code", name)

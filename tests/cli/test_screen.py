@@ -73,6 +73,7 @@ def test_a_recording_opens_and_is_left(home: Path, recording: Path) -> None:
     assert "Traceback" not in screen.seen
 
 
+@pytest.mark.slow
 def test_standard_input_leaves_the_keyboard_alone(home: Path, recording: Path) -> None:
     screen = Terminal("/bin/sh", ["-c", f"cat {recording} | {sys.executable} -m ctxtui -"])
     screen.wait_for("zebra")

@@ -12,6 +12,7 @@ from ctxtui.views.text import numbers
 from scripts import policies_table
 from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import REPO
+from tests.sampling import few_rows
 
 __all__ = ["ctxtui", "home"]
 
@@ -20,6 +21,7 @@ ROWS = re.findall(
 )
 
 
+@pytest.mark.slow
 def test_the_column_is_what_the_script_makes() -> None:
     page = policies_table.PAGE.read_text()
     assert policies_table.made(page) == page, "run `make policies-table`"
@@ -33,7 +35,7 @@ def test_the_page_has_a_row_for_every_cure() -> None:
     assert {sample[0] for sample, *_ in ROWS} == {"1", "2", "3", "4"}
 
 
-@pytest.mark.parametrize(("sample", "policy", "before", "after"), ROWS)
+@pytest.mark.parametrize(("sample", "policy", "before", "after"), few_rows(ROWS, 4))
 def test_a_cure(ctxtui: Run, sample: str, policy: str, before: str, after: str) -> None:
     session = Path(REPO / "sessions" / f"{sample}.jsonl")
     found = ctxtui("curate", session, "--dry-run", "--json", "--policy", *shlex.split(policy)).json

@@ -78,6 +78,7 @@ def test_a_closed_terminal_ends_a_screen_that_hears_no_signal(what: str, tmp_pat
         assert exit_code(code) == 128 + signal.SIGHUP
 
 
+@pytest.mark.slow
 def test_edits_that_are_staged_are_kept(tmp_path: Path) -> None:
     path, code = plant(tmp_path / "home", tmp_path), tmp_path / "code"
     env = environment_of(tmp_path)
@@ -93,6 +94,7 @@ def test_edits_that_are_staged_are_kept(tmp_path: Path) -> None:
         assert "staged" in Screen(terminal, SIZE).wait("staged")
 
 
+@pytest.mark.slow
 def test_a_chat_whose_tool_runs_is_on_record_and_leaves_nothing(tmp_path: Path) -> None:
     code, env = tmp_path / "code", environment_of(tmp_path)
     work = tmp_path / "work"
@@ -131,6 +133,7 @@ def _command(pid: int) -> bytes:
         return b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", [False, True], ids=["alone", "deaf parent"])
 def test_one_that_was_stopped_ends_when_it_goes_on(between: bool, tmp_path: Path) -> None:
     path, code = plant(tmp_path / "home", tmp_path), tmp_path / "code"
@@ -155,6 +158,7 @@ def test_one_that_was_stopped_ends_when_it_goes_on(between: bool, tmp_path: Path
         wait_until_gone(there)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
 def test_under_make_itself(tmp_path: Path) -> None:
     path = plant(tmp_path / "home", tmp_path)

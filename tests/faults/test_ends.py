@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks.terminal import Terminal
 from tests.pty_app import CTXTUI, environment, plant
+from tests.sampling import few, few_rows
 
 FULL = Path("/dev/full")
 SAMPLE, LARGE = (next((Path(__file__).parents[2] / "sessions").glob(f"{number}-*.jsonl")) for number in (2, 1))
@@ -41,7 +42,7 @@ def ended(terminal: Terminal, cap: float = 20.0) -> int:
 
 
 @pytest.mark.parametrize(
-    ("sign", "what"), [(signal.SIGTERM, "home"), (signal.SIGHUP, "session"), (signal.SIGTERM, "chat")]
+    ("sign", "what"), few_rows([(signal.SIGTERM, "home"), (signal.SIGHUP, "session"), (signal.SIGTERM, "chat")])
 )
 def test_a_signal_gives_the_terminal_back(sign: signal.Signals, what: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
@@ -60,7 +61,7 @@ def test_a_signal_gives_the_terminal_back(sign: signal.Signals, what: str, tmp_p
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize("command", COMMANDS, ids=["show", "json", "sessions", "export"])
+@pytest.mark.parametrize("command", few(COMMANDS), ids=["show", "json", "sessions", "export"])
 def test_a_full_disk_is_one_line_and_no_fault_of_ours(command: list[str | Path], home: None) -> None:
     with FULL.open("wb") as full:
         done = subprocess.run([*CTXTUI, *map(str, command)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
@@ -70,7 +71,7 @@ def test_a_full_disk_is_one_line_and_no_fault_of_ours(command: list[str | Path],
     )
 
 
-@pytest.mark.parametrize("command", [COMMANDS[2], ["export", SAMPLE, "-o", "-"]], ids=["json", "export"])
+@pytest.mark.parametrize("command", few([COMMANDS[2], ["export", SAMPLE, "-o", "-"]]), ids=["json", "export"])
 def test_closed_streams_are_one_line_or_none(command: list[str | Path], home: None) -> None:
     words = " ".join(f"'{word}'" for word in (*CTXTUI, *command))
     out = subprocess.run(["sh", "-c", f"exec {words} >&-"], capture_output=True, text=True, timeout=60)

@@ -42,6 +42,7 @@ def test_commands_and_chats_on_a_full_disk() -> None:
     assert found["full"] > 1, "the disk was full now and then"
 
 
+@pytest.mark.slow
 def test_a_chat_that_ends_on_a_full_disk_says_so_in_the_terminal_it_gives_back(tmp_path: Path) -> None:
     folder = tmp_path / "disk"
     folder.mkdir()

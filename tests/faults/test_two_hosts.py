@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 KILLS = 200 if ALL else 8
 
 
+@pytest.mark.slow
 def test_two_hosts_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.faults.two_hosts", str(tmp_path), "--kills", str(KILLS), "--seed", "3"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, cwd=Path(__file__).parents[2])

@@ -144,6 +144,7 @@ def test_as_many_choices_as_openai_gives_and_no_more() -> None:
             assert isinstance(got, Refusal) and got.code == "integer_above_max_value" and "<= 128" in got.message
 
 
+@pytest.mark.slow
 def test_many_choices_of_a_long_answer_share_what_may_be_said() -> None:
     long = chat(**said("say 100000 words"), n=128, stream=True)
     got = serve(DESKS["/v1/chat/completions"], Provider(clock=SetClock()), json.dumps(long).encode(), KEY)
@@ -200,6 +201,7 @@ def test_schemas_in_schemas_do_not_multiply() -> None:
         assert len(json.dumps(instance(schema, "x"))) < 2_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["a", "-", "a-", ".", " ", "\n", "a ", '"', "`", "\\", "find ", "in a ", "a=", "?-", "a/"], ids=repr
 )

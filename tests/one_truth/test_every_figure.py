@@ -13,6 +13,7 @@ from tests.cases import claude_code, claude_code_requests, codex, codex_current
 from tests.corpus import every_recording
 from tests.one_truth import commands, screens
 from tests.one_truth.figures import COUNT, TOKENS, USD, WORDS, Reading, differences
+from tests.sampling import few
 from tests.transcripts.reading import as_lines
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sessions").glob("*.jsonl"))
@@ -51,7 +52,7 @@ def quick(name: str, *, slow: bool) -> object:
     return pytest.param(name, marks=[pytest.mark.slow] if slow else [])
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("sample", few(SAMPLES), ids=lambda path: path.stem)
 async def test_a_sample_has_one_value_for_each_figure_of_the_commands(sample: Path) -> None:
     readings = list(commands.readings(sample))
     assert len(readings) > LEAST and differences(readings) == []

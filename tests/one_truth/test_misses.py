@@ -22,6 +22,7 @@ from tests.cases import claude_code, claude_code_requests, codex, dated_system
 from tests.corpus import every_recording
 from tests.faults.fuzzing import ran
 from tests.one_truth.commands import said
+from tests.sampling import few
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sessions").glob("*.jsonl"))
 PARTED = ("thinking stripped", "content changed", "system changed", "tools changed")
@@ -151,7 +152,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("sample", few(SAMPLES), ids=lambda path: path.stem)
 def test_a_samples_misses_are_the_same_everywhere(sample: Path) -> None:
     agrees(sample)
     in_the_inspector(sample, said("cache", str(sample)))
@@ -165,7 +166,7 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", few(WRITTEN, 2))
 def test_the_misses_of_look_alikes_are_the_same_everywhere(name: str, alone: Path) -> None:
     path = alone / "session.jsonl"
     path.write_bytes(WRITTEN[name]())

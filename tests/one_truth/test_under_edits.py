@@ -10,6 +10,7 @@ import pytest
 
 from ctxtui.core.edit import make
 from tests.one_truth.under_edits import SealedTelling, Telling, Told, both, differences
+from tests.sampling import few
 
 SAME = (
     ("show",),
@@ -214,7 +215,7 @@ def tellings(tmp_path_factory: _Folder) -> tuple[Told, Told]:
     return both(ledger(), tmp_path_factory.mktemp("tellings"))
 
 
-@pytest.mark.parametrize("command", SAME, ids=" ".join)
+@pytest.mark.parametrize("command", few(SAME, 4), ids=" ".join)
 def test_law_what_a_command_says_is_what_is_said_of_what_left(
     story: tuple[str, Told, Told], command: tuple[str, ...]
 ) -> None:
@@ -235,7 +236,7 @@ def as_left(said: Any, otherwise: frozenset[str] = frozenset()) -> Any:
     return said
 
 
-@pytest.mark.parametrize("command", PRINTED, ids=" ".join)
+@pytest.mark.parametrize("command", few(PRINTED, 2), ids=" ".join)
 def test_law_what_a_command_prints_is_what_is_printed_of_what_left(
     tellings: tuple[Told, Told], command: tuple[str, ...]
 ) -> None:
@@ -243,21 +244,21 @@ def test_law_what_a_command_prints_is_what_is_printed_of_what_left(
     assert differences(own, left) == []
 
 
-@pytest.mark.parametrize("form", ["anthropic", "openai-chat", "openai-responses", "curl"])
+@pytest.mark.parametrize("form", few(["anthropic", "openai-chat", "openai-responses", "curl"], 2))
 def test_law_an_exported_body_is_what_left(story: tuple[str, Told, Told], form: str) -> None:
     for number in ("3", "5", "6", "8"):
         own, left = (one.run("export", "--to", form, "--call", number) for one in story[1:])
         assert own == left
 
 
-@pytest.mark.parametrize("more", [(), ("--policy", "truncate_results")], ids=["as it is", "truncated"])
+@pytest.mark.parametrize("more", few([(), ("--policy", "truncate_results")]), ids=["as it is", "truncated"])
 def test_law_a_curated_request_is_what_left(story: tuple[str, Told, Told], more: tuple[str, ...]) -> None:
     for number in ("3", "5", "6", "8"):
         own, left = (one.run("curate", "--call", number, *more) for one in story[1:])
         assert own == left
 
 
-@pytest.mark.parametrize("form", ["anthropic", "openai-responses", "openai-chat", "ctxtui"])
+@pytest.mark.parametrize("form", few(["anthropic", "openai-responses", "openai-chat", "ctxtui"]))
 def test_law_the_next_request_under_the_applied_edits_is_that_behind_what_left(
     story: tuple[str, Told, Told], form: str
 ) -> None:

@@ -15,6 +15,7 @@ from ctxtui.services.process_pool import answers_here
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import Run, ctxtui, home
+from tests.sampling import few
 
 __all__ = ["ctxtui", "home"]
 
@@ -61,19 +62,22 @@ KEYS = [b"sk-ant-api03-" + bytes([letter]) * 90 + b" " for letter in b"aB"]
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["lab", "logs", "--policy", "keep_rounds", "--json"],
-        ["audit", "logs", "nowhere.jsonl"],
-        ["check", "logs/0.jsonl", "logs/odd.jsonl", "--max-context", "9", "--json"],
-        ["check", "logs", "--max-context", "9"],
-        ["cost", "logs", "--json"],
-        ["cost", "logs", "nowhere.jsonl", "--by", "tool", "--json"],
-        ["cost", "logs", "--by", "thread"],
-        ["why", "logs", "--json"],
-        ["why", "logs"],
-        ["report", "logs", "--json"],
-        ["report", "logs", "--html", "-"],
-    ],
+    few(
+        [
+            ["lab", "logs", "--policy", "keep_rounds", "--json"],
+            ["audit", "logs", "nowhere.jsonl"],
+            ["check", "logs/0.jsonl", "logs/odd.jsonl", "--max-context", "9", "--json"],
+            ["check", "logs", "--max-context", "9"],
+            ["cost", "logs", "--json"],
+            ["cost", "logs", "nowhere.jsonl", "--by", "tool", "--json"],
+            ["cost", "logs", "--by", "thread"],
+            ["why", "logs", "--json"],
+            ["why", "logs"],
+            ["report", "logs", "--json"],
+            ["report", "logs", "--html", "-"],
+        ],
+        2,
+    ),
     ids=lambda command: " ".join(command[:3]),
 )
 def test_all_processors_find_what_one_finds(ctxtui: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ def test_counts_are_kept_by_way_of_counting(store: Store) -> None:
     assert store.load_counts([], "o200k/openai/1") == {}
 
 
+@pytest.mark.slow
 def test_many_counts_take_no_time(store: Store) -> None:
     r = random.Random(1)
     counts = {f"{r.getrandbits(128):032x}": (float(r.randint(1, 999)), 0.0, 0.0, 1.0) for _ in range(100_000)}

@@ -18,6 +18,7 @@ from ctxtui.tokens import cumulate
 from ctxtui.tokens.cumulate import Cumulated, Parts
 from ctxtui.tokens.feature_rows import FeatureRows
 from ctxtui.tokens.features import Features
+from tests.sampling import few
 
 _PLACES = (message_place("user"), message_place("assistant"), message_place("user", "summary"), Place("system"))
 
@@ -51,7 +52,7 @@ def _tree(seed: int) -> Tree:
     return tree
 
 
-@pytest.mark.parametrize("parts", [None, _split], ids=["whole", "split"])
+@pytest.mark.parametrize("parts", few([None, _split], 4), ids=["whole", "split"])
 @pytest.mark.parametrize("seed", range(12))
 def test_together_as_one_by_one(monkeypatch: pytest.MonkeyPatch, parts: Parts | None, seed: int) -> None:
     tree, reported = _tree(seed), {5: 17.0, 9: 3.5}

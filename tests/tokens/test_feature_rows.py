@@ -17,6 +17,7 @@ grown = st.lists(st.tuples(st.integers(0, len(CATEGORIES) - 1), features), max_s
 steps = st.lists(st.tuples(st.integers(0, 10**6), grown), max_size=30)
 
 
+@pytest.mark.slow
 @given(steps, st.integers(1, 40))
 def test_packed_compositions_are_those_of_tuples(steps: list[tuple[int, list[tuple[int, Features]]]], few: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -11,7 +11,7 @@ import pytest
 
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.registry import detect, what_is
-from tests.corpus import corpus_params, need_corpus
+from tests.corpus import corpus_params, need_corpus, some_of_corpus
 from tests.transcripts.driving import Read, chunked, read, state
 from tests.transcripts.soundness import soundness
 
@@ -88,7 +88,7 @@ def test_codex(path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["claude_code", "codex"])
 def test_any_chunking_of_the_corpus_gives_the_same(folder: str) -> None:
-    for path in need_corpus(folder):
+    for path in some_of_corpus(folder):
         data = path.read_bytes()
         if len(data) < 600_000:
             whole, cut = read(data), read(data, chunked(data, 0, seed=len(data)))
@@ -98,18 +98,20 @@ def test_any_chunking_of_the_corpus_gives_the_same(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", ["claude_code", "codex"])
 def test_the_corpus_is_known_by_any_head(folder: str) -> None:
-    for path in need_corpus(folder):
+    for path in some_of_corpus(folder):
         data = path.read_bytes()
         for cut in (4000, 20_000, 65_536):
             form = detect(data[:cut], path.name)
             assert form is not None and form.name == folder.replace("_", " "), (path.name, cut)
 
 
+@pytest.mark.slow
 def test_forks_repeat_calls_under_the_same_ids() -> None:
     ids = {path.name[8:10]: set(opened(path).session.calls) for path in need_corpus("codex")}
     assert len(ids["a5"] & ids["8d"]) == 40 and len(ids["a5"] & ids["a8"]) == 25
 
 
+@pytest.mark.slow
 def test_the_cache_confirms_the_order_of_calls() -> None:
     figures = [soundness(opened(path).session) for path in need_corpus("claude_code")]
     hits, pairs = sum(f.cache_hits for f in figures), sum(f.pairs for f in figures)

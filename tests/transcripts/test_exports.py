@@ -15,7 +15,7 @@ from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.translate import encode
 from tests.cases import claude_code, codex
-from tests.corpus import corpus_params, need_corpus
+from tests.corpus import corpus_params, some_of_corpus
 
 
 def opened(data: bytes, name: str) -> Session:
@@ -50,7 +50,7 @@ def exported_everywhere(session: Session) -> None:
 
 @pytest.mark.parametrize("folder", ["claude_code", "codex", "mini_swe_agent"])
 def test_corpus(folder: str) -> None:
-    for path in need_corpus(folder):
+    for path in some_of_corpus(folder):
         data = path.read_bytes()
         if detect(data[:65536], path.name) is not None:
             exported_everywhere(opened(data, path.name))

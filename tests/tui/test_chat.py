@@ -32,6 +32,7 @@ from ctxtui.tui.start import make_chat
 from ctxtui.views.text.span import Spans
 from tests.cli.money.test_count import png
 from tests.providers.served import Served, served, streaming
+from tests.sampling import few
 from tests.services.chat.test_host import PART, hanging
 from tests.services.chatting import MODEL, answer, config, provider, text, use
 from tests.tui.waiting import until
@@ -300,7 +301,7 @@ async def test_what_cannot_be_recorded_is_an_alarm_and_the_chat_goes_on(tmp_path
     assert isinstance(app, CtxtuiApp) and "not on record" in app.farewell
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 12)], ids=["wide", "usual", "small"])
+@pytest.mark.parametrize("size", few([(120, 40), (80, 24), (60, 12)]), ids=["wide", "usual", "small"])
 async def test_no_other_alarm_hides_what_is_not_recorded(tmp_path: Path, size: tuple[int, int]) -> None:
     home = tmp_path / "home"
     home.write_text("a file where the folder should be")
@@ -495,7 +496,7 @@ async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_b
         assert received(seen) == ["hello", "half a thought"], "no note was applied, none was said"
 
 
-@pytest.mark.parametrize("command", ["WriteNote", "WriteOnCall", "NamePhase"])
+@pytest.mark.parametrize("command", few(["WriteNote", "WriteOnCall", "NamePhase"]))
 async def test_other_questions_while_typing_leave_the_draft_alone(tmp_path: Path, command: str) -> None:
     async with talking(tmp_path) as (screen, pilot, seen):
         await pilot.press(*"half a")

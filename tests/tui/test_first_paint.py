@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases.claude_code import generate
+from tests.sampling import few
 
 HEAVY = set("anthropic openai mcp aiohttp tiktoken gigatoken numpy sqlite_utils genai_prices pydantic httpx2".split())
 NOT_FOR_HOME = set("agent analysis cache curation offline pricing providers store tokens transcripts wire".split())
@@ -95,7 +96,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("what", ["home", "inspector", "chat"])
+@pytest.mark.parametrize("what", few(["home", "inspector", "chat"]))
 def test_the_first_frame_waits_for_nothing_heavy(what: str, tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     path.write_bytes(generate(n_messages=60, bytes_per_message=300, seed=1))
@@ -117,6 +118,7 @@ def test_the_first_frame_waits_for_nothing_heavy(what: str, tmp_path: Path) -> N
     assert apart & {name.partition(".")[0] for name in later} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif((os.cpu_count() or 1) < 2 or not hasattr(os, "fork"), reason="nothing is read elsewhere")
 def test_the_end_of_a_long_recording_is_shown_before_what_reads_and_counts_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"

@@ -11,6 +11,7 @@ from benchmarks.terminal import Terminal
 from ctxtui.cli.run import run
 from ctxtui.services.config.paths import database
 from tests.pty_app import CTXTUI, Screen, environment, plant
+from tests.sampling import few_rows
 
 SAID = "a newer ctxtui wrote the database"
 
@@ -76,7 +77,9 @@ def test_the_doctor_finds_it(session: Path, capfd: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize(
     ("what", "keys"),
-    [([], ["\x1b"]), (["FILE"], ["d", "\x1b", "n", "\x1b", "H", "\x1b", "L", "\x1b"]), (["chat"], ["hello\r"])],
+    few_rows(
+        [([], ["\x1b"]), (["FILE"], ["d", "\x1b", "n", "\x1b", "H", "\x1b", "L", "\x1b"]), (["chat"], ["hello\r"])]
+    ),
     ids=["home", "session", "chat"],
 )
 def test_every_screen_says_so_and_stays(what: list[str], keys: list[str], session: Path, tmp_path: Path) -> None:

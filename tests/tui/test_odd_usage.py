@@ -10,6 +10,7 @@ import pytest
 
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
+from tests.sampling import few
 from tests.services.chatting import MODEL, config, provider, sse
 from tests.tui.test_chat import chatting, say, shown, until
 
@@ -42,7 +43,7 @@ def told(usage: Any) -> bytes:
     )
 
 
-@pytest.mark.parametrize("usage", USAGES, ids=str)
+@pytest.mark.parametrize("usage", few(USAGES, 2), ids=str)
 async def test_a_chat_goes_on_whatever_is_reported(tmp_path: Path, usage: Any) -> None:
     async with provider([told(usage), told(usage)]) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "hi")
@@ -52,8 +53,8 @@ async def test_a_chat_goes_on_whatever_is_reported(tmp_path: Path, usage: Any) -
         assert "nan" not in shown(screen).lower().split() and screen.app.is_running
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("usage", USAGES[:7], ids=str)
+@pytest.mark.parametrize("size", few(SIZES))
+@pytest.mark.parametrize("usage", few(USAGES[:7], 2), ids=str)
 async def test_a_recording_opens_whatever_is_reported(tmp_path: Path, usage: Any, size: tuple[int, int]) -> None:
     if isinstance(usage, dict):
         spelled = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.pty_app import Screen, plant, run
+from tests.sampling import few
 
 OTHERS = b"\x1b[2J\x1b[5;3Hanother program's words"
 LONG = 30.0
@@ -24,7 +25,7 @@ def state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-@pytest.mark.parametrize("way", ["ctrl+l", "stopped and continued"])
+@pytest.mark.parametrize("way", few(["ctrl+l", "stopped and continued"]))
 def test_all_of_the_screen_is_shown_again(tmp_path: Path, way: str) -> None:
     home, cwd = tmp_path / "home", tmp_path / "project"
     cwd.mkdir()

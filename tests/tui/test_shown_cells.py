@@ -19,6 +19,7 @@ from textual.strip import Strip
 from ctxtui.tui.frame_bytes import shortened
 from ctxtui.tui.shown_cells import Rest, ShownCells
 from tests.cases.sessions import every_category
+from tests.sampling import few
 from tests.tui.inspector.test_inspector import opened
 from tests.tui.test_frame_bytes import cells
 
@@ -129,7 +130,7 @@ def test_a_frame_that_is_dropped_is_not_taken_as_shown() -> None:
     assert shown.rest(_frame("two")).render_segments(_CONSOLE) == "\x1b[1;1Htwo"
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", few([(80, 24), (120, 40)]))
 async def test_the_inspector_shows_what_whole_frames_would_show(
     monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:

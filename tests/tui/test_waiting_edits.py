@@ -14,6 +14,7 @@ from ctxtui.offline import Provider, RunningProvider, Server, SetClock, serving
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.start import make_chat
+from tests.sampling import few
 from tests.services.chatting import config
 from tests.tui.test_chat import say as said
 from tests.tui.test_chat import shown, until
@@ -77,7 +78,7 @@ def read(screen: ChatScreen) -> int:
     return usage.cache_read
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", few([(80, 24), (120, 40)]))
 async def test_what_waits_for_expiry_is_seen_to_wait_and_leaves_with_the_first_request_after_it(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -15,6 +15,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.encode import build, export
+from tests.sampling import few_rows
 from tests.wire.talk import EVENTS, PIXEL, WRITERS, flat
 
 NAMES = sorted(DIALECTS)
@@ -30,7 +31,7 @@ def built(items: Any, target: str) -> tuple[dict[str, Any], list[str]]:
     return json.loads(body), lost
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), few_rows(PAIRS, 4))
 @example(events=[("thinking", "hello"), ("system", "hello")])
 @example(events=[("user", "a"), ("thinking", "hello"), ("system", "b"), ("user", "c")])
 @example(events=[("thinking", "hello"), ("assistant", ""), ("user", "hello")])

@@ -43,6 +43,7 @@ def test_bytes_come_back(dialect: str, data: st.DataObject) -> None:
     assert found == body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(data=st.data())
 def test_a_memo_changes_nothing(dialect: str, data: st.DataObject) -> None:

@@ -48,6 +48,7 @@ def test_listing_finding_searching(root: Path) -> None:
     assert run(root, "grep", pattern="(")[1]
 
 
+@pytest.mark.slow
 def test_a_pattern_that_takes_too_long_is_stopped_and_holds_nobody_up(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ from ctxtui.tokens.weights import tokens
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.cases.long_runs import long_run
 from tests.curation.shaped import SHAPES
+from tests.sampling import few, few_rows
 
 NOTHING = Policy("nothing", "does nothing", lambda situation, settings: ())
 EAGER: dict[str, dict[str, object]] = {
@@ -100,7 +101,7 @@ HIDDEN: dict[str, int] = {}
 @pytest.mark.parametrize(
     "seed", [seed if seed < 2 else pytest.param(seed, marks=pytest.mark.slow) for seed in range(12)]
 )
-@pytest.mark.parametrize("name", [name for name in EAGER if name != "budget"])
+@pytest.mark.parametrize("name", few([name for name in EAGER if name != "budget"], 5))
 @pytest.mark.parametrize("dialect", list(SHAPES))
 def test_each_call_comes_to_what_its_edits_come_to_on_the_whole_context(name: str, dialect: str, seed: int) -> None:
     rng = Random(f"{name} {dialect} {seed}")
@@ -119,11 +120,13 @@ def test_each_call_comes_to_what_its_edits_come_to_on_the_whole_context(name: st
 
 @pytest.mark.parametrize(
     ("name", "wire"),
-    [
-        pytest.param(name, wire, marks=[] if wire or name in ("budget", "summarize_at") else pytest.mark.slow)
-        for name in ("budget", "keep_rounds", "hybrid", "summarize_at", "clear_tool_results")
-        for wire in (True, False)
-    ],
+    few_rows(
+        [
+            pytest.param(name, wire, marks=[] if wire or name in ("budget", "summarize_at") else pytest.mark.slow)
+            for name in ("budget", "keep_rounds", "hybrid", "summarize_at", "clear_tool_results")
+            for wire in (True, False)
+        ]
+    ),
 )
 def test_a_long_run_comes_to_the_same(name: str, wire: bool) -> None:
     session = grown(long_run(3, turns=4), "anthropic", Random(name), wire=wire)
@@ -148,7 +151,7 @@ def test_a_long_run_comes_to_the_same(name: str, wire: bool) -> None:
 
 
 @pytest.mark.parametrize("dialect", list(SHAPES))
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), 2))
 def test_a_policy_that_does_nothing_is_as_recorded(dialect: str, seed: int) -> None:
     rng = Random(f"nothing {dialect} {seed}")
     session = grown(SHAPES[dialect](rng), dialect, rng, wire=seed % 2 == 0)
@@ -198,7 +201,7 @@ def test_what_is_lacking_comes_from_the_reports_before() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai_chat"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", few(range(2)))
 def test_variants_that_are_tried_together_come_to_what_each_comes_to_alone(dialect: str, seed: int) -> None:
     # What one variant found of the recorded requests, the others go by.
     tried = [

@@ -13,6 +13,7 @@ from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
 from ctxtui.views.lists.costs.heaviest_blocks import HeavyBlock, weighed
 from tests.cases.scenes import study_of
+from tests.sampling import few
 
 SAMPLES = sorted((Path(__file__).parents[3] / "sessions").glob("*.jsonl"))
 
@@ -34,7 +35,7 @@ def weighed_at(sample: Path, index: int) -> dict[tuple[str, int], HeavyBlock]:
     return found
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("sample", few(SAMPLES), ids=lambda path: path.stem)
 def test_a_block_has_one_beginning_and_a_cost_that_only_grows(sample: Path) -> None:
     of, first = study(sample), {}
     dear: dict[tuple[str, int], float] = defaultdict(float)

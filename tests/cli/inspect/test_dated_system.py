@@ -8,12 +8,13 @@ import pytest
 
 from tests.cases.dated_system import CALLS, DIALECTS, TOOLS, bodies
 from tests.cli.conftest import Run
+from tests.sampling import few
 
 RULED = ("anthropic", "openai chat", "openai responses")
 """Where there are rules for the cache, so that a miss can be foretold."""
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", few(DIALECTS))
 def test_a_date_in_the_system_prompt_is_a_miss_at_every_call_after_the_first(
     dialect: str, ctxtui: Run, tmp_path: Path
 ) -> None:

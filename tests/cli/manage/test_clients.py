@@ -9,6 +9,7 @@ import pytest
 
 from tests.cases.client_homes import AT, CLIENTS, UUIDS, home_of_all, opencode, opencode_files, write
 from tests.cli.conftest import Run
+from tests.sampling import few_rows
 
 
 @pytest.fixture
@@ -167,7 +168,9 @@ def test_the_two_files_of_aider_are_one_session(ctxtui: Run, desk: Path) -> None
     assert [(one["path"], one["title"]) for one in told] == [(str(desk / ".aider.llm.history"), "aider asks")]
 
 
-@pytest.mark.parametrize(("version", "needs"), [("2.1.280", True), ("2.1.299", True), ("2.1.300", False), ("x", False)])
+@pytest.mark.parametrize(
+    ("version", "needs"), few_rows([("2.1.280", True), ("2.1.299", True), ("2.1.300", False), ("x", False)])
+)
 def test_doctor_says_how_older_versions_write_their_requests(
     ctxtui: Run, desk: Path, home: Path, monkeypatch: pytest.MonkeyPatch, version: str, needs: bool
 ) -> None:

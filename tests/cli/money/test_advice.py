@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.pty_app import REPO
+from tests.sampling import few
 
 PINE = REPO / "sessions" / "1-pineapple-evolve.jsonl"
 
@@ -20,6 +21,7 @@ def ahead(ctxtui: Run, command: str, *options: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_why_finds_that_the_code_should_stand_outside(ctxtui: Run) -> None:
     told = ctxtui("why", PINE, "--json").json
     cure = next(one for one in told["cures"] if one["kind"] == "policy")
@@ -29,7 +31,7 @@ def test_why_finds_that_the_code_should_stand_outside(ctxtui: Run) -> None:
     assert outside["risk"] == "outside" and outside["before_tokens"] - outside["after_tokens"] > 140_000
 
 
-@pytest.mark.parametrize("command", ["why", "preflight"])
+@pytest.mark.parametrize("command", few(["why", "preflight"]))
 def test_it_is_ranked_by_what_it_saves_over_the_horizon(ctxtui: Run, command: str) -> None:
     for horizon in ("5", "40"):
         found = ahead(ctxtui, command, "--horizon", horizon)
@@ -57,6 +59,7 @@ def test_its_command_line_does_what_it_says(ctxtui: Run) -> None:
         assert done["refused"] is None
 
 
+@pytest.mark.slow
 def test_people_read_the_risk_and_the_command(ctxtui: Run) -> None:
     for command in ("why", "preflight"):
         out = ctxtui(command, PINE).out

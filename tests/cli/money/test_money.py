@@ -14,7 +14,7 @@ import pytest
 
 from ctxtui.services.library.totals.spending import WAYS
 from tests.cli.conftest import Run
-from tests.corpus import CORPUS
+from tests.corpus import every_recording
 from tests.services.lookalike import claude_code
 
 PARTS = ["carry", "rewrites", "first writes", "output", "other", "recorded"]
@@ -151,22 +151,14 @@ def test_check_against_a_baseline(ctxtui: Run, recording: Path, tmp_path: Path) 
     assert ctxtui("check", recording, "--max-cost", "9", "--junit", tmp_path / "no" / "x.xml").code == 7
 
 
-@pytest.mark.parametrize("rest", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "rest"])
-@pytest.mark.parametrize(
-    "folder", sorted({p.name for p in CORPUS.iterdir() if p.is_dir()}) if CORPUS.is_dir() else ["absent"]
-)
-def test_on_every_recording_of_the_corpus_the_parts_add_up_to_the_cost(
-    ctxtui: Run, corpus: Path, folder: str, rest: bool
-) -> None:
-    paths = sorted(p for p in (corpus / folder).rglob("*") if p.is_file())
-    some = set(paths[:: -(-len(paths) // 8) or 1])
-    for path in (p for p in paths if (p not in some) == rest):
-        cost = ctxtui("cost", path, "--json")
-        if cost.code:
-            continue
-        why = ctxtui("why", path, "--json").json
-        assert sum(part["usd"] for part in why["parts"]) == pytest.approx(cost.json["total_usd"] or 0.0, abs=1e-6), path
-        assert why["total_usd"] == (None if cost.json["total_usd"] is None else pytest.approx(cost.json["total_usd"]))
+@pytest.mark.parametrize("path", every_recording())
+def test_on_every_recording_of_the_corpus_the_parts_add_up_to_the_cost(ctxtui: Run, path: Path) -> None:
+    cost = ctxtui("cost", path, "--json")
+    if cost.code:
+        return
+    why = ctxtui("why", path, "--json").json
+    assert sum(part["usd"] for part in why["parts"]) == pytest.approx(cost.json["total_usd"] or 0.0, abs=1e-6), path
+    assert why["total_usd"] == (None if cost.json["total_usd"] is None else pytest.approx(cost.json["total_usd"]))
 
 
 def test_no_block_was_sent_in_more_calls_than_there_are(ctxtui: Run) -> None:

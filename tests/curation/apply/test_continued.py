@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +116,7 @@ def size(block: object) -> int:
     return len(getattr(block, "body", b""))
 
 
+@pytest.mark.slow
 @settings(max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40)
 @given(**CASES)
 def test_a_situation_that_goes_on_finds_what_a_new_one_finds(dialect: str, seed: int) -> None:

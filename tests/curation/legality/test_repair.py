@@ -21,6 +21,7 @@ from tests.cases.sessions import PNG
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
 from tests.curation.test_random_edits import STRICT
+from tests.sampling import few
 
 Body = dict[str, Any]
 
@@ -151,7 +152,7 @@ BREAKS = (
     served_alone)  # fmt: skip
 
 
-@pytest.mark.parametrize("dialect", sorted(SHAPES))
+@pytest.mark.parametrize("dialect", few(sorted(SHAPES)))
 def test_what_was_broken_is_taken_again(dialect: str) -> None:
     mended, left = 0, []
     for seed in range(140):

@@ -25,6 +25,7 @@ from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
 from tests.curation.conversations import context_of
 from tests.pty_app import REPO
+from tests.sampling import few
 
 SAMPLES = sorted((REPO / "sessions").glob("*.jsonl"))
 RULES = tuple(policy for policy in POLICIES.values() if policy.name != budget.NAME)
@@ -77,7 +78,7 @@ def _everything(situation: PolicyContext) -> Iterator[tuple[int, Risk]]:
             yield total - after.total, risk_of(situation.context, made)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", few(QUICK))
 def test_it_frees_what_the_best_of_all_pairs_frees(name: str) -> None:
     situation = case(name)
     found = list(search(situation, RULES))
@@ -185,7 +186,7 @@ def spent(situation: PolicyContext, target: int) -> tuple[list[Edit], PolicyCont
     return made, situation.under(made)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", few(QUICK))
 @pytest.mark.parametrize(
     "share", [pytest.param(0.9, marks=pytest.mark.slow), 0.6, pytest.param(0.3, marks=pytest.mark.slow)]
 )

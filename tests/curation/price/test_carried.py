@@ -28,6 +28,7 @@ from ctxtui.tokens.weights import prior
 from tests.curation.price.test_price_tag import Scene, charge_of, sizes
 from tests.curation.price.test_request_count import measure as whole
 from tests.curation.shaped import SHAPES, edits
+from tests.sampling import few
 
 
 def keys(rng: Random, context: Context, rules: ProviderRules | None) -> Iterator[tuple[Applied, Applied]]:
@@ -54,7 +55,7 @@ def keys(rng: Random, context: Context, rules: ProviderRules | None) -> Iterator
         yield before, after
 
 
-@pytest.mark.parametrize("dialect", sorted(SHAPES))
+@pytest.mark.parametrize("dialect", few(sorted(SHAPES)))
 @settings(max_examples=10)
 @given(seed=st.integers(0, 1 << 30))
 def test_a_tag_that_is_carried_on_is_the_tag_from_scratch(dialect: str, seed: int) -> None:

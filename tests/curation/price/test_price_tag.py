@@ -39,6 +39,7 @@ from ctxtui.services.counting.books import cache_rules
 from ctxtui.wire.registry import DIALECTS
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
+from tests.sampling import few
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 START = 1_750_000_000.0
@@ -180,7 +181,7 @@ def alike(scene: Scene, derived: CachedPrompt, exact: CachedPrompt, number: int)
         assert outcome(one, derived, at + 20) == outcome(other, exact, at + 20), (number, pause)
 
 
-@pytest.mark.parametrize("dialect", sorted(SHAPES))
+@pytest.mark.parametrize("dialect", few(sorted(SHAPES)))
 def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> None:
     broken = 0
     for number in range(600 if THOROUGH else 80):
@@ -199,7 +200,7 @@ def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> N
     assert broken > 40
 
 
-@pytest.mark.parametrize("dialect", sorted(SHAPES))
+@pytest.mark.parametrize("dialect", few(sorted(SHAPES)))
 def test_what_is_staged_on_applied_edits_costs_what_the_encoded_request_costs(dialect: str) -> None:
     broken = 0
     for number in range(600 if THOROUGH else 80):

@@ -21,6 +21,7 @@ from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import Weights, prior, tokens
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
+from tests.sampling import few
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
@@ -47,7 +48,7 @@ def one_by_one(applied: Applied, weights: Weights, *, strips: bool) -> list[int]
     return found
 
 
-@pytest.mark.parametrize("dialect", sorted(SHAPES))
+@pytest.mark.parametrize("dialect", few(sorted(SHAPES)))
 def test_arithmetic_on_what_changed_gives_the_count_of_all_that_leaves(dialect: str) -> None:
     touched = 0
     for number in range(800 if THOROUGH else 120):

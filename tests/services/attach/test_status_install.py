@@ -34,6 +34,7 @@ FILES = settings(
 )
 
 
+@pytest.mark.slow
 @given(
     members=st.dictionaries(st.text().filter(lambda name: name != MEMBER), values),
     indent=st.sampled_from([None, 0, 1, 2, 4, "\t"]),

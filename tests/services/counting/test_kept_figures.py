@@ -128,6 +128,7 @@ def talk(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_of_every_recording_kept_figures_are_those_worked_out_anew() -> None:
     counts, taken = Counter(), 0
     for path in recordings():
@@ -162,6 +163,7 @@ def test_of_every_recording_that_grew_figures_are_those_worked_out_anew(tmp_path
         pytest.skip("corpus absent")
 
 
+@pytest.mark.slow
 @settings(max_examples=200 if THOROUGH else 12)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 90), min_size=1, max_size=4))
 def test_a_generated_session_that_grows_step_by_step(seed: int, steps: list[int]) -> None:
@@ -341,6 +343,7 @@ def test_a_file_of_the_code_that_changes_is_another_version(tmp_path: Path, monk
     assert versions[0] != versions[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=400 if THOROUGH else 40)
 @given(st.integers(0, 10**6), st.integers(0, 255), st.booleans(), st.booleans())
 def test_a_damaged_row_is_passed_over(at: int, byte: int, cut: bool, agrees: bool) -> None:

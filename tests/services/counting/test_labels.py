@@ -25,6 +25,7 @@ from ctxtui.services.counting.labels import Labels, rules_in_force
 from ctxtui.services.workers.counting_worker import CountingWorker
 from ctxtui.tokens.models import ModelCard
 from tests.cases import systems
+from tests.sampling import few
 
 CARD = model_table().card("claude-opus-4-20250514")
 FOREVER = {"regex": r"(a+)+$", "contains": "aaaa"}
@@ -155,7 +156,7 @@ def test_rules_of_user_and_project_are_laid_over_one_another(tmp_path: Path) -> 
     assert found.settings.labels == {"one": {"regex": "p"}, "two": {"regex": "u"}, "reminder": False}
 
 
-@pytest.mark.parametrize("bench", [LocalCounts, CountingWorker])
+@pytest.mark.parametrize("bench", few([LocalCounts, CountingWorker]))
 def test_a_pattern_that_takes_for_ever_is_left_out_and_named(bench: Any) -> None:
     searching = bench()
     labels = Labels({"forever": FOREVER, **MINE}, searching)

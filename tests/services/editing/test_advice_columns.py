@@ -98,6 +98,7 @@ def test_what_is_found_is_the_same(made, edits: str) -> None:  # type: ignore[no
     assert here or edits != "none", "nothing was found at all"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_what_is_found_is_the_same_on_recordings(folder: str) -> None:
     found = 0

@@ -106,6 +106,7 @@ def test_what_is_foretold_there_is_what_is_foretold_here(talk: Path, live: bool)
     assert holds(talk, live=live) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=ABSENT)
 def test_of_every_recording() -> None:
     alike = 0

@@ -16,6 +16,7 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
+from tests.sampling import few
 from tests.services.editing.test_staging import Table, at_once
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
@@ -61,7 +62,7 @@ def difference(table: Table) -> tuple[float, float] | None:
     return pane.moments[0].once, costs[1] - costs[0]
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", few(FOLDERS))
 def test_the_tag_is_the_difference_on_recordings(folder: str) -> None:
     priced = 0
     for path in some(folder):

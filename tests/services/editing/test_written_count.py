@@ -91,6 +91,7 @@ def held(path: Path, session: Session, ends: tuple[bool, ...] = (False, True)) -
     return shares
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((REPO / "sessions").glob("*.jsonl")), ids=lambda path: path.stem)
 def test_on_the_samples_it_is_the_same_figure(path: Path) -> None:
     assert set(held(path, load(path).session, (False, True) if THOROUGH else (False,))) == {0.0}
@@ -142,6 +143,7 @@ def test_without_edits_the_body_is_the_composition() -> None:
         assert tag.under.client == (got.not_recorded or 0) + got.attached
 
 
+@pytest.mark.slow
 def test_on_recordings_the_tag_tells_the_request_that_is_written() -> None:
     files = [
         path for path in CORPUS.rglob("*") if path.is_file() and (THOROUGH or SMALLEST < path.stat().st_size < LARGEST)

@@ -45,6 +45,7 @@ from tests.analysis.lab.recordings import COUNTER, grown
 from tests.cases import claude_code
 from tests.cases.long_runs import long_run
 from tests.corpus import every_recording
+from tests.sampling import few
 from tests.services.library.test_findings import found, planted
 
 STEP = 512
@@ -246,7 +247,7 @@ MADE: dict[str, Callable[[Path], Session]] = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", few(MADE))
 def test_the_lab_carries_what_is_promised(name: str, tmp_path: Path) -> None:
     session = MADE[name](tmp_path)
     usages = simulated(session)
@@ -322,7 +323,7 @@ def test_what_the_lab_says_fits_eighty_columns() -> None:
     assert max(map(cells.width, rows)) <= 79
 
 
-@pytest.mark.parametrize("room", [40, 80, 120])
+@pytest.mark.parametrize("room", few([40, 80, 120]))
 def test_every_word_of_a_finding_is_in_its_lines_and_none_is_cut(room: int) -> None:
     session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
     told, _, _ = found(session, len(session.thread_calls()) // 2)

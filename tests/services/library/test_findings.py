@@ -33,6 +33,7 @@ from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.views.lists.findings import price_lines, sentence
 from tests.cases.sessions import Story, use
 from tests.corpus import corpus_params
+from tests.sampling import few
 
 
 def found(session: Session, number: int = 0, horizon: int = 20) -> tuple[Findings, Account, Counter]:
@@ -128,7 +129,7 @@ def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:
             assert other.saves == pytest.approx(-(one.moment.once + 49 * one.moment.per_call))
 
 
-@pytest.mark.parametrize("number", [5, 9, 13])
+@pytest.mark.parametrize("number", few([5, 9, 13]))
 def test_staged_edits_carry_what_was_promised_over_every_later_call(number: int) -> None:
     session = planted()
     told, _, _ = found(session, number)
@@ -136,6 +137,7 @@ def test_staged_edits_carry_what_was_promised_over_every_later_call(number: int)
     assert unlike_promise(session, number) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(st.integers(4, 12), st.integers(3, 12), st.sampled_from([10.0, 400.0]))
 def test_so_do_those_of_any_such_session(rounds: int, number: int, pause: float) -> None:

@@ -30,6 +30,7 @@ from tests.cases import claude_code
 from tests.cases.long_runs import long_run
 from tests.corpus import every_recording
 from tests.curation.shaped import SHAPES
+from tests.sampling import few
 from tests.services.library.test_finding_proofs import MADE
 
 VARIANTS = (
@@ -68,6 +69,7 @@ def unlike(session: Session) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(st.sampled_from(sorted(SHAPES)), st.integers(0, 1_000_000), st.booleans())
 def test_a_row_saves_what_the_rows_differ_by_and_opens_as_it_says(dialect: str, seed: int, wire: bool) -> None:
@@ -75,6 +77,7 @@ def test_a_row_saves_what_the_rows_differ_by_and_opens_as_it_says(dialect: str, 
     assert unlike(grown(SHAPES[dialect](rng), dialect, rng, wire=wire)) == []
 
 
+@pytest.mark.slow
 def test_so_does_a_long_run(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_bytes(claude_code.generate(60, 5))
@@ -82,7 +85,7 @@ def test_so_does_a_long_run(tmp_path: Path) -> None:
     assert unlike(grown(long_run(6, turns=3), "anthropic", Random(6), wire=False)) == []
 
 
-@pytest.mark.parametrize("name", list(MADE))
+@pytest.mark.parametrize("name", few(list(MADE)))
 def test_markers_cost_the_same_in_the_cache_command_and_in_the_findings(name: str, tmp_path: Path) -> None:
     """`ctxtui cache --markers` and the finding that names a strategy ask one function."""
     session = MADE[name](tmp_path)

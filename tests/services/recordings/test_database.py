@@ -15,6 +15,7 @@ from ctxtui.core.errors import NoContext, Unreadable
 from ctxtui.core.session import Session
 from ctxtui.services.recordings.databases.sources import rows
 from ctxtui.services.recordings.open import load
+from tests.sampling import few
 from tests.transcripts.reading import calls, law_2, lines_of, shown, survives_cuts, survives_values, total
 
 
@@ -237,7 +238,7 @@ def test_older_llms_fragments_and_tools(tmp_path: Path) -> None:
     assert next(iter(session.tree.items(calls(session)[0].raw_head))).block.kind == "tool"
 
 
-@pytest.mark.parametrize("make", [opencode, old_llm, new_llm, rich_llm])
+@pytest.mark.parametrize("make", few([opencode, old_llm, new_llm, rich_llm]))
 def test_rows_in_any_chunking_cut_and_type(tmp_path: Path, make: Any) -> None:
     data = b"".join(rows(database(tmp_path / "a.db", make())))
     law_2(data, "a.db")

@@ -27,12 +27,13 @@ from ctxtui.services.recordings.open_by_name import locate
 from ctxtui.transcripts.joined import SessionJoin, news_between
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
-from tests.corpus import ABSENT, corpus_files
+from tests.corpus import ABSENT, corpus_files, few_params
 from tests.joined_session import exchanges, planted, recorded
 from tests.pty_app import environment, plant
 from tests.services.library.test_own_transcripts import record
 
 WIRED = [path.parent for path in corpus_files("clients", "*/*/wire.jsonl")]
+NAMED = lambda path: f"{path.parent.name}-{path.name}"  # noqa: E731
 BETWEEN = {"all": (1, 999), "the middle": (4, 7), "from the fourth": (4, 999), "the first five": (1, 5)}
 
 
@@ -55,7 +56,7 @@ def body_of(session: Session, call: Call) -> str:
     "part",
     [pytest.param(part, marks=[pytest.mark.slow] if 1 < last < 999 else []) for part, (_, last) in BETWEEN.items()],
 )
-@pytest.mark.parametrize("folder", WIRED, ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("folder", few_params(WIRED, NAMED))
 def test_a_real_clients_session_has_each_call_once(home: Path, folder: Path, part: str) -> None:
     first, last = BETWEEN[part]
     transcript = planted(folder, home)
@@ -99,8 +100,7 @@ def test_a_real_clients_session_has_each_call_once(home: Path, folder: Path, par
 @pytest.mark.parametrize(
     # The corpus's Codex answers tell other figures than its rollouts: tools were lent to it on the way.
     "folder",
-    [path for path in WIRED if "claude" in path.parent.name],
-    ids=lambda path: f"{path.parent.name}-{path.name}",
+    few_params([path for path in WIRED if "claude" in path.parent.name], NAMED),
 )
 def test_tokens_are_the_clients_own_count(home: Path, folder: Path) -> None:
     """Where the client counts what it used itself, the joined session comes to the same: its side calls are the wire's,
@@ -121,8 +121,7 @@ def test_tokens_are_the_clients_own_count(home: Path, folder: Path) -> None:
 @pytest.mark.skipif(not WIRED, reason=f"{ABSENT}: clients")
 @pytest.mark.parametrize(
     "folder",
-    [path for path in WIRED if "claude" in path.parent.name],
-    ids=lambda path: f"{path.parent.name}-{path.name}",
+    few_params([path for path in WIRED if "claude" in path.parent.name], NAMED),
 )
 def test_a_request_has_the_same_beta_features_on_either_record(home: Path, folder: Path) -> None:
     """A transcript that lags behind the wire leaves no call without those that the others name: it would seem to be

@@ -211,6 +211,7 @@ def test_a_relative_path_and_its_companions(tmp_path: Path, monkeypatch: pytest.
     assert there.more() and state(there) == state(load(path))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=ABSENT)
 def test_of_the_corpus_all_is_the_same() -> None:
     looked_at = 0

@@ -23,6 +23,7 @@ from tests.cases.claude_code import generate
 from tests.cases.scenes import study_of
 from tests.cases.sessions import Story, book_of, long_session
 from tests.corpus import corpus_params
+from tests.sampling import few
 
 
 def study_anew(session: Session) -> Study:
@@ -104,7 +105,7 @@ def grow(folder: Path, data: bytes, seed: int) -> tuple[Grown, Grown]:
     return both
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few(range(3)))
 def test_being_told_what_came_shows_what_reading_all_anew_shows(tmp_path: Path, seed: int) -> None:
     told, anew = grow(tmp_path, generate(n_messages=60, bytes_per_message=300, seed=seed), seed)
     assert shown(told.study) == shown(anew.study)

@@ -165,6 +165,7 @@ def handed(path: Path) -> tuple[Study, Deputy]:
     return finish(study), deputy
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=ABSENT)
 def test_of_every_recording_what_is_handed_over_is_what_is_worked_out_here() -> None:
     looked_at = 0

@@ -101,6 +101,7 @@ def test_readers_of_companion_files_go_on_with_the_main_one() -> None:
         assert goes_on(begin(form, whole[:half], ("agent-1.jsonl", aside[:cut])), rest, which)
 
 
+@pytest.mark.slow
 def test_what_stands_in_a_circle_or_along_a_whole_session_is_not_nested() -> None:
     whole = claude_code.generate(n_messages=4_000, seed=2, bytes_per_message=200)
     form = detect(whole[:HEAD_BYTES], "a.jsonl")
@@ -113,6 +114,7 @@ def test_what_has_no_name_cannot_be_written_down() -> None:
     assert state_of([WholeReader(tree, lambda data, tree: ([], None))], tree, 0) is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=ABSENT)
 def test_of_the_corpus_every_format_goes_on() -> None:
     untold, told = set(), set()

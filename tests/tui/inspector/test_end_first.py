@@ -21,6 +21,7 @@ from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.screen import UNREAD, InspectorScreen
 from tests.pty_app import Screen, run
+from tests.sampling import few
 from tests.store.builders import FILE
 from tests.tui.inspector.test_inspector import text
 from tests.tui.waiting import until
@@ -62,7 +63,7 @@ def name(request: pytest.FixtureRequest, made: tuple[Path, Path, str], tmp_path:
     return stored
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", few([(80, 24), (120, 40)]))
 async def test_what_is_shown_first_stays_where_it_is(name: str, settings: Settings, size: tuple[int, int]) -> None:
     source = Held(name, settings)
     screen = InspectorScreen(source)
@@ -133,6 +134,7 @@ async def _frames(source: Held, size: tuple[int, int], monkeypatch: pytest.Monke
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_what_was_read_ahead_is_the_first_frame(
     name: str, settings: Settings, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
@@ -142,6 +144,7 @@ async def test_what_was_read_ahead_is_the_first_frame(
     assert all(frame == waited_for[-1] for frame in frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_panes_without_a_place_are_missed_in_no_frame(
     name: str, settings: Settings, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
@@ -151,6 +154,7 @@ async def test_panes_without_a_place_are_missed_in_no_frame(
     assert frames[0] == (await _frames(Ahead(name, settings), size, monkeypatch))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(20, 5), (80, 24), (120, 40), (200, 60)])
 async def test_all_panes_are_there_behind_the_first_frame_in_the_order_of_the_focus(
     name: str, settings: Settings, size: tuple[int, int]

@@ -14,6 +14,7 @@ from ctxtui.tui.widgets.keyline import KeyLine
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story, every_category, long_session, use, with_subagents
+from tests.sampling import few
 from tests.tui.inspector.controllers.test_staging import session
 from tests.tui.inspector.test_inspector import opened, settled, text, until
 
@@ -22,7 +23,7 @@ def seen(screen) -> str:  # type: ignore[no-untyped-def]
     return text(screen.app.screen)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize("size", few([(80, 24), (120, 40), (200, 60)]))
 async def test_threads_are_listed_with_their_figures_and_one_goes_there_and_back(size: tuple[int, int]) -> None:
     async with opened(with_subagents(), size) as (screen, pilot):
         await pilot.press("home", "T")

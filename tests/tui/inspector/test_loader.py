@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
+import pytest
 from textual.message import Message
 
 from ctxtui.services.config.settings import Settings
@@ -43,6 +44,7 @@ def _read(path: Path, messages: int) -> _Screen:
     return screen
 
 
+@pytest.mark.slow
 def test_the_collector_is_spared_a_long_session_until_its_screen_goes(tmp_path: Path) -> None:
     gc.unfreeze()
     short = _read(tmp_path / "short.jsonl", 100)

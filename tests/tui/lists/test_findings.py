@@ -21,6 +21,7 @@ from ctxtui.views.text.span import plain
 from tests.analysis.lab.recordings import grown
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.long_runs import long_run
+from tests.sampling import few
 from tests.services.library.test_findings import found, planted
 from tests.tui.inspector.test_inspector import settled, until
 
@@ -81,7 +82,7 @@ async def test_a_finding_is_told_to_its_end_where_the_list_leaves_room() -> None
         await until(pilot, lambda: shown.board.size.height >= 10)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize("size", few([(80, 24), (120, 40), (200, 60)]))
 async def test_enter_stages_the_cure_and_one_undo_takes_it_back(size: tuple[int, int]) -> None:
     async with app_of(source(planted())).run_test(size=size) as pilot:
         screen = pilot.app.screen

@@ -18,6 +18,7 @@ from textual.geometry import Size
 from ctxtui.tui.chat.talk_edit import TalkEdit
 from ctxtui.tui.widgets.text_buffer import PIECE, TextBuffer
 from ctxtui.views.text import cells
+from tests.sampling import few
 from tests.tui.test_chat import chatting, shown, until
 
 KEYS = ["x", "漢", "left", "right", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+u"]
@@ -119,7 +120,7 @@ def work_of(edit: TalkEdit, key: str) -> Work:
     return done
 
 
-@pytest.mark.parametrize("piece", ["words and more ", "漢字かな", "x", "\x1b[31m\u202e", "é́"])
+@pytest.mark.parametrize("piece", few(["words and more ", "漢字かな", "x", "\x1b[31m\u202e", "é́"], 4))
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_is_the_same_work_in_five_megabytes_as_in_a_page(
     piece: str, key: str, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,8 @@ from ctxtui.tui.widgets.side_by_side import SideBySide
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened
 
+pytestmark = pytest.mark.slow
+
 _KEYS = "up d up t u pageup p tab down enter question_mark escape i x escape".split()
 
 

@@ -26,6 +26,8 @@ from tests.tui.inspector.test_inspector import opened
 from tests.tui.test_frame_bytes import cells
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 def _rules(app: App[None]) -> list[dict[str, object]]:
     nodes = [app, app.screen, *app.screen.query("*")]

@@ -14,6 +14,7 @@ from ctxtui.views.inspector.map.staged_map import staged_map
 from ctxtui.views.model.known_fates import KnownFates
 from ctxtui.views.model.staging import Staging
 from tests.cases.sessions import every_category, long_session
+from tests.sampling import few
 from tests.services.editing.test_staging import Table, talk
 
 GIVEN = {TRUNCATE: {"head": 20, "tail": 5}, SUMMARIZE: {"text": "what was said"}, REPLACE: {"text": "other words"}}
@@ -33,7 +34,7 @@ def key(rng: Random, table: Table, kinds: Sequence[str]) -> None:
     table.overlay.stage_all([make(kind, targets, GIVEN.get(kind, {}))])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.parametrize("of", ["talk", "every category", "long"])
 def test_fates_that_are_carried_on_are_the_fates_from_scratch(of: str, seed: int) -> None:
     rng = Random(f"{of} {seed}")

@@ -21,6 +21,7 @@ from ctxtui.wire.request import Request
 from tests.cases import claude_code_requests as cases
 from tests.cases.claude_code_script import Record, dump, text
 from tests.corpus import CORPUS, need_corpus
+from tests.sampling import few
 from tests.transcripts.reading import as_lines, law_2, read, survives_cuts, survives_values
 
 NAME = "5e551011-0000-4000-8000-000000000001.jsonl"
@@ -63,7 +64,7 @@ def test_every_request_is_the_one_that_was_sent(name: str) -> None:
     assert all(call.extra["betas"] == cases.PARAMS["betas"] for call in session.calls.values())
 
 
-@pytest.mark.parametrize("name", cases.CASES)
+@pytest.mark.parametrize("name", few(cases.CASES))
 def test_any_chunking_and_any_cut(name: str) -> None:
     data = cases.CASES[name]().dump()
     law_2(data, NAME)
@@ -79,6 +80,7 @@ def test_requests_of_a_session_share_their_beginning() -> None:
     assert session.threads[MAIN].tip == third.response_head
 
 
+@pytest.mark.slow
 def test_reading_takes_time_by_what_is_new() -> None:
     few, many = (read(cases.long_session(calls), NAME) for calls in (20, 200))
     assert len(many.tree) < 11 * len(few.tree)

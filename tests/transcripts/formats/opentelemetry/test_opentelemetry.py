@@ -13,6 +13,7 @@ from ctxtui.core.call import Fidelity
 from ctxtui.core.session import Session
 from ctxtui.transcripts.registry import detect, what_is
 from tests.cases.otel import CONVENTIONS, SYSTEM, USAGES, legacy, otlp, pairs, semconv, span, talk
+from tests.sampling import few
 from tests.transcripts.reading import as_bytes, calls, law_2, lines_of, read, survives_cuts, survives_values
 
 NAME = "traces.json"
@@ -242,7 +243,7 @@ def test_input_that_cannot_hold_the_cache_stands_beside_it() -> None:
     assert call.usage and (call.usage.fresh, call.usage.input) == (10, 130)
 
 
-@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("convention", few(CONVENTIONS))
 def test_laws(convention: str) -> None:
     for way in ("otlp over many lines", "lines", "otlp a line"):
         data = WAYS[way](three(convention))
@@ -250,7 +251,7 @@ def test_laws(convention: str) -> None:
         survives_cuts(data, NAME)
 
 
-@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("convention", few(CONVENTIONS))
 def test_any_value_in_any_place_stops_no_reader(convention: str) -> None:
     survives_values(otlp(three(convention)[:2]), NAME)
     survives_values(three(convention)[:2], NAME)

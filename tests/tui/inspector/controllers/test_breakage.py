@@ -20,6 +20,7 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import GUTTER
 from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import REPO
+from tests.sampling import few
 from tests.tui.inspector.test_inspector import settled, text, until
 
 __all__ = ["ctxtui", "home"]
@@ -39,7 +40,7 @@ async def dropped(screen: InspectorScreen, pilot: Pilot[None], position: int) ->
     await until(pilot, lambda: not screen.state.study.waits if screen.state.study is not None else False)
 
 
-@pytest.mark.parametrize("position", [7, 13, 25])
+@pytest.mark.parametrize("position", few([7, 13, 25]))
 async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctxtui: Run, position: int) -> None:
     app = make_app(str(SAMPLE), load([f"data_dir={tmp_path}"], env={}).settings)
     async with app.run_test(size=(150, 45)) as pilot:

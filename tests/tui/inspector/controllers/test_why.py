@@ -125,6 +125,7 @@ print(sorted(name for name, in_main in found.items() if in_main))
 """
 
 
+@pytest.mark.slow
 def test_what_searches_is_loaded_where_no_frame_waits_for_it() -> None:
     run = subprocess.run([sys.executable, "-c", _SEARCHES], capture_output=True, text=True, check=False, cwd=ROOT)
     assert run.stdout.strip() == "[]", run.stdout + run.stderr[-2000:]
