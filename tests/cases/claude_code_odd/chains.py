@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from tests.cases.claude_code import Script, text, thinking, tool_use, usage
 from tests.cases.claude_code_odd.table import hello, odd
+from tests.cases.claude_code_script import request_id
 
 
 @odd
@@ -136,19 +139,54 @@ def interleaved_lines_of_work() -> bytes:
 
 
 @odd
-def interleaved_as_the_cache_tells() -> bytes:
-    """Two lines of work, each answer after its result; only what they read from the cache tells them apart."""
+def prompt_during_an_answer(ahead: float | None = 0.0) -> bytes:
+    """A prompt is sent while an answer still comes in: until the next prompt the client runs two conversations and
+    writes both into one chain. Request ids have the provider's times; the client's clock is `ahead` of them by some
+    seconds (None: no such ids)."""
     script = Script()
-    script.user("go")
-    for name, call, read, write in (
-        ("a1", "a", 0, 100),
-        ("b1", "b", 100, 10),
-        ("a2", "c", 100, 12),
-        ("b2", "d", 110, 9),
-    ):
-        script.assistant(tool_use(f"toolu_{call}"), id=f"msg_{name}", use=usage(read=read, write=write))
-        script.result(f"toolu_{call}", call.upper())
-    script.assistant(text("a is done"), id="msg_a3", use=usage(read=112, write=12))
+
+    def asked() -> dict[str, str]:
+        """The id of a request that is sent now, half a second after the record before."""
+        sent = script.clock + timedelta(seconds=0.5 - (ahead or 0.0))
+        return {} if ahead is None else {"requestId": request_id(sent)}
+
+    script.user("stream the tokens")
+    one = asked()
+    script.assistant(text("I see."), id="msg_1", use=usage(write=1_000), **one)
+    script.user("the final message is fine")
+    two = asked()
+    script.assistant(tool_use("toolu_a"), id="msg_1", use=usage(write=1_000, output=200), stop="tool_use", **one)
+    script.result("toolu_a", "edited")
+    three = asked()
+    script.assistant(tool_use("toolu_b"), id="msg_2", use=usage(read=800, write=250), stop="tool_use", **two)
+    script.result("toolu_b", "headers")
+    four = asked()
+    script.assistant(tool_use("toolu_c"), id="msg_3", use=usage(read=1_000, write=300), stop="tool_use", **three)
+    script.result("toolu_c", "committed")
+    five = asked()
+    script.assistant(text("Done."), id="msg_5", use=usage(read=1_300, write=50), stop="end_turn", **five)
+    script.assistant(text("Fine."), id="msg_4", use=usage(read=1_050, write=100), stop="end_turn", **four)
+    script.user("thanks")
+    script.assistant(text("Welcome."), id="msg_6", use=usage(read=1_050, write=300), stop="end_turn", **asked())
+    return script.dump()
+
+
+@odd
+def older_prefix_read() -> bytes:
+    """Calls that read from the cache what an older call had left, less than the one before them did."""
+    script = Script()
+    script.user("fix the login")
+    script.assistant(tool_use("toolu_a"), id="msg_1", use=usage(write=30_000), stop="tool_use")
+    script.result("toolu_a", "clean")
+    script.assistant(tool_use("toolu_b", "Agent"), id="msg_2", use=usage(read=30_000, write=100), stop="tool_use")
+    script.result("toolu_b", "launched")
+    script.assistant(text("It runs."), id="msg_3", use=usage(read=30_100, write=100), stop="end_turn")
+    script.user("<task-notification>report", origin={"kind": "task-notification"}, promptSource="system", seconds=720)
+    script.assistant(tool_use("toolu_c"), id="msg_4", use=usage(read=30_100, write=11_500), stop="tool_use")
+    script.result("toolu_c", "C")
+    script.assistant(tool_use("toolu_d"), id="msg_5", use=usage(read=41_600, write=200), stop="tool_use")
+    script.result("toolu_d", "D")
+    script.assistant(text("Done."), id="msg_6", use=usage(read=41_600, write=9_000), stop="end_turn")
     return script.dump()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -10,9 +11,10 @@ from ctxtui.analysis.session_events import events
 from ctxtui.core.call import ANSWER_LEAST, CLIENT_VERSION, UNATTENDED, EpochStart
 from ctxtui.core.session import ASIDE, MAIN, Skipped
 from ctxtui.core.usage import Usage
-from tests.cases import claude_code
+from tests.cases import claude_code, claude_code_odd
 from tests.cases.claude_code import Script, text, tool_use, usage
 from tests.cases.claude_code_odd import ODDITIES, files_of_one_session
+from tests.corpus import need_corpus
 from tests.transcripts.driving import Read, read, read_files
 from tests.transcripts.soundness import soundness
 
@@ -273,10 +275,55 @@ def test_interleaved_work_is_told_apart() -> None:
     assert found.context("msg_a3")[-1] == "tool_result(toolu_c) C"
 
 
-def test_the_cache_tells_interleaved_work_apart() -> None:
-    found = odd("interleaved_as_the_cache_tells")
-    results = {id_: [w[-1] for w in found.context(id_) if w.startswith("tool_result")] for id_ in found.session.calls}
-    assert results == {"msg_a1": [], "msg_b1": ["A"], "msg_a2": ["A"], "msg_b2": ["A", "B"], "msg_a3": ["A", "C"]}
+def test_two_conversations_in_one_chain_are_told_apart_by_when_requests_were_sent() -> None:
+    found = odd("prompt_during_an_answer")
+    stream, prompt = ["user:", "stream the tokens"], "the final message is fine"
+    edited = [*stream, "assistant:", "I see.", call("toolu_a"), "user:", "tool_result(toolu_a) edited"]
+    assert found.context("msg_1") == stream
+    assert found.context("msg_2") == [*stream, prompt]
+    assert found.context("msg_3") == edited
+    assert found.context("msg_4") == [
+        *stream, prompt, "assistant:", call("toolu_b"), "user:", "tool_result(toolu_b) headers"
+    ]  # fmt: skip
+    assert found.context("msg_5") == [*edited, "assistant:", call("toolu_c"), "user:", "tool_result(toolu_c) committed"]
+    assert found.context("msg_6")[-1] == "thanks"
+
+
+def test_two_conversations_of_a_recording() -> None:
+    (path,) = need_corpus("claude_code", "episodic-memory__large-conversation.jsonl")
+    found = read(path.read_bytes())
+
+    def newest_results(*ends: str) -> list[str]:
+        """The call, by the end of its id, of the last result in the contexts of calls with these ends of ids."""
+        contexts = [found.context(id_) for end in ends for id_ in found.session.calls if id_.endswith(end)]
+        results = [[words for words in context if words.startswith("tool_result(")] for context in contexts]
+        return [one[-1].partition(")")[0][-6:] for one in results]
+
+    assert newest_results("a4cVz8", "gPDmQk", "2JejVF") == ["t1SjYQ", "75gwwb", "36MpCA"]
+    second = newest_results("D2Usa2", "zccQc7", "CULjk9", "ecvihN", "3V7hFT", "G6mWXq", "zCkmDT")
+    assert second == ["nGZBXv", "6U9EFV", "CBwbZe", "XEJoSU", "AGXkYM", "bi677F", "sT3kbp"]
+
+
+@pytest.mark.parametrize("ahead", [None, 5.0, 86_400.0])
+def test_where_clocks_disagree_contexts_follow_the_chain(ahead: float | None) -> None:
+    found = read(claude_code_odd.chains.prompt_during_an_answer(ahead))
+    ids = ["msg_2", "msg_3", "msg_5"]
+    assert found.context("msg_2")[-1] == "the final message is fine"
+    for earlier, later in pairwise(ids):
+        so_far = found.context(earlier) + found.answer(earlier)
+        assert found.context(later)[: len(so_far)] == so_far
+
+
+def test_what_a_call_reads_from_the_cache_does_not_tell_what_it_sent() -> None:
+    found = odd("older_prefix_read")
+    ids = [f"msg_{n}" for n in range(1, 7)]
+    assert list(found.session.calls) == ids
+    for earlier, later in pairwise(ids):
+        so_far = found.context(earlier) + found.answer(earlier)
+        assert found.context(later)[: len(so_far)] == so_far
+    assert found.context("msg_4")[-1].endswith("<task-notification>report")
+    assert found.context("msg_6")[-1] == "tool_result(toolu_d) D"
+    assert {call.epoch.start for call in found.calls} == {EpochStart.START}
 
 
 def test_an_interrupt_is_told() -> None:
