@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.records import RecordStream
 from tests.cases import claude_code, claude_code_odd, claude_code_requests, codex, codex_odd, opencode, pi
 from tests.cases.sessions import book_of
-from tests.corpus import ABSENT, ROOT, corpus_files
+from tests.corpus import ROOT, need_corpus
 from tests.transcripts.driving import read
 
 CLAUDE: dict[str, Callable[[], bytes]] = {
@@ -34,26 +34,24 @@ CASES: dict[str, Callable[[], bytes]] = {
     "opencode": lambda: opencode.shop(6).dump(),
     "ctxtui": (ROOT / "sessions" / "4-pedroceli.jsonl").read_bytes,
 }
-FOLDERS = {
-    "claude_code": "*.jsonl",
-    "codex": "*.jsonl",
-    "gemini_cli": "*",
-    "inspect": "*.json",
-    "mini_swe_agent": "*.json",
-    "openhands": "*",
-    "pi": "*.jsonl",
-    "tau_bench": "*.json",
+RECORDINGS = {
+    "claude_code": "entire-cli__37_995ebed6e4_3.jsonl",
+    "codex": "agentv__8d_1ecb6dc628_0.rollout.jsonl",
+    "gemini_cli": "entire-cli__51_3fab7adf0b_0.jsonl",
+    "inspect": "test_logs__2025-05-12T20-27-36-04-00_browser.json",
+    "mini_swe_agent": "django__django-11099.traj.json",
+    "openhands": "fixtures__events.jsonl",
 }
-LARGE = 300_000
-"""Bytes from which on a recording is left to `make test-all`."""
-REPORTS = frozenset({"usage", "tokens", "last_token_usage", "total_token_usage"})
+"""One recording of each client that reports what calls used; pi's are large, and left to `make test-all`."""
+REPORTS = frozenset({"usage", "tokens", "last_token_usage", "total_token_usage", "accumulated_token_usage"})
 
 
 @cache
 def records(data: bytes) -> str:
     """The objects in a file, as one JSON list."""
-    found = [json.loads(one.raw, strict=False) for one in RecordStream().feed(data) if isinstance(one, FoundObject)]
-    return json.dumps(found)
+    stream = RecordStream()
+    found = [one for one in [*stream.feed(data), *stream.settle()] if isinstance(one, FoundObject)]
+    return json.dumps([json.loads(one.raw, strict=False) for one in found])
 
 
 def reports(value: Any) -> Iterator[dict[str, Any]]:
@@ -146,18 +144,15 @@ def test_no_read_from_the_cache_tells_what_was_sent() -> None:
         left[id_] = own + usage["cache_creation_input_tokens"]
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", RECORDINGS)
 def test_a_recording_of_each_client(folder: str) -> None:
-    files = sorted(corpus_files(folder, FOLDERS[folder]), key=lambda path: path.stat().st_size)
-    small = [path for path in files if path.stat().st_size < LARGE]
-    if not small:
-        pytest.skip(f"{ABSENT}: {folder}" if not files else f"no small recording of {folder}")
-    holds(small[-1].read_bytes(), Random(1), small[-1].name)
+    (path,) = need_corpus(folder, RECORDINGS[folder])
+    holds(path.read_bytes(), Random(1), path.name)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", [*RECORDINGS, "pi"])
 def test_every_recording_of_each_client(folder: str) -> None:
-    for path in corpus_files(folder, FOLDERS[folder]):
+    for path in need_corpus(folder, "*.json*"):
         for seed in range(4):
             holds(path.read_bytes(), Random(seed), path.name)
