@@ -40,15 +40,6 @@ def usage(fresh: int = 3, read: int = 0, write: int = 0, output: int = 1, hour: 
     }
 
 
-def request_id(at: datetime) -> str:
-    """The id of a request that the provider took in at that time: a UUID of version 7 in base 58."""
-    digits, number = "", int(at.timestamp() * 1000) << 80 | 7 << 76 | 2 << 62
-    for _ in range(22):
-        number, digit = divmod(number, 58)
-        digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[digit] + digits
-    return f"req_01{digits}"
-
-
 class Script:
     """Writes records one after another as the client does: each names the one before as its parent.
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from tests.cases.claude_code import Script, text, thinking, tool_use, usage
 from tests.cases.claude_code_odd.table import hello, odd
-from tests.cases.claude_code_script import request_id
 
 
 @odd
@@ -139,35 +136,20 @@ def interleaved_lines_of_work() -> bytes:
 
 
 @odd
-def prompt_during_an_answer(ahead: float | None = 0.0) -> bytes:
-    """A prompt is sent while an answer still comes in: until the next prompt the client runs two conversations and
-    writes both into one chain. Request ids have the provider's times; the client's clock is `ahead` of them by some
-    seconds (None: no such ids)."""
+def prompt_during_an_answer() -> bytes:
+    """A prompt is sent while an answer still comes in: the client runs two conversations and writes both into one
+    chain."""
     script = Script()
-
-    def asked() -> dict[str, str]:
-        """The id of a request that is sent now, half a second after the record before."""
-        sent = script.clock + timedelta(seconds=0.5 - (ahead or 0.0))
-        return {} if ahead is None else {"requestId": request_id(sent)}
-
     script.user("stream the tokens")
-    one = asked()
-    script.assistant(text("I see."), id="msg_1", use=usage(write=1_000), **one)
+    script.assistant(text("I see."), id="msg_1", use=usage(write=1_000))
     script.user("the final message is fine")
-    two = asked()
-    script.assistant(tool_use("toolu_a"), id="msg_1", use=usage(write=1_000, output=200), stop="tool_use", **one)
+    script.assistant(tool_use("toolu_a"), id="msg_1", use=usage(write=1_000, output=200), stop="tool_use")
     script.result("toolu_a", "edited")
-    three = asked()
-    script.assistant(tool_use("toolu_b"), id="msg_2", use=usage(read=800, write=250), stop="tool_use", **two)
+    script.assistant(tool_use("toolu_b"), id="msg_2", use=usage(read=800, write=250), stop="tool_use")
     script.result("toolu_b", "headers")
-    four = asked()
-    script.assistant(tool_use("toolu_c"), id="msg_3", use=usage(read=1_000, write=300), stop="tool_use", **three)
+    script.assistant(tool_use("toolu_c"), id="msg_3", use=usage(read=1_000, write=300), stop="tool_use")
     script.result("toolu_c", "committed")
-    five = asked()
-    script.assistant(text("Done."), id="msg_5", use=usage(read=1_300, write=50), stop="end_turn", **five)
-    script.assistant(text("Fine."), id="msg_4", use=usage(read=1_050, write=100), stop="end_turn", **four)
-    script.user("thanks")
-    script.assistant(text("Welcome."), id="msg_6", use=usage(read=1_050, write=300), stop="end_turn", **asked())
+    script.assistant(text("Done."), id="msg_4", use=usage(read=1_300, write=50), stop="end_turn")
     return script.dump()
 
 

@@ -78,7 +78,7 @@ class Answers:
         sent: Sent,
     ) -> ApiResponse:
         """A new call of `thread`, whose request was sent after `parent`; `sent` is what the file says of it."""
-        asked, head = sendable(thread.request_point(parent, record)), sent.head
+        asked, head = sendable(parent), sent.head
         if head is None:
             head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
@@ -87,7 +87,7 @@ class Answers:
         extra = first_facts(record, sent, asked, thread.input, (before, at))
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
-        answer = ApiResponse(head, id=id_, asked=parent if thread.inputs else asked, context=head, front=sent.front)
+        answer = ApiResponse(head, id=id_, asked=asked, context=head, front=sent.front)
         self._answers[id_] = thread.last = answer
         self.calls[id_] = call = Call(
             id_,

@@ -54,8 +54,7 @@ class Anchor:
 
 @standard.dataclass(slots=True, eq=False)
 class ApiResponse(Anchor):
-    """One API response. `asked` is the point that its request ended at (of two conversations in one chain: that its
-    first record follows), `context` the context that it answers,
+    """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
     `waiting` how many of its calls of tools have no result yet.
 
     `weighed` of its blocks come to `least` tokens at least; the others wait until it matters.

@@ -64,8 +64,6 @@ def _answer(
         answer = answers.begin(id_, thread, parent, said, record, found, sent)
     above = above if above is not None and above.anchor is answer else None
     at = seconds(record.timestamp)
-    if above is not None and above.kind == SAID:
-        thread.note_prompt_during(answer, above, record)
     point = Point(answer, above, at=at, root=above.root if above else None)
     thread.tip = state.register(record, point)
     if answers.calls[id_].thread != thread.id:
@@ -109,10 +107,6 @@ def _user(
     marks = {item.place.mark for item in items}
     kind = SAID if marks & {"", SUMMARY} else RESULT if what.results else CLIENT
     point = with_kept(state, record, state.add(record, parent, kind, items))
-    if kind == SAID:
-        thread.inputs.clear()
-    elif thread.inputs and owner is not None and point.at is not None:
-        thread.inputs.append((point.at, Point(owner, at=point.at)))
     return [*events, *state.move(thread, point), *_heard(state, record, what, thread, agent)]
 
 

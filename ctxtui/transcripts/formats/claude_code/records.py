@@ -4,7 +4,7 @@ between versions, so every field may be missing or of another type."""
 from __future__ import annotations
 
 import re
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -12,16 +12,11 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.timestamps import seconds
 
 _NOTHING: Final = Raw(b"")
 
 
 _VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
-_BASE_58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-_DIGITS: Final = 22
-_LONGEST: Final = 600.0
-"""Seconds from a request to a record of its answer; a copied file may have the copy's time."""
 _BEFORE_REQUESTS: Final = (2, 1, 280)
 """The newest version known to write no records of its requests (facts §13.1)."""
 
@@ -95,18 +90,6 @@ class ClaudeRecord(msgspec.Struct, rename="camel", gc=False):
             return self.loose.get(key)
         raw = bytes(getattr(self, _FIELD[key]))
         return canonical.loads(raw) if raw else None
-
-
-def request_time(record: ClaudeRecord) -> float | None:
-    """When the request that `record` answers reached the provider, in Unix seconds by the provider's clock; None where
-    its id does not tell. Anthropic's request ids are UUIDs of version 7 in base 58 (of 1,000
-    in 21 recordings all but one lie 0.07 to 26 s after the record before them, where that is no copy)."""
-    digits, ended = (record.request_id or "").removeprefix("req_01"), seconds(record.timestamp)
-    if ended is None or len(digits) != _DIGITS or not set(digits) <= set(_BASE_58):
-        return None
-    number = reduce(lambda total, digit: total * 58 + _BASE_58.index(digit), digits, 0)
-    sent = (number >> 80) / 1000
-    return sent if ended - _LONGEST <= sent <= ended else None
 
 
 _FIELDS: Final = {field.encode_name: field for field in msgspec.structs.fields(ClaudeRecord)}

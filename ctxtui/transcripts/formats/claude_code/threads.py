@@ -9,8 +9,8 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Skipped, ThreadSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
-from ctxtui.transcripts.formats.claude_code.message_chain import SAID, Anchor, ApiResponse, Point, newest, sendable
-from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, request_time
+from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.timestamps import shrunk
@@ -152,8 +152,6 @@ class ClaudeThread:
     input and the id of the last call. `resumed` says that a client announced itself since then, `told` that the
     thread itself was. `front` is the node of its system prompt and tools (`ROOT`: not recorded), `front_whole` whether
     both are known; `partial` are calls whose tools are still to be told, `prompt` is the system prompt of a snapshot.
-    `inputs` are the prompt that was sent while an answer still came in, and the results since, with their times: until
-    the next prompt the client runs two conversations and writes both into one chain.
     """
 
     id: str = MAIN
@@ -173,25 +171,6 @@ class ClaudeThread:
     partial: list[str] = field(default_factory=list)
     told: bool = False
     label: str = ""
-    inputs: list[tuple[float, Point]] = field(default_factory=list)
-
-    def note_prompt_during(self, answer: ApiResponse, prompt: Point, record: ClaudeRecord) -> None:
-        """Note that `prompt` was sent while `answer`, of which `record` is a later one, still came in. Where the
-        provider's clock and the client's disagree on when that was asked, nothing is noted."""
-        if self.inputs or answer.asked is None:
-            return
-        asked, sent = sendable(answer.asked), request_time(record)
-        before = newest(asked)
-        if sent is not None and before is not None and before <= sent and prompt.at is not None:
-            alone = Point(asked.anchor, asked, SAID, items=prompt.items, order=prompt.order, at=prompt.at)
-            self.inputs.append((prompt.at, alone))
-
-    def request_point(self, parent: Point, record: ClaudeRecord) -> Point:
-        """The point that the request went on from which `record`, a child of `parent`, answers: no request holds what
-        came after it was sent."""
-        sent = request_time(record) if self.inputs else None
-        before = [point for at, point in self.inputs if sent is not None and at <= sent]
-        return parent if not before or len(before) == len(self.inputs) else before[-1]
 
     def next_epoch(self, anchor: Anchor, model: str, process: tuple[str, str], tokens: int) -> Epoch:
         """The epoch of a call whose context goes on from `anchor`, with `tokens` of reported input (0: not known)."""

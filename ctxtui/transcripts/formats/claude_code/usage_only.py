@@ -148,9 +148,9 @@ class CallReports(Answers):
         sent: Sent,
     ) -> ApiResponse:
         """A new call of `thread`, whose request was sent after `parent`."""
-        asked = sendable(thread.request_point(parent, record))
+        asked = sendable(parent)
         asked.anchor.used = True
-        answer = ApiResponse(id=id_, asked=parent if thread.inputs else asked)
+        answer = ApiResponse(id=id_, asked=asked)
         self._answers[id_] = thread.last = answer
         self.calls[id_] = Call(
             id_,

@@ -11,10 +11,9 @@ from ctxtui.analysis.session_events import events
 from ctxtui.core.call import ANSWER_LEAST, CLIENT_VERSION, UNATTENDED, EpochStart
 from ctxtui.core.session import ASIDE, MAIN, Skipped
 from ctxtui.core.usage import Usage
-from tests.cases import claude_code, claude_code_odd
+from tests.cases import claude_code
 from tests.cases.claude_code import Script, text, tool_use, usage
 from tests.cases.claude_code_odd import ODDITIES, files_of_one_session
-from tests.corpus import need_corpus
 from tests.transcripts.driving import Read, read, read_files
 from tests.transcripts.soundness import soundness
 
@@ -275,41 +274,10 @@ def test_interleaved_work_is_told_apart() -> None:
     assert found.context("msg_a3")[-1] == "tool_result(toolu_c) C"
 
 
-def test_two_conversations_in_one_chain_are_told_apart_by_when_requests_were_sent() -> None:
+def test_two_conversations_in_one_chain_follow_the_chain() -> None:
     found = odd("prompt_during_an_answer")
-    stream, prompt = ["user:", "stream the tokens"], "the final message is fine"
-    edited = [*stream, "assistant:", "I see.", call("toolu_a"), "user:", "tool_result(toolu_a) edited"]
-    assert found.context("msg_1") == stream
-    assert found.context("msg_2") == [*stream, prompt]
-    assert found.context("msg_3") == edited
-    assert found.context("msg_4") == [
-        *stream, prompt, "assistant:", call("toolu_b"), "user:", "tool_result(toolu_b) headers"
-    ]  # fmt: skip
-    assert found.context("msg_5") == [*edited, "assistant:", call("toolu_c"), "user:", "tool_result(toolu_c) committed"]
-    assert found.context("msg_6")[-1] == "thanks"
-
-
-def test_two_conversations_of_a_recording() -> None:
-    (path,) = need_corpus("claude_code", "episodic-memory__large-conversation.jsonl")
-    found = read(path.read_bytes())
-
-    def newest_results(*ends: str) -> list[str]:
-        """The call, by the end of its id, of the last result in the contexts of calls with these ends of ids."""
-        contexts = [found.context(id_) for end in ends for id_ in found.session.calls if id_.endswith(end)]
-        results = [[words for words in context if words.startswith("tool_result(")] for context in contexts]
-        return [one[-1].partition(")")[0][-6:] for one in results]
-
-    assert newest_results("a4cVz8", "gPDmQk", "2JejVF") == ["t1SjYQ", "75gwwb", "36MpCA"]
-    second = newest_results("D2Usa2", "zccQc7", "CULjk9", "ecvihN", "3V7hFT", "G6mWXq", "zCkmDT")
-    assert second == ["nGZBXv", "6U9EFV", "CBwbZe", "XEJoSU", "AGXkYM", "bi677F", "sT3kbp"]
-
-
-@pytest.mark.parametrize("ahead", [None, 5.0, 86_400.0])
-def test_where_clocks_disagree_contexts_follow_the_chain(ahead: float | None) -> None:
-    found = read(claude_code_odd.chains.prompt_during_an_answer(ahead))
-    ids = ["msg_2", "msg_3", "msg_5"]
     assert found.context("msg_2")[-1] == "the final message is fine"
-    for earlier, later in pairwise(ids):
+    for earlier, later in pairwise(["msg_2", "msg_3", "msg_4"]):
         so_far = found.context(earlier) + found.answer(earlier)
         assert found.context(later)[: len(so_far)] == so_far
 
