@@ -136,19 +136,39 @@ def interleaved_lines_of_work() -> bytes:
 
 
 @odd
-def interleaved_as_the_cache_tells() -> bytes:
-    """Two lines of work, each answer after its result; only what they read from the cache tells them apart."""
+def prompt_during_an_answer() -> bytes:
+    """A prompt is sent while an answer still comes in: the client runs two conversations and writes both into one
+    chain."""
     script = Script()
-    script.user("go")
-    for name, call, read, write in (
-        ("a1", "a", 0, 100),
-        ("b1", "b", 100, 10),
-        ("a2", "c", 100, 12),
-        ("b2", "d", 110, 9),
-    ):
-        script.assistant(tool_use(f"toolu_{call}"), id=f"msg_{name}", use=usage(read=read, write=write))
-        script.result(f"toolu_{call}", call.upper())
-    script.assistant(text("a is done"), id="msg_a3", use=usage(read=112, write=12))
+    script.user("stream the tokens")
+    script.assistant(text("I see."), id="msg_1", use=usage(write=1_000))
+    script.user("the final message is fine")
+    script.assistant(tool_use("toolu_a"), id="msg_1", use=usage(write=1_000, output=200), stop="tool_use")
+    script.result("toolu_a", "edited")
+    script.assistant(tool_use("toolu_b"), id="msg_2", use=usage(read=800, write=250), stop="tool_use")
+    script.result("toolu_b", "headers")
+    script.assistant(tool_use("toolu_c"), id="msg_3", use=usage(read=1_000, write=300), stop="tool_use")
+    script.result("toolu_c", "committed")
+    script.assistant(text("Done."), id="msg_4", use=usage(read=1_300, write=50), stop="end_turn")
+    return script.dump()
+
+
+@odd
+def older_prefix_read() -> bytes:
+    """Calls that read from the cache what an older call had left, less than the one before them did."""
+    script = Script()
+    script.user("fix the login")
+    script.assistant(tool_use("toolu_a"), id="msg_1", use=usage(write=30_000), stop="tool_use")
+    script.result("toolu_a", "clean")
+    script.assistant(tool_use("toolu_b", "Agent"), id="msg_2", use=usage(read=30_000, write=100), stop="tool_use")
+    script.result("toolu_b", "launched")
+    script.assistant(text("It runs."), id="msg_3", use=usage(read=30_100, write=100), stop="end_turn")
+    script.user("<task-notification>report", origin={"kind": "task-notification"}, promptSource="system", seconds=720)
+    script.assistant(tool_use("toolu_c"), id="msg_4", use=usage(read=30_100, write=11_500), stop="tool_use")
+    script.result("toolu_c", "C")
+    script.assistant(tool_use("toolu_d"), id="msg_5", use=usage(read=41_600, write=200), stop="tool_use")
+    script.result("toolu_d", "D")
+    script.assistant(text("Done."), id="msg_6", use=usage(read=41_600, write=9_000), stop="end_turn")
     return script.dump()
 
 

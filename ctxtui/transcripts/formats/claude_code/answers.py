@@ -24,7 +24,6 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     later_time,
     newest,
     sendable,
-    spoken_since,
     under,
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
@@ -34,9 +33,6 @@ from ctxtui.transcripts.kit.timestamps import seconds
 
 PROVIDER: Final = "anthropic"
 ASSISTANT: Final = message_place("assistant")
-_RECENT: Final = 8
-"""Calls back that two lines of work running at the same time are looked for."""
-_TOTALS: Final = 64
 
 
 class Answers:
@@ -48,8 +44,6 @@ class Answers:
         self._owners: dict[str, ApiResponse] = {}
         self._results: dict[str, str] = {}
         """Call of a tool -> digest of the result block that answered it."""
-        self._totals: dict[tuple[str, int], ApiResponse] = {}
-        """What a call left in the cache (thread, tokens read and written) -> its answer."""
         self._so_far: CallSoFar | None = None
         """The call whose answer comes in."""
         self.calls: dict[str, Call] = {}
@@ -86,7 +80,6 @@ class Answers:
         """A new call of `thread`, whose request was sent after `parent`; `sent` is what the file says of it."""
         asked, head = sendable(parent), sent.head
         if head is None:
-            asked = self.read_from(thread, asked, said.report.usage)
             head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
@@ -94,7 +87,7 @@ class Answers:
         extra = first_facts(record, sent, asked, thread.input, (before, at))
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
-        answer = ApiResponse(head, id=id_, asked=asked, context=head, number=len(self.calls), front=sent.front)
+        answer = ApiResponse(head, id=id_, asked=asked, context=head, front=sent.front)
         self._answers[id_] = thread.last = answer
         self.calls[id_] = call = Call(
             id_,
@@ -121,34 +114,20 @@ class Answers:
     def extend(
         self,
         answer: ApiResponse,
-        thread: ClaudeThread,
         said: ClaudeMessage,
         record: ClaudeRecord,
         at: float | None,
         end: int,
     ) -> tuple[str, Usage | None]:
-        """Add what a record of the time `at`, which ends at byte `end`, says to `answer` of `thread`: new blocks in the
-        order of the records, the latest usage. Gives the call's model and usage; the call is made when it is `told`."""
+        """Add what a record of the time `at`, which ends at byte `end`, says to `answer`: new blocks in the order of
+        the records, the latest usage. Gives the call's model and usage; the call is made when it is `told`."""
         so_far = self._so_far
         if so_far is None or so_far.answer is not answer or so_far.told is not self.calls[answer.id]:
             blocks = {one.digest for one in answer.blocks(self._tree)}
             so_far = self._so_far = CallSoFar(self.calls[answer.id], answer, blocks)
         self._say(so_far, said)
-        usage = so_far.take(said, record, at, end)
-        if usage is not None:
-            self._left(thread, usage, answer)
+        so_far.take(said, record, at, end)
         return so_far.model, so_far.usage
-
-    def _left(self, thread: ClaudeThread, usage: Usage, answer: ApiResponse) -> None:
-        """Note what the call of `answer` left in the cache."""
-        written = usage.cache_write
-        if not written:
-            return
-        if len(self._totals) >= _TOTALS:
-            # What lies too far back is never asked for.
-            recent = len(self.calls) - _RECENT
-            self._totals = {key: one for key, one in self._totals.items() if one.number >= recent}
-        self._totals[thread.id, usage.cache_read + written] = answer
 
     def told(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
         """The call of `answer` of `thread`, with all that its records have said so far."""
@@ -182,19 +161,6 @@ class Answers:
                 extra={**call.extra, FRONT_RECORDED: True},
             )
             yield CallSeen(made)
-
-    def read_from(self, thread: ClaudeThread, asked: Point, usage: Usage | None) -> Point:
-        """`asked`, unless the cache says otherwise: a call that only goes on with results, and read exactly what
-        another recent call of the thread had read and written, goes on from that one. Two lines of work that run at
-        the same time are written into one chain."""
-        above = asked.anchor
-        if usage is None or not isinstance(above, ApiResponse) or spoken_since(asked):
-            return asked
-        other = self._totals.get((thread.id, usage.cache_read))
-        if other is None or other is above or other.waiting or len(self.calls) - other.number > _RECENT:
-            return asked
-        before = self.calls[above.id].usage
-        return asked if before is None or before.cache_read + before.cache_write == usage.cache_read else Point(other)
 
     def _say(self, so_far: CallSoFar, said: ClaudeMessage) -> None:
         items, answer = [], so_far.answer

@@ -61,11 +61,9 @@ class CallSoFar:
         self.extra = dict(call.extra)
         self.extra.pop(ANSWER_LEAST, None)
         self._end = call.bytes_[1]
-        self._first = True
 
-    def take(self, said: ClaudeMessage, record: ClaudeRecord, at: float | None, end: int) -> Usage | None:
-        """Take in what `record`, of the time `at` and ending at byte `end`, says of the call; gives its report, where
-        that is news."""
+    def take(self, said: ClaudeMessage, record: ClaudeRecord, at: float | None, end: int) -> None:
+        """Take in what `record`, of the time `at` and ending at byte `end`, says of the call."""
         self.model = said.model or self.model
         self.stop_reason = said.stop or self.stop_reason
         if at is not None and (self.ended is None or at > self.ended):
@@ -74,12 +72,11 @@ class CallSoFar:
         before, usage = self.usage, later(self.usage, said.report.usage)
         if not (usage and "requestId" in self.extra and usage is before):
             self.extra = extra_of(record, said, self.extra)
-        if usage is None or (usage is before and not self._first):
-            return None
-        self.usage, self._first = usage, False
+        if usage is None or usage is before:
+            return
+        self.usage = usage
         if self.epoch.detail:
             self.epoch = completed(self.epoch, usage.input)
-        return usage
 
     def made(self, tree: Tree) -> Call:
         """The call."""

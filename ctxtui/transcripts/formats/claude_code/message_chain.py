@@ -55,7 +55,7 @@ class Anchor:
 @standard.dataclass(slots=True, eq=False)
 class ApiResponse(Anchor):
     """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
-    `number` how many calls the session had before, `waiting` how many of its calls of tools have no result yet.
+    `waiting` how many of its calls of tools have no result yet.
 
     `weighed` of its blocks come to `least` tokens at least; the others wait until it matters.
     """
@@ -64,7 +64,6 @@ class ApiResponse(Anchor):
     _: KW_ONLY
     asked: Point | None = None
     context: int = ROOT
-    number: int = 0
     waiting: int = 0
     weighed: int = 0
     least: int = 0
@@ -283,8 +282,8 @@ def said_at(point: Point) -> float | None:
 def sendable(point: Point) -> Point:
     """The point that an answer after `point` continues from: no request leaves with a call unanswered.
 
-    Where the answer above still waits for results and nobody has spoken since, another line of work is interleaved
-    in the file, or the answer was given up: the context goes on from what that answer was asked.
+    Where the answer above still waits for results and nobody has spoken since, another conversation is written into
+    the same chain, or the answer was given up: the context goes on from what that answer was asked.
     """
     while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.asked is not None:
         if spoken_since(point):

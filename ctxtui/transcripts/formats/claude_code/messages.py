@@ -69,7 +69,7 @@ def _answer(
     if answers.calls[id_].thread != thread.id:
         # Another thread's answer, copied into the history of this one.
         return events + state.moved(thread)
-    model, usage = answers.extend(answer, thread, said, record, at, found.end)
+    model, usage = answers.extend(answer, said, record, at, found.end)
     if state.contexts:
         state.side.seen(id_, model, usage, own=not agent)
     for part in said.parts:

@@ -148,9 +148,9 @@ class CallReports(Answers):
         sent: Sent,
     ) -> ApiResponse:
         """A new call of `thread`, whose request was sent after `parent`."""
-        asked = self.read_from(thread, sendable(parent), said.report.usage)
+        asked = sendable(parent)
         asked.anchor.used = True
-        answer = ApiResponse(id=id_, asked=asked, number=len(self.calls))
+        answer = ApiResponse(id=id_, asked=asked)
         self._answers[id_] = thread.last = answer
         self.calls[id_] = Call(
             id_,
@@ -168,7 +168,6 @@ class CallReports(Answers):
     def extend(
         self,
         answer: ApiResponse,
-        thread: ClaudeThread,
         said: ClaudeMessage,
         record: ClaudeRecord,
         at: float | None,
@@ -185,8 +184,6 @@ class CallReports(Answers):
         if usage is not call.usage or told is not known or (stop, model) != (call.stop_reason, call.model):
             call = replace(call, model=model, usage=usage, stop_reason=stop, extra=told)
             self.calls[answer.id] = call
-        if usage is not None:
-            self._left(thread, usage, answer)
         if usage is not None and usage.output_final:
             self._unfinished.pop(answer.id, None)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -273,10 +274,24 @@ def test_interleaved_work_is_told_apart() -> None:
     assert found.context("msg_a3")[-1] == "tool_result(toolu_c) C"
 
 
-def test_the_cache_tells_interleaved_work_apart() -> None:
-    found = odd("interleaved_as_the_cache_tells")
-    results = {id_: [w[-1] for w in found.context(id_) if w.startswith("tool_result")] for id_ in found.session.calls}
-    assert results == {"msg_a1": [], "msg_b1": ["A"], "msg_a2": ["A"], "msg_b2": ["A", "B"], "msg_a3": ["A", "C"]}
+def test_two_conversations_in_one_chain_follow_the_chain() -> None:
+    found = odd("prompt_during_an_answer")
+    assert found.context("msg_2")[-1] == "the final message is fine"
+    for earlier, later in pairwise(["msg_2", "msg_3", "msg_4"]):
+        so_far = found.context(earlier) + found.answer(earlier)
+        assert found.context(later)[: len(so_far)] == so_far
+
+
+def test_what_a_call_reads_from_the_cache_does_not_tell_what_it_sent() -> None:
+    found = odd("older_prefix_read")
+    ids = [f"msg_{n}" for n in range(1, 7)]
+    assert list(found.session.calls) == ids
+    for earlier, later in pairwise(ids):
+        so_far = found.context(earlier) + found.answer(earlier)
+        assert found.context(later)[: len(so_far)] == so_far
+    assert found.context("msg_4")[-1].endswith("<task-notification>report")
+    assert found.context("msg_6")[-1] == "tool_result(toolu_d) D"
+    assert {call.epoch.start for call in found.calls} == {EpochStart.START}
 
 
 def test_an_interrupt_is_told() -> None:
