@@ -3,7 +3,8 @@
 
 BIN = .venv/bin
 
-.PHONY: seeds run test extras quick install lint types imports compiled unit format test-all test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
+.PHONY: seeds run test extras quick install lint types imports compiled unit format test-all test-core test-readers test-services test-screens \
+    test-programs test-examples test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -43,14 +44,31 @@ format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The suite with Hypothesis's thorough profile, a cluster and Parquet tables (EXTRAS=none leaves their packages out), model
-# servers that are built for it (SERVERS=none leaves them out), and real clients (CLIENTS=none leaves them out), every
-# example with its figures, the wheel installed into a fresh environment.
-test-all: test extras
+# Everything, slow tests and Hypothesis's thorough profile included, in parts that are run by themselves just as well,
+# each in at most 40 minutes on two processors. EXTRAS=none leaves out the packages for a cluster and Parquet, SERVERS=none
+# the model servers that are built for it, CLIENTS=none real clients, MCP=none real MCP servers.
+test-all: test test-core test-readers test-services test-screens test-programs test-clients test-mcp test-examples
+
+THOROUGH = HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto
+
+test-core: extras
+	$(THOROUGH) tests/core tests/wire tests/tokens tests/cache tests/pricing tests/project tests/curation tests/analysis $(ARGS)
+
+test-readers: extras
+	$(THOROUGH) tests/transcripts tests/store tests/views tests/test_*.py $(ARGS)
+
+test-services: extras
 	[ "$(SERVERS)" = none ] || PYTHON="$(PYTHON)" sh scripts/install_servers.sh
-	HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto $(ARGS)
-	@$(MAKE) --no-print-directory test-clients ARGS=
-	[ "$(MCP)" = none ] || $(MAKE) --no-print-directory test-mcp ARGS=
+	$(THOROUGH) tests/agent tests/attach tests/providers tests/offline tests/servers tests/services $(ARGS)
+
+test-screens: extras
+	$(THOROUGH) tests/tui $(ARGS)
+
+test-programs: extras
+	$(THOROUGH) tests/cli tests/faults tests/one_truth $(ARGS)
+
+# Every example with its figures, and the wheel installed into a fresh environment.
+test-examples: install
 	@$(MAKE) --no-print-directory seeds ARGS="--json --check" > /dev/null
 	sh scripts/try_wheel.sh
 
@@ -62,8 +80,8 @@ extras: install
 # Real MCP servers, two from npm and two from PyPI, in .venv-mcp: each by itself, then a task that is done with two of them.
 # MCP=none leaves them out of test-all.
 test-mcp: install
-	PYTHON="$(PYTHON)" sh scripts/install_mcp_servers.sh
-	REAL_MCP=1 $(BIN)/pytest -n0 tests/services/mcp/test_real_servers.py tests/services/mcp/test_real_task.py $(ARGS)
+	@[ "$(MCP)" = none ] || PYTHON="$(PYTHON)" sh scripts/install_mcp_servers.sh
+	@[ "$(MCP)" = none ] || REAL_MCP=1 $(BIN)/pytest -n0 tests/services/mcp/test_real_servers.py tests/services/mcp/test_real_task.py $(ARGS)
 
 # The clients of scripts/clients.txt, of these versions, into .venv-clients.
 clients:

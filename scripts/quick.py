@@ -1,6 +1,6 @@
-"""What the change at hand touches, checked in under a minute: ruff, mypy, and the tests nearest to it.
+"""What the change at hand touches, checked in under 40 seconds: ruff, mypy, and the tests nearest to it.
 
-    python scripts/quick.py [--since REF] [--seconds 45] [--list]
+    python scripts/quick.py [--since REF] [--seconds 28] [--list]
 
 A change is what differs from REF (default: the last commit), new files too. Of the tests that reach a changed module
 through imports those run that stand in its room (``tests/core`` is the room of ``ctxtui/core``) or import it directly;
@@ -30,7 +30,7 @@ def main() -> int:
     """Check the change; the exit code is 1 where something does not hold."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--since", default="HEAD", metavar="REF", help="what the change is held against (HEAD)")
-    options.add_argument("--seconds", type=float, default=45, help="after these no test begins (45)")
+    options.add_argument("--seconds", type=float, default=28, help="after these no test begins (28)")
     options.add_argument("--list", action="store_true", help="name the tests, run nothing")
     given = options.parse_args()
     begun = time.time()

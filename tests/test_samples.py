@@ -19,6 +19,7 @@ from sessions.prompt_cache import PromptCache, characters
 from sessions.recorded import body, session
 from sessions.recording import Exchange, Json, Recording
 from tests.cli.conftest import Run, ctxtui, home
+from tests.sampling import few
 
 __all__ = ["ctxtui", "home"]
 
@@ -76,7 +77,7 @@ def test_every_sample_opens_and_is_the_session_it_was_made_from(generated: dict[
         assert read.order == made.order and not read.skipped
 
 
-@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("name", few(RECORDS))
 def test_recorded_requests_come_out_byte_for_byte(name: str) -> None:
     found: Session = session(recording(name))
     dialect = DIALECTS[recording(name).dialect]

@@ -54,6 +54,7 @@ def test_every_row_has_a_command_and_a_session_that_it_opens() -> None:
         assert row["ours"], row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     few_rows(

@@ -164,6 +164,7 @@ def test_automatic(asks: list[Ask], provider: str) -> None:
         past.append((messages, now, now + ask.wait))
 
 
+@pytest.mark.slow
 @given(sessions())
 def test_slots(asks: list[Ask]) -> None:
     desk = Desk("openai_chat", "qwen", "llama.cpp")

@@ -153,6 +153,7 @@ sys.exit(run(sys.argv[1:]))
     assert "collects: False; [" in screen.text and "_OwnFinder" in screen.text, screen.text
 
 
+@pytest.mark.slow
 def test_nothing_is_looked_through_for_garbage_when_the_screen_is_left(home: Path, recording: Path) -> None:
     check = """
 import atexit, gc, sys

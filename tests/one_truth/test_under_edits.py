@@ -205,7 +205,7 @@ OTHERWISE = {
 _Folder = pytest.TempPathFactory
 
 
-@pytest.fixture(scope="module", params=STORIES)
+@pytest.fixture(scope="module", params=few(STORIES, 2))
 def story(request: pytest.FixtureRequest, tmp_path_factory: _Folder) -> tuple[str, Told, Told]:
     return request.param, *both(STORIES[request.param](), tmp_path_factory.mktemp("tellings"))
 

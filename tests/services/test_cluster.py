@@ -16,6 +16,8 @@ from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import Run, ctxtui, home
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["ctxtui", "home"]
 
 

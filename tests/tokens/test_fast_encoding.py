@@ -14,6 +14,8 @@ from ctxtui.tokens import fast_encoding
 from ctxtui.tokens.fast_encoding import FastEncoding
 from tests.tokens.conftest import encoding
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["o200k_base", "o200k_harmony", "cl100k_base"]
 PIECES = st.one_of(
     st.text(max_size=6),

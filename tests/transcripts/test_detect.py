@@ -92,6 +92,7 @@ def test_a_cut_head_speaks_for_no_other(name: str, file: str, data: bytes) -> No
         assert form is None or form.name in {name, *PLAIN, "llm log"}, at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_corpus(folder: str) -> None:
     files = sorted(path for path in (CORPUS / folder).glob("*") if path.is_file())

@@ -48,6 +48,7 @@ def exported_everywhere(session: Session) -> None:
             assert refused == [], f"{name} at node {head}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["claude_code", "codex", "mini_swe_agent"])
 def test_corpus(folder: str) -> None:
     for path in some_of_corpus(folder):

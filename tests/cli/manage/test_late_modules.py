@@ -11,6 +11,7 @@ import pytest
 from ctxtui.cli.manage import late_modules
 
 pytest.importorskip("_ssl")
+pytestmark = pytest.mark.slow
 
 BEGIN = """
 import sys
@@ -36,8 +37,6 @@ def test_another_import_is_no_use() -> None:
 def test_the_first_use_loads_it_where_asyncio_has_it_too() -> None:
     code = """
 import ssl
-
-pytestmark = pytest.mark.slow
 context = ssl.create_default_context()
 base, proto = asyncio.base_events, asyncio.sslproto
 print(isinstance(context, base.ssl.SSLContext), type(ssl).__name__, ssl.__spec__.loader is ssl.__loader__)

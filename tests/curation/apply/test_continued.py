@@ -25,6 +25,8 @@ from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import PAYLOADS, context_of
 from tests.curation.shaped import SHAPES, edits
 
+pytestmark = pytest.mark.slow
+
 KINDS = ["drop", "drop", "summarize", "truncate", "replace", "externalize", "deduplicate", "strip", "note"]
 CASES = {"dialect": st.sampled_from(sorted(SHAPES)), "seed": st.integers(0, 1_000_000)}
 

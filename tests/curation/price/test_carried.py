@@ -30,6 +30,8 @@ from tests.curation.price.test_request_count import measure as whole
 from tests.curation.shaped import SHAPES, edits
 from tests.sampling import few
 
+pytestmark = pytest.mark.slow
+
 
 def keys(rng: Random, context: Context, rules: ProviderRules | None) -> Iterator[tuple[Applied, Applied]]:
     """What is applied and what is staged on top of it, key by key: an edit more, one undone, one done again, all that

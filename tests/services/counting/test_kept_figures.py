@@ -46,6 +46,8 @@ from tests.cases.claude_code import generate
 from tests.conftest import THOROUGH
 from tests.corpus import CORPUS
 
+pytestmark = pytest.mark.slow
+
 FEW = 24
 """Recordings of the corpus that the law is tried on where not all are."""
 

@@ -143,6 +143,7 @@ def test_usage_is_remembered_until_more_is_known(home: Path) -> None:
     assert remembered(own, settings, usage=True) == figured, "what says more stays"
 
 
+@pytest.mark.slow
 def test_usage_alone_is_what_the_whole_says(home: Path) -> None:
     folder(home)
     settings = load(()).settings

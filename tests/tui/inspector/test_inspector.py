@@ -267,7 +267,7 @@ async def grown(story: Story, screen: InspectorScreen, pilot: Pilot[None], id_: 
 @pytest.mark.parametrize(
     "size", few([(80, 24), (99, 30), (100, 29), (160, 49), (200, 60), (59, 20), (60, 16), (30, 6), (29, 5)], 6)
 )
-@pytest.mark.parametrize("make", [every_category, compacted, hostile])
+@pytest.mark.parametrize("make", few([hostile, every_category, compacted]))
 async def test_every_size_shows_whole_lines(size: tuple[int, int], make: Callable[[], Session]) -> None:
     async with opened(make(), size) as (screen, _):
         lines = text(screen).splitlines()

@@ -20,6 +20,7 @@ from ctxtui.transcripts.formats.bodies.reader import BodiesReader
 from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
+from tests.sampling import few
 from tests.transcripts.driving import chunked, feed, state
 from tests.wire.hostile import spelled
 from tests.wire.talk import EVENTS, WRITERS
@@ -127,7 +128,7 @@ def test_following_ends_as_a_fresh_open_and_a_copy_changes_nothing(case: dict[st
             assert {c.id for c in twice.calls.values()} == {c.id for c in session.calls.values()}
 
 
-@pytest.mark.parametrize("dialect", sorted(WRITERS))
+@pytest.mark.parametrize("dialect", few(sorted(WRITERS)))
 @given(data=st.data())
 def test_a_file_of_one_body_is_exported_byte_for_byte(dialect: str, data: st.DataObject) -> None:
     body = data.draw(spelled(dialect))
@@ -139,7 +140,7 @@ def test_a_file_of_one_body_is_exported_byte_for_byte(dialect: str, data: st.Dat
             assert body_of(session, call) == body
 
 
-@pytest.mark.parametrize("dialect", sorted(WRITERS))
+@pytest.mark.parametrize("dialect", few(sorted(WRITERS)))
 @given(events=EVENTS, seed=st.integers(0, 99))
 def test_requests_that_grow_are_one_path(dialect: str, events: list[tuple[str, ...]], seed: int) -> None:
     key = "input" if dialect == "openai_responses" else "messages"
