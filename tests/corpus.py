@@ -18,7 +18,8 @@ CORPUS = Path(os.environ.get("CTXTUI_CORPUS") or ROOT.parent / "shared" / "corpu
 ABSENT = "corpus absent"
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 FEW, HANDY = 2, 200_000
-"""Files of a folder that `make test` reads, and bytes of one at most, where there are smaller ones."""
+"""Files of a folder that a test of one format reads in `make test`, and bytes of one at most, where there are smaller
+ones. A test of all formats reads one."""
 
 
 def corpus_files(folder: str, pattern: str = "*") -> list[Path]:
@@ -26,18 +27,18 @@ def corpus_files(folder: str, pattern: str = "*") -> list[Path]:
     return sorted(path for path in (CORPUS / folder).glob(pattern) if path.is_file())
 
 
-def spread(paths: Sequence[Path]) -> list[Path]:
-    """A few files of many, the same in every run: evenly over their names, those above `HANDY` bytes last."""
+def spread(paths: Sequence[Path], count: int = FEW) -> list[Path]:
+    """So many files of all, the same in every run: evenly over their names, those above `HANDY` bytes last."""
     handy = [path for path in paths if path.stat().st_size <= HANDY] or sorted(
         paths, key=lambda path: path.stat().st_size
     )
-    return [handy[n * len(handy) // FEW] for n in range(FEW)] if len(handy) > FEW else handy
+    return [handy[n * len(handy) // count] for n in range(count)] if len(handy) > count else handy
 
 
-def _params(groups: Iterable[Sequence[Path]], name: Callable[[Path], str]) -> list[object]:
+def _params(groups: Iterable[Sequence[Path]], name: Callable[[Path], str], count: int = FEW) -> list[object]:
     params: list[object] = []
     for paths in groups:
-        few = set(spread(paths))
+        few = set(spread(paths, count))
         params += [pytest.param(path, id=name(path), marks=() if path in few else pytest.mark.slow) for path in paths]
     return params
 
@@ -49,13 +50,13 @@ def few_params(paths: Sequence[Path], name: Callable[[Path], str] = lambda path:
 
 def every_recording() -> list[object]:
     """`pytest.param`s, one per file of the corpus that may be a session (id: its path); one skipped where there is
-    none. A few of each folder run in `make test`, the others are marked slow."""
+    none. One of each folder runs in `make test`, the others are marked slow."""
     found = (path for path in sorted(CORPUS.rglob("*")) if path.is_file())
     paths = [path for path in found if path.relative_to(CORPUS).parts[0] not in ("LICENSES", "INDEX.csv", "README.md")]
     if not paths:
         return [pytest.param(None, marks=pytest.mark.skip(reason=ABSENT))]
     groups = groupby(paths, lambda path: path.relative_to(CORPUS).parts[0])
-    return _params((list(group) for _, group in groups), lambda path: str(path.relative_to(CORPUS)))
+    return _params((list(group) for _, group in groups), lambda path: str(path.relative_to(CORPUS)), 1)
 
 
 def corpus_params(folder: str, pattern: str = "*") -> list[object]:
