@@ -45,8 +45,10 @@ format: install
 
 # The suite with Hypothesis's thorough profile, a cluster and Parquet tables (EXTRAS=none leaves their packages out), model
 # servers that are built for it (SERVERS=none leaves them out), and real clients (CLIENTS=none leaves them out), every
-# example with its figures, the wheel installed into a fresh environment.
+# example with its figures, the wheel installed into a fresh environment; before that, whether the tests find the planted
+# defects.
 test-all: test extras
+	$(BIN)/python scripts/planted.py
 	[ "$(SERVERS)" = none ] || PYTHON="$(PYTHON)" sh scripts/install_servers.sh
 	HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto $(ARGS)
 	@$(MAKE) --no-print-directory test-clients ARGS=
