@@ -67,8 +67,9 @@ test-screens: extras
 test-programs: extras
 	$(THOROUGH) tests/cli tests/faults tests/one_truth $(ARGS)
 
-# Every example with its figures, and the wheel installed into a fresh environment.
+# Every example with its figures, the wheel installed into a fresh environment, and whether tests find planted defects.
 test-examples: install
+	$(BIN)/python scripts/planted.py
 	@$(MAKE) --no-print-directory seeds ARGS="--json --check" > /dev/null
 	sh scripts/try_wheel.sh
 

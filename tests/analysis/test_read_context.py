@@ -192,6 +192,8 @@ def test_what_a_client_attaches_again_after_a_compaction_is_no_system_prompt() -
     assert abs(after.attached - 9_000) < 300
     row = next(row for row in block_figures(book, made.calls[4]) if row.category == "reattached")
     assert row.tokens == after.attached and row.method == "inferred"
+    blocks = sum(one.tokens for one in block_figures(book, made.calls[4]))
+    assert blocks + after.residual == after.context_tokens
     costs = {call.id: Cost(1.0, fresh=0.5, read=0.25, write=0.25, output=0.0, version="t") for call in made.calls}
     ledger = thread_costs(book, costs)[0].ledger
     *_, lacking, again = (b - a for a, b in zip(ledger.categories(4), ledger.categories(5), strict=True))

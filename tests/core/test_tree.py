@@ -71,6 +71,15 @@ def test_a_system_text_and_a_user_text_of_the_same_words_are_one_block_at_two_pl
     assert tree[a].category != tree[b].category and len(tree.blocks) == 1
 
 
+def test_a_block_that_follows_at_another_place_is_another_context() -> None:
+    tree, words = Tree(), block.text("same")
+    first = tree.child(ROOT, words, USER)
+    for place in (Place("messages", "user", "summary"), ASSISTANT, Place("system")):
+        other = tree.child(ROOT, words, place)
+        assert other != first and tree[other].place == place
+        assert tree.child(ROOT, words, place) == other
+
+
 @given(st.lists(items, min_size=1, max_size=6))
 def test_a_running_path_is_the_path_to_each_context_in_turn(contexts: list[list[Item]]) -> None:
     tree = Tree()

@@ -164,6 +164,15 @@ def test_an_error_after_the_head_ends_the_answer() -> None:
     assert streamed(event("response.failed", failed).encode(), "openai_responses")[0].error == "e: bad"
 
 
+@pytest.mark.parametrize("end", ["completed", "incomplete"])
+def test_an_answer_of_responses_that_reached_its_limit_is_whole_too(end: str) -> None:
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "half"}]}
+    said = {"id": "r", "output": [item], "status": end, "incomplete_details": {"reason": "max_output_tokens"}}
+    found, _, finished = streamed(event("", {"type": f"response.{end}", "response": said}).encode(), "openai_responses")
+    assert finished and found.complete and not found.error
+    assert found.stop_reason == "max_output_tokens" and len(found.items) == 2
+
+
 def test_a_tools_input_that_broke_off_stays_as_text() -> None:
     start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "n"}}
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a'}}
@@ -215,12 +224,20 @@ def test_the_event_parser_takes_any_bytes_in_any_pieces(pieces: list[bytes]) -> 
     assert [*found, *parser.close()] == parse(b"".join(pieces))
 
 
+FINE_PRINT = b"\xef\xbb\xbfevent: a\rdata: 1\r\ndata:2\n: note\nid: 7\nother: x\n\ndata\n\nevent: lone\n\ndata: end"
+
+
 def test_the_event_parsers_fine_print() -> None:
-    found = parse(
-        b"\xef\xbb\xbfevent: a\rdata: 1\r\ndata:2\n: note\nid: 7\nother: x\n\ndata\n\nevent: lone\n\ndata: end"
-    )
+    found = parse(FINE_PRINT)
     assert [(e.name, e.data, e.id) for e in found] == [("a", "1\n2", "7"), ("", "", "7"), ("", "end", "7")]
     assert found[0].value() is None
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_cut_inside_a_line_end_is_no_line_end(size: int) -> None:
+    parser = EventParser()
+    pieces = [FINE_PRINT[at : at + size] for at in range(0, len(FINE_PRINT), size)]
+    assert [*(event for piece in pieces for event in parser.feed(piece)), *parser.close()] == parse(FINE_PRINT)
 
 
 def test_merge_keeps_what_it_does_not_know() -> None:

@@ -61,6 +61,20 @@ def test_compaction_keeps_what_it_says() -> None:
     assert session.tree.items(last.raw_head)[1].place.mark == "summary"
 
 
+def test_what_a_compaction_keeps_of_a_tree_stays_in_its_order() -> None:
+    script = Script()
+    script.user("one")
+    script.answer(text("two"))
+    kept = script.user("three")
+    script.answer(text("four"))
+    script.put("compaction", summary="so far", firstKeptEntryId=kept, tokensBefore=9_000)
+    script.user("five")
+    script.answer(text("six"))
+    session = read(script.dump(), NAME)
+    sent = session.tree.items(calls(session)[-1].raw_head)
+    assert [i.block.value()["text"] for i in sent if i.block.kind == "text"] == ["so far", "three", "four", "five"]
+
+
 def test_a_tree_of_entries_goes_back() -> None:
     def entry(id_: str, parent: str | None, role: str, words: str) -> dict[str, object]:
         message = {"role": role, "content": [{"type": "text", "text": words}], "model": "m", "stopReason": "stop"}
