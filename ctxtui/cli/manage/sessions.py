@@ -63,7 +63,7 @@ def sessions(
     if figures:
         found = _with_figures(shelf, found)
     else:
-        found, left = shelf.looked_into(found, HEADS_SECONDS)
+        found, left = shelf.looked_into(_remembered(shelf, found), HEADS_SECONDS)
         if not as_json and sys.stdout.isatty():
             found = _with_figures(shelf, found, FIGURES_SECONDS)
             left = sum(not one.known for one in found)
@@ -81,10 +81,16 @@ def sessions(
 
 def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
     """Sessions newest first, samples behind them, and a note where the database could not be asked."""
-    found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.placed())
+    found = shelf.inside(Path(folder)) if folder else shelf.listed()
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
     return sorted((s for s in found if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
+
+
+def _remembered(shelf: SessionLibrary, found: list[SessionSummary]) -> list[SessionSummary]:
+    """With what Home shows of each, as far as it is remembered: nothing is read."""
+    known = {one.key: one for one in shelf.each_remembered(found)}
+    return [known.get(one.key, one) for one in found]
 
 
 def _with_figures(
@@ -146,7 +152,8 @@ def _figures(one: SessionSummary) -> dict[str, Any]:
     if one.error:
         return {"error": one.error}
     columns = {column.field: column.value(one) for column in home_columns() if column.field and column.value}
-    return {**columns, "totals": sums_of(one).as_fields(), "sentence": one.sentence}
+    made = {"made_by_ctxtui": one.is_made, "copied_calls": one.copied}
+    return {**columns, **made, "totals": sums_of(one).as_fields(), "sentence": one.sentence}
 
 
 def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -> None:

@@ -31,6 +31,8 @@ DEAR: Final = 5.0
 GOOD_READ: Final = 0.9
 POOR_READ: Final = 0.8
 
+MADE: Final = "made by ctxtui"
+"""Stands beside the title of a session that ctxtui wrote to be resumed, as long as no tool has gone on with it."""
 _DOT: Final = Span(numbers.NONE, "faint")
 _DATED: Final = 8
 
@@ -123,6 +125,8 @@ def _title(row: HomeRow, room: int) -> list[Span]:
     mark = [Span("● ", "ok bold")] if s.live else [Span("✗ ", "crit")] if s.refused else []
     mark = [Span(f"{MARK['held'].glyph} ", "warn bold")] if s.held else mark
     room -= 2 * len(mark)
+    maker = MADE if s.is_made and room >= 2 * len(MADE) else ""
+    room -= len(maker) + 2 * bool(maker)
     words = cells.fit(safe_text.one_line(s.title) or numbers.NONE, room)
     tags = cells.fit(tagged(s), room - cells.width(words) - 2) if s.tags else ""
     gap = " " * (room - cells.width(words) - cells.width(tags))
@@ -131,6 +135,7 @@ def _title(row: HomeRow, room: int) -> list[Span]:
         Span(words, "ink bold" if row.cursor else "ink" if s.known else "dim"),
         Span(gap),
         Span(tags, "accent"),
+        Span(f"  {maker}" if maker else "", "dim"),
     ]
 
 
@@ -164,6 +169,8 @@ def _cost(row: HomeRow, room: int) -> Span:
     Where a subscription paid, its tokens stand here: they are what it used up.
     """
     s = row.summary
+    if s.is_made:
+        return Span(least_words(s), "faint")
     if s.subscription:
         return Span(_tokens(s), "ink bold")
     usd = least(s)
@@ -181,7 +188,9 @@ def least(s: SessionSummary) -> float | None:
 
 
 def least_words(s: SessionSummary) -> str:
-    """The same in words: ``$8.03``, ``≥$8.03``."""
+    """The same in words: ``$8.03``, ``≥$8.03``; ``–`` for a session in which no model was asked."""
+    if s.is_made:
+        return numbers.NOT_APPLICABLE
     return numbers.least(least(s), s.cost_usd is None).replace(" ", "")
 
 
@@ -199,6 +208,11 @@ def _age(row: HomeRow, room: int) -> Span:
 
 def _sum_of_calls(row: HomeRow) -> str:
     s = row.summary
+    copies = f" {numbers.many(s.copied, 'more call')} in it ctxtui copied from another session." if s.copied else ""
+    return f"{_calls(s)}{copies}"
+
+
+def _calls(s: SessionSummary) -> str:
     others = s.calls - s.main_calls
     if not s.main_calls or not others:
         return f"{s.calls:,} calls of one line of context."
@@ -269,6 +283,7 @@ TABLE: Table[HomeRow] = Table(
         HomeColumn(
             "turns", 5, lambda row, _: Span(f"{row.summary.turns:,}", "ink"), gap=2, from_width=WIDE,
             sum=lambda row: f"{row.summary.turns:,} turns in {row.summary.calls:,} calls.",
+            field="turns", value=lambda s: s.turns,
         ),
         HomeColumn(
             "calls", 5, lambda row, _: Span(f"{row.summary.calls:,}", "ink"),
