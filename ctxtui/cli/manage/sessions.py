@@ -20,7 +20,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.databases.address import MARK, parted
-from ctxtui.views.home.columns import HomeColumn, age_of, home_columns
+from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, cropped
@@ -135,7 +135,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "size": one.size if one.path and not _in_database(one) else None,
             # A sample is as old as its installation: that says nothing.
             "modified": None if one.group == SAMPLES else one.mtime,
-            "live": one.live,
+            "live": one.runs,
             "tags": list(one.tags),
             "subscription": one.subscription,
             **(_figures(one) if one.known else {}),
@@ -170,6 +170,7 @@ def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -
             else "database"
         )
         told = one.error or (one.title if one.title not in (one.id, Path(one.path).name) else "")
+        told = f"{MADE}: {told}".removesuffix(": ") if one.is_made else told
         words = Span(safe_text.one_line(f"{told}  {place}" if told else place), "warn" if one.error else "dim")
         line = [*table.draw(one, 0), words]
         painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
@@ -181,7 +182,7 @@ def _table(ids: dict[str, str], now: float) -> Table[SessionSummary]:
     printed = [_figure(column) for column in home_columns() if column.printed]
     return Table(
         (
-            Column("", 2, lambda one, _: Span("● " if one.live else "", "ok"), "left"),
+            Column("", 2, lambda one, _: Span("● " if one.runs else "", "ok"), "left"),
             Column("session", longest, lambda one, _: Span(ids[one.key]), "left"),
             Column("age", 4, lambda one, _: Span(age_of(one, now), "dim"), gap=2),
             Column("client", 11, _client, "left", gap=2),

@@ -137,7 +137,7 @@ def _advice(session: Session, source: str) -> str:
     """How the client writes down its requests, where it did not."""
     version = session.about.version
     variable = whole_requests_by(source, version)
-    if not variable or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
+    if not variable or _copies(session) or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
 

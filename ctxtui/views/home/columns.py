@@ -32,7 +32,7 @@ GOOD_READ: Final = 0.9
 POOR_READ: Final = 0.8
 
 MADE: Final = "made by ctxtui"
-"""Stands beside the title of a session that ctxtui wrote to be resumed, as long as no tool has gone on with it."""
+"""Stands before the title of a session that ctxtui wrote to be resumed, as long as no tool has gone on with it."""
 _DOT: Final = Span(numbers.NONE, "faint")
 _DATED: Final = 8
 
@@ -91,7 +91,7 @@ def age_of(summary: SessionSummary, now: float) -> str:
 def when(summary: SessionSummary) -> float:
     """The time it is sorted by: running sessions are all of now, so that they do not change places as they write;
     samples have none and keep their order."""
-    return math.inf if summary.live else 0.0 if summary.group == SAMPLES else summary.mtime
+    return math.inf if summary.runs else 0.0 if summary.group == SAMPLES else summary.mtime
 
 
 def shortened_home(path: str, home: str) -> str:
@@ -122,11 +122,11 @@ def read_share(part: float | None) -> Span:
 
 def _title(row: HomeRow, room: int) -> list[Span]:
     s = row.summary
-    mark = [Span("● ", "ok bold")] if s.live else [Span("✗ ", "crit")] if s.refused else []
+    mark = [Span("● ", "ok bold")] if s.runs else [Span("✗ ", "crit")] if s.refused else []
     mark = [Span(f"{MARK['held'].glyph} ", "warn bold")] if s.held else mark
     room -= 2 * len(mark)
-    maker = MADE if s.is_made and room >= 2 * len(MADE) else ""
-    room -= len(maker) + 2 * bool(maker)
+    mark += [Span(f"{MADE}: ", "dim")] if s.is_made else []
+    room -= len(MADE) + 2 if s.is_made else 0
     words = cells.fit(safe_text.one_line(s.title) or numbers.NONE, room)
     tags = cells.fit(tagged(s), room - cells.width(words) - 2) if s.tags else ""
     gap = " " * (room - cells.width(words) - cells.width(tags))
@@ -135,7 +135,6 @@ def _title(row: HomeRow, room: int) -> list[Span]:
         Span(words, "ink bold" if row.cursor else "ink" if s.known else "dim"),
         Span(gap),
         Span(tags, "accent"),
-        Span(f"  {maker}" if maker else "", "dim"),
     ]
 
 
@@ -197,7 +196,7 @@ def least_words(s: SessionSummary) -> str:
 def _age(row: HomeRow, room: int) -> Span:
     if row.summary.held:
         return Span("held", "warn bold")
-    if row.summary.live:
+    if row.summary.runs:
         # Running sessions stand first, in an order that does not change as they write.
         return Span("live", "ok")
     return Span(age_of(row.summary, row.now), "dim")

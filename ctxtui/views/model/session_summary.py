@@ -200,3 +200,8 @@ class SessionSummary:
     def is_made(self) -> bool:
         """Whether ctxtui wrote it to be resumed, and no tool has gone on with it."""
         return self.copied > 0 and not self.calls
+
+    @property
+    def runs(self) -> bool:
+        """Whether its program runs, as far as its file tells: what ctxtui just wrote does not."""
+        return self.live and not self.is_made

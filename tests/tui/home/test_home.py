@@ -63,11 +63,7 @@ class Shelf:
         """What is there."""
         return list(self.sessions)
 
-    def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """No database."""
-        return list(seen)
-
-    again = placed = glimpses
+    again = listed = glimpses
 
     def folders_changed(self) -> bool:
         """Whether files came or went."""

@@ -59,9 +59,9 @@ def stats_of(
     used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
     windows = five_hours(used)
     parts = [_by_name(one, calls, by, windows) for one, calls in own]
-    within = sum(max((call.started or one.mtime for call in one.spent), default=one.mtime) >= since for one in known)
-    total = summed("", [usage for part in parts for usage in part.values()], within)
-    total.uncounted = sum(one.usage_only for one, _ in own)
+    within = [one for one in known if max((c.started or one.mtime for c in one.spent), default=one.mtime) >= since]
+    total = summed("", [usage for part in parts for usage in part.values()], len(within))
+    total.uncounted = sum(one.usage_only for one in within)
     return Stats(
         total=total,
         rows=_rows(parts, by) if by and by != TOOL else [],
