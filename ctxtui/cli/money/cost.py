@@ -112,9 +112,9 @@ def _all(settings: Settings, by: str, cluster: str) -> CostAnswer:
 
 
 class CostAnswer(NamedTuple):
-    """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it; how many sessions were
-    asked for, with how many calls that ctxtui `copied` from another one; USD `recorded` and
-    `listed` over the calls that have both; the `versions` of the price tables; recordings that could not be read."""
+    """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it. How many `sessions`,
+    and how many calls of theirs ctxtui `copied` from another one. USD `recorded` and `listed` over the calls that have
+    both; the `versions` of the price tables; recordings that could not be read."""
 
     rows: list[SpendingRow]
     sums: SessionTotals

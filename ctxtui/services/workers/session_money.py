@@ -44,8 +44,8 @@ class CostAsked(NamedTuple):
 
 
 class SessionCost(NamedTuple):
-    """The calls by their ids, those of them that ctxtui `copied` from another session, their sums and rows; of those that have both, USD as recorded and by list price; the
-    price tables that were used, in the order of the calls."""
+    """The calls by their ids, and those that ctxtui `copied` from another session; their sums and rows; of those that
+    have both, USD as recorded and by list price; the price tables that were used, in the order of the calls."""
 
     ids: frozenset[str]
     copied: frozenset[str]

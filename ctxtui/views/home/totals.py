@@ -45,13 +45,14 @@ def sums_of(totals: Totals) -> dict[str, str]:
     """What the figures of the header are made of, by the glossary's words."""
     spent = sums.rate(totals.cost, totals.tokens, "tokens in and out")
     once = "A call that stands in several files is counted once."
+    of = f", of {totals.of:,}" if totals.of else ""
     whole = f"{totals.tokens:,} tokens = {totals.input:,} of input + {totals.tokens - totals.input:,} of output."
     return {
         "tokens": f"{whole} {once}",
         "cost": f"{spent} {once}",
         "list price": f"{spent} {once}",
         "hit rate": sums.share(totals.read, totals.input, " of input"),
-        "sessions": f"{totals.sessions:,} are added up" + (f", of {totals.of:,}" if totals.of else "") + f": {totals.calls:,} calls.",
+        "sessions": f"{totals.sessions:,} are added up{of}: {totals.calls:,} calls.",
     }
 
 

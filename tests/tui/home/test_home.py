@@ -428,7 +428,7 @@ async def test_a_key_costs_two_rows_however_long_the_list() -> None:
 
 def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
     feed = ReadingQueue()
-    feed.add([glimpse("a"), glimpse("b"), glimpse("c"), glimpse("stored only", path="")])
+    feed.add([glimpse("a"), glimpse("b"), glimpse("c")])
     feed.front = ("c",)
     given = iter(feed)
     assert next(given).key == "c"

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.dataclasses import replace
 from ctxtui.views.home import collection, columns, preview, session_list, status, totals
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.session_list import Group, ListOrder, arrange

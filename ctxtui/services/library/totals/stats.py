@@ -49,9 +49,9 @@ def stats_of(
     told: Iterable[tuple[str, QuotaReport]] = (),
 ) -> Stats:
     """The stats at the Unix time `at` of sessions whose figures are known, of their calls from `since` (Unix seconds)
-    on; a call without a time is as old as its session, and so is a session without calls. `by` is one of `WAYS` ("": no rows); with
-    `seen_changes` also which changes there are to compare by. `told` are reports on quotas that are in no recording,
-    each with the client that made it."""
+    on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows); with `seen_changes` also
+    which changes there are to compare by. `told` are reports on quotas that are in no recording, each with the client
+    that made it."""
     known = list(sessions)
     every = list(once(known))
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]

@@ -6,10 +6,10 @@ from typing import Final
 
 from ctxtui.core.answer_least import least_tokens
 from ctxtui.core.call import (
-    COPIED_BY,
     ANSWER_LEAST,
     CLIENT_VERSION,
     COMPACTED,
+    COPIED_BY,
     ESTIMATED_INPUT,
     FRONT_RECORDED,
     UNATTENDED,
