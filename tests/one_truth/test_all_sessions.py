@@ -14,6 +14,8 @@ import pytest
 from ctxtui.core.session import Described
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
+from ctxtui.services.library import library
+from ctxtui.services.workers.summary_worker import make
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from ctxtui.tui.home.screen import HomeScreen
@@ -141,8 +143,16 @@ def added(line: bytes, name: str) -> bytes:
     return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
-async def test_home_and_every_command_say_the_same_before_and_after_an_export(ctxtui: Run, home: Path) -> None:
+async def test_home_and_every_command_say_the_same_before_and_after_an_export(
+    ctxtui: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Samples are in no sum, and take the most time to be read.
+    monkeypatch.setattr(library, "sample_paths", tuple)
     path = grown(home)
+    # Read in this process: another one would load the vocabularies anew.
+    answer, settings = make(), load(()).settings
+    for one in library.SessionLibrary(settings, Path.cwd()).listed():
+        answer((one, settings))
     before = await agreed(ctxtui)
     assert before.rows["chat-1"][:2] == (3, 2), "an own chat has its turns"
     assert sum(row[0] for row in before.rows.values()) > before.calls, "a fork has calls that count once"
