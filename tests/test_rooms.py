@@ -81,7 +81,7 @@ TUPLES = {
     # Made by the thousand in the time that a file's status takes.
     "FoundRecording",
     # Taken apart where they are made or stored.
-    "CallSpent", "Decoded", "NextRequest", "Why", "_Case",
+    "CallSpent", "CallSums", "Decoded", "NextRequest", "Why", "_Case",
 }  # fmt: skip
 """Records of more than six members that may be made in order."""
 POSITIONAL, MEMBERS, LEADING = 8, 6, 5

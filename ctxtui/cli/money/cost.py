@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError, NoContext
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
@@ -99,19 +100,34 @@ def _named(names: tuple[str, ...], settings: Settings, by: str, cluster: str) ->
             both += found.both
             versions |= dict.fromkeys(found.versions)
     recorded_sum, listed = (sum(pair[i] for pair in both) if both else None for i in (0, 1))
-    rows = merged(rows) if by else []
-    return CostAnswer(rows, sums, sessions, copied, recorded_sum, listed, tuple(versions), tuple(failed))
+    return CostAnswer(
+        rows=merged(rows) if by else [],
+        sums=sums,
+        sessions=sessions,
+        copied=copied,
+        recorded=recorded_sum,
+        listed=listed,
+        versions=tuple(versions),
+        failed=tuple(failed),
+    )
 
 
 def _all(settings: Settings, by: str, cluster: str) -> CostAnswer:
     known = known_sessions(settings, cluster=cluster)
     failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
     rows = rows_of(known, by) if by else []
-    copied = sum(one.copied for one in known)
-    return CostAnswer(rows, totals_by(known), len(known), copied, versions=(library_version(),), failed=failed)
+    return CostAnswer(
+        rows=rows,
+        sums=totals_by(known),
+        sessions=len(known),
+        copied=sum(one.copied for one in known),
+        versions=(library_version(),),
+        failed=failed,
+    )
 
 
-class CostAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostAnswer:
     """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it. How many `sessions`,
     and how many calls of theirs ctxtui `copied` from another one. USD `recorded` and `listed` over the calls that have
     both; the `versions` of the price tables; recordings that could not be read."""
