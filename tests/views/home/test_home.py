@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.dataclasses import replace
 from ctxtui.views.home import collection, columns, preview, session_list, status, totals
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.session_list import Group, ListOrder, arrange
@@ -177,6 +178,16 @@ def test_model_names_lose_maker_and_date() -> None:
     assert columns.short_model("anthropic/claude-opus-4-6") == "opus-4-6"
     assert columns.short_model("gpt-5.5") == "gpt-5.5"
     assert columns.short_model("qwen2.5-coder:32b") == "qwen2.5-coder:32b"
+
+
+def test_what_ctxtui_wrote_to_be_resumed_says_so_and_shows_no_cost() -> None:
+    made = one("x", title="refactor the parser", calls=0, copied=7, cost_usd=0.0, live=True, mtime=NOW - 120)
+    for size in (80, 120, 200):
+        drawn = plain(columns.row(made, size, NOW))
+        assert "made by ctxtui: refac" in drawn and "$" not in drawn and "●" not in drawn and "2 m" in drawn
+        assert width(columns.row(made, size, NOW)) <= size
+    assert "made by ctxtui" not in plain(columns.row(replace(made, calls=1), 120, NOW)), "a tool went on with it"
+    assert "0 calls and 7 copied" in plain(preview.growth_notes(made))
 
 
 # Totals
