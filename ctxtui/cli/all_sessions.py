@@ -13,7 +13,8 @@ import click
 
 from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
-from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+from ctxtui.views.model.call_owners import counts
+from ctxtui.views.model.session_summary import SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
@@ -82,7 +83,8 @@ class AllSessions:
             from ctxtui.services.library.totals.usage_pass import usage_pass
 
             with Working(f"reading what calls used{self._anew(unread)}") as work:
-                for one in chain(_stored(unread, self._settings), usage_pass(unread, self._settings)):
+                stored = self._shelf.figures([one for one in unread if not one.path], Event())
+                for one in chain(stored, usage_pass(unread, self._settings)):
                     self._known[one.key] = one
                     work.say(f"{len(self._known):,} of {len(self._every):,} sessions")
 
@@ -97,7 +99,7 @@ class AllSessions:
         done = len(self._every) - len(unread)
         files = self._shelf.figures(unread, Event(), self._cluster, workers=processors())
         with Working(f"reading{self._anew(unread)}") as work:
-            for one in chain(_stored(unread, self._settings), files):
+            for one in files:
                 self._known[one.key] = one
                 done += 1
                 work.say(f"{done:,} of {len(self._every):,} sessions")
@@ -117,10 +119,10 @@ def _listed(settings: Settings, folder: Path | None) -> tuple[SessionLibrary, li
     from ctxtui.services.library.library import SessionLibrary
 
     shelf = SessionLibrary(settings, Path.cwd())
-    every = shelf.inside(folder) if folder is not None else shelf.stored(shelf.placed())
+    every = shelf.inside(folder) if folder is not None else shelf.listed()
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
-    return shelf, [one for one in every if one.group != SAMPLES or folder is not None]
+    return shelf, [one for one in every if counts(one) or folder is not None]
 
 
 def sessions_in_turn(
@@ -140,23 +142,13 @@ def sessions_in_turn(
     why = why_anew(unread, settings) if unread else ""
     with Working(f"reading {why}" if why else "reading") as work:
         files = shelf.figures(unread, Event(), cluster, workers=processors())
-        for done, one in enumerate(chain(_stored(unread, settings), files), len(every) - len(unread) + 1):
+        for done, one in enumerate(files, len(every) - len(unread) + 1):
             work.say(f"{done:,} of {len(every):,} sessions")
             # What another machine read is remembered there; what cannot be read is remembered nowhere.
-            if cluster or one.error or not one.path:
+            if cluster or one.error:
                 held[one.key] = one
     with Working("writing") as work:
         for done, (one, told) in enumerate(in_turn(every, settings), 1):
             work.say(f"{done:,} of {len(every):,} sessions")
             found = held.pop(one.key, None) or told
             yield from [found] if found is not None else shelf.figures([one], Event())
-
-
-def _stored(unread: list[SessionSummary], settings: Settings) -> Iterator[SessionSummary]:
-    """Those that only the database holds, worked out one after the other."""
-    own = [one for one in unread if one.stored and not one.path]
-    if own:
-        # Imported here: it needs every reader.
-        from ctxtui.services.workers.summary_worker import from_store
-
-        yield from (from_store(one, settings) for one in own)

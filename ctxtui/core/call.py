@@ -33,6 +33,13 @@ ANSWER_LEAST: Final = "answer_least"
 """In `Call.extra`: tokens that the recorded answer comes to at least, where the report is one of its beginning."""
 
 
+COPIED_BY: Final = "copied_by"
+"""In `Call.extra` of a call that a program copied into a session that it wrote: the program's name. The call was made,
+and paid, in the session that it comes from."""
+MAKER: Final = "ctxtui"
+"""Who copies: ctxtui, in the files that it writes for a tool to resume."""
+
+
 BY_TRANSCRIPT: Final = "by_transcript"
 """In `Call.extra`, True in a session that ctxtui recorded where a call went by without it: the client's own transcript
 tells of it."""
@@ -134,6 +141,11 @@ class Call:
         """Tokens of input as whoever wrote the recording worked them out; None where it gives no such figure."""
         found = self.extra.get(ESTIMATED_INPUT)
         return found if isinstance(found, int) and found > 0 and self.usage is None else None
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether ctxtui copied the call from another session: no total over sessions counts it."""
+        return COPIED_BY in self.extra
 
     @property
     def answered_in_part(self) -> bool:

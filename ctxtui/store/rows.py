@@ -69,21 +69,6 @@ class SessionRow:
     subscription: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSpending:
-    """What a stored call comes to: tokens (0 without a report) and USD (None: not known). `side` is the id of its
-    thread, "" for the one that its session is opened at; behind ``~`` where the client made the call for itself and not
-    a subagent. `partial`: the answer is reported in part, what its beginning came to or what is known of it counts."""
-
-    id: str
-    side: str
-    input: int
-    cache_read: int
-    output: int
-    usd: float | None
-    partial: bool = False
-
-
 class Glance(NamedTuple):
     """What the head of a file, `size` bytes long then, says of its session: title, directory, its client's version; ""
     for what it does not say."""

@@ -26,7 +26,6 @@ from ctxtui.store.rows import (
     Progress,
     SessionRow,
     SourceInfo,
-    StoredSpending,
     StoreTotals,
 )
 from ctxtui.store.schema.connect import connect
@@ -115,11 +114,6 @@ class Store:
     def session(self, session_id: str) -> SessionRow:
         """One session's row."""
         return listing.session_row(self._conn, listing.find(self._conn, session_id)[0])
-
-    @told
-    def spending(self, session_ids: Iterable[str]) -> dict[str, list[StoredSpending]]:
-        """What each call of these sessions comes to."""
-        return listing.spending(self._conn, session_ids)
 
     @told
     def resolve(self, prefix: str) -> str:

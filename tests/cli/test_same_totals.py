@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -160,7 +161,7 @@ def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui:
 def shelf_partials() -> int:
     """The calls with an answer in part, by the database's own rows."""
     shelf = SessionLibrary(Settings(), Path.cwd())
-    return max(one.partial for one in shelf.stored(shelf.placed()))
+    return max(one.partial for one in shelf.figures(shelf.listed(), Event()))
 
 
 def test_a_session_without_any_price_is_unknown_and_not_nothing(ctxtui: Run, tmp_path: Path) -> None:
@@ -252,14 +253,11 @@ def test_a_stored_session_that_is_priced_in_part_says_the_least(ctxtui: Run, tmp
 
 def shelf_totals() -> tuple[int, float, int]:
     """Tokens, USD and unpriced calls as Home's header adds them up."""
-    settings = Settings()
-    shelf = SessionLibrary(settings, Path.cwd())
-    found = shelf.stored(shelf.placed())
+    shelf = SessionLibrary(Settings(), Path.cwd())
+    found = [one for one in shelf.listed() if one.group != "samples"]
     collection = Collection(str(Path.cwd()), "~")
     collection.see(found)
-    for one in found:
-        if one.path and one.group != "samples":
-            made = summarise(Path(one.path), settings)
-            collection.put(replace(made, key=one.key, group=one.group, size=one.size, mtime=one.mtime))
+    for one in shelf.figures(found, Event()):
+        collection.put(one)
     sums = collection.totals()
     return sums.tokens, sums.cost, sums.unpriced

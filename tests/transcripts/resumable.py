@@ -42,9 +42,14 @@ def claude_code_faults(data: bytes, original: bytes, session_id: str) -> list[st
     return faults
 
 
+def unmarked(data: bytes) -> bytes:
+    """A file without what says of each answer that ctxtui copied it."""
+    return data.replace(b',"copiedBy":"ctxtui"', b"")
+
+
 def untouched(data: bytes, original: bytes, session_id: str) -> set[str]:
-    """The uuids of records that stand in both files byte for byte, but for the session's id."""
-    new = {json.loads(line).get("uuid"): line for line in data.splitlines()}
+    """The uuids of records that stand in both files byte for byte, but for the session's id and the copier."""
+    new = {json.loads(line).get("uuid"): line for line in unmarked(data).splitlines()}
     same = set()
     for line in original.splitlines():
         try:

@@ -96,7 +96,7 @@ def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
     shelf = SessionLibrary(config.settings, Path.cwd())
     if chosen["name"]:
         return _named(chosen["name"], config)
-    found = shelf.stored(shelf.placed())
+    found = shelf.listed()
     if shelf.trouble:
         # What is looked through needs it, too: it would be said twice.
         raise shelf.trouble

@@ -82,6 +82,9 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
         if words := _sentence(book, chosen, settings):
             yield [Span(cells.fit(safe_text.one_line(words), room), "ink")]
         yield [Span(cells.fit(spent_words(totals_of(session, settings)), room), "dim")]
+        if copied := sum(call.is_copy for call in session.calls.values()):
+            words = f"{numbers.many(copied, 'call')} of it ctxtui copied from another session, where they were paid"
+            yield [Span(cells.fit(words, room), "dim")]
     yield []
 
 

@@ -215,7 +215,7 @@ def _size(count: int) -> str:
 def fill_index(settings: Settings, *, anew: bool, cluster: str = "") -> dict[str, Any]:
     """Index what is lacking, all of it where `anew`; what was done, as `ctxtui db index --json` prints it."""
     shelf = SessionLibrary(settings, Path.cwd())
-    sessions = shelf.stored(shelf.placed())
+    sessions = shelf.listed()
     with Store.open(database(settings.data_dir)) as store:
         if anew:
             store.texts.clear()

@@ -20,7 +20,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.databases.address import MARK, parted
-from ctxtui.views.home.columns import HomeColumn, age_of, home_columns
+from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, cropped
@@ -63,7 +63,7 @@ def sessions(
     if figures:
         found = _with_figures(shelf, found)
     else:
-        found, left = shelf.looked_into(found, HEADS_SECONDS)
+        found, left = shelf.looked_into(_remembered(shelf, found), HEADS_SECONDS)
         if not as_json and sys.stdout.isatty():
             found = _with_figures(shelf, found, FIGURES_SECONDS)
             left = sum(not one.known for one in found)
@@ -81,10 +81,16 @@ def sessions(
 
 def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
     """Sessions newest first, samples behind them, and a note where the database could not be asked."""
-    found = shelf.inside(Path(folder)) if folder else shelf.stored(shelf.placed())
+    found = shelf.inside(Path(folder)) if folder else shelf.listed()
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
     return sorted((s for s in found if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
+
+
+def _remembered(shelf: SessionLibrary, found: list[SessionSummary]) -> list[SessionSummary]:
+    """With what Home shows of each, as far as it is remembered: nothing is read."""
+    known = {one.key: one for one in shelf.each_remembered(found)}
+    return [known.get(one.key, one) for one in found]
 
 
 def _with_figures(
@@ -129,7 +135,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "size": one.size if one.path and not _in_database(one) else None,
             # A sample is as old as its installation: that says nothing.
             "modified": None if one.group == SAMPLES else one.mtime,
-            "live": one.live,
+            "live": one.runs,
             "tags": list(one.tags),
             "subscription": one.subscription,
             **(_figures(one) if one.known else {}),
@@ -146,7 +152,8 @@ def _figures(one: SessionSummary) -> dict[str, Any]:
     if one.error:
         return {"error": one.error}
     columns = {column.field: column.value(one) for column in home_columns() if column.field and column.value}
-    return {**columns, "totals": sums_of(one).as_fields(), "sentence": one.sentence}
+    made = {"made_by_ctxtui": one.is_made, "copied_calls": one.copied}
+    return {**columns, **made, "totals": sums_of(one).as_fields(), "sentence": one.sentence}
 
 
 def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -> None:
@@ -163,6 +170,7 @@ def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -
             else "database"
         )
         told = one.error or (one.title if one.title not in (one.id, Path(one.path).name) else "")
+        told = f"{MADE}: {told}".removesuffix(": ") if one.is_made else told
         words = Span(safe_text.one_line(f"{told}  {place}" if told else place), "warn" if one.error else "dim")
         line = [*table.draw(one, 0), words]
         painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
@@ -174,7 +182,7 @@ def _table(ids: dict[str, str], now: float) -> Table[SessionSummary]:
     printed = [_figure(column) for column in home_columns() if column.printed]
     return Table(
         (
-            Column("", 2, lambda one, _: Span("● " if one.live else "", "ok"), "left"),
+            Column("", 2, lambda one, _: Span("● " if one.runs else "", "ok"), "left"),
             Column("session", longest, lambda one, _: Span(ids[one.key]), "left"),
             Column("age", 4, lambda one, _: Span(age_of(one, now), "dim"), gap=2),
             Column("client", 11, _client, "left", gap=2),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError, NoContext
+from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
@@ -72,16 +73,19 @@ def _named(names: tuple[str, ...], settings: Settings, by: str, cluster: str) ->
         return worked(COST, names, CostAsked(settings, by, own), settings, "adding up", cluster)
 
     rows: list[SpendingRow] = []
-    sums, seen = SessionTotals(), set[str]()
+    sums, seen, sessions, copied = SessionTotals(), set[str](), 0, 0
     both: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
-    for one in asked(expanded(names, settings.clients)):
+    recordings = expanded(names, settings.clients)
+    for one in asked(recordings):
         if one.error is not None:
             failed.append((one.name, one.error))
             continue
         found: SessionCost = one.found
-        own = found.ids - seen
+        sessions, copied = sessions + 1, copied + len(found.copied)
+        # Beside others only what was made in it counts.
+        own = found.ids - seen - (found.copied if len(recordings) > 1 else set())
         if own and own != found.ids:
             # Others had some of its calls before.
             (again,) = asked([one.name], own)
@@ -96,22 +100,42 @@ def _named(names: tuple[str, ...], settings: Settings, by: str, cluster: str) ->
             both += found.both
             versions |= dict.fromkeys(found.versions)
     recorded_sum, listed = (sum(pair[i] for pair in both) if both else None for i in (0, 1))
-    return CostAnswer(merged(rows) if by else [], sums, recorded_sum, listed, tuple(versions), tuple(failed))
+    return CostAnswer(
+        rows=merged(rows) if by else [],
+        sums=sums,
+        sessions=sessions,
+        copied=copied,
+        recorded=recorded_sum,
+        listed=listed,
+        versions=tuple(versions),
+        failed=tuple(failed),
+    )
 
 
 def _all(settings: Settings, by: str, cluster: str) -> CostAnswer:
     known = known_sessions(settings, cluster=cluster)
     failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
     rows = rows_of(known, by) if by else []
-    return CostAnswer(rows, totals_by(known), versions=(library_version(),), failed=failed)
+    return CostAnswer(
+        rows=rows,
+        sums=totals_by(known),
+        sessions=len(known),
+        copied=sum(one.copied for one in known),
+        versions=(library_version(),),
+        failed=failed,
+    )
 
 
-class CostAnswer(NamedTuple):
-    """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it; USD `recorded` and
-    `listed` over the calls that have both; the `versions` of the price tables; recordings that could not be read."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostAnswer:
+    """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it. How many `sessions`,
+    and how many calls of theirs ctxtui `copied` from another one. USD `recorded` and `listed` over the calls that have
+    both; the `versions` of the price tables; recordings that could not be read."""
 
     rows: list[SpendingRow]
     sums: SessionTotals
+    sessions: int
+    copied: int
     recorded: float | None = None
     listed: float | None = None
     versions: tuple[str, ...] = ()
@@ -129,6 +153,8 @@ def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
     return {
         "total_usd": total.usd,
         "prices": LABEL,
+        "sessions": found.sessions,
+        "copied_calls": found.copied,
         "calls": total.calls,
         "tokens": total.tokens,
         "unpriced_calls": total.unpriced,
@@ -159,11 +185,21 @@ def print_text(painter: Painter, found: CostAnswer) -> None:
     painter.line(_line(found.total, bold=True))
     if found.sums.others.calls:
         painter.line([Span(f"  {spent_words(found.sums)}", "dim")])
+    if found.copied:
+        painter.line([Span(f"  {_copies(found)}", "dim")])
     if found.recorded is not None:
         same = (
             f"{numbers.money(found.recorded)} by the records' own figures, {numbers.money(found.listed)} by list price"
         )
         painter.line([Span(f"  of calls with both: {same}", "dim")])
+
+
+def _copies(found: CostAnswer) -> str:
+    """What is to be known of calls that ctxtui copied: of one session their recorded figures are told."""
+    calls = numbers.many(found.copied, "call")
+    if found.sessions == 1:
+        return f"{calls} of it ctxtui copied from another session: no sum over sessions counts them"
+    return f"{calls} that ctxtui copied from other sessions are not counted again"
 
 
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:

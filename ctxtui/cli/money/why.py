@@ -24,7 +24,8 @@ from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.lists.costs import bill
-from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+from ctxtui.views.model.call_owners import counts
+from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
@@ -80,7 +81,7 @@ def _known(settings: Settings) -> list[SessionSummary]:
     from ctxtui.services.library.library import SessionLibrary
 
     shelf = SessionLibrary(settings, Path.cwd())
-    return [one for one in shelf.stored(shelf.placed()) if one.group != SAMPLES]
+    return [one for one in shelf.listed() if counts(one)]
 
 
 def _name(one: SessionSummary) -> str:

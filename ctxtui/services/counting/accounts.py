@@ -14,7 +14,7 @@ from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, 
 from ctxtui.analysis.money.savings import cures
 from ctxtui.analysis.money.spending import SpendingRow, by_tool
 from ctxtui.analysis.money.statement import Dear, Statement
-from ctxtui.core.call import Call
+from ctxtui.core.call import COPIED_BY, Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
@@ -118,7 +118,8 @@ def _input(call: Call) -> int:
 
 
 def _slim(call: Call) -> Call:
-    return replace(essence(call), first_byte=call.first_byte, ended=call.ended)
+    made = replace(essence(call), first_byte=call.first_byte, ended=call.ended)
+    return replace(made, extra={**made.extra, COPIED_BY: call.extra[COPIED_BY]}) if call.is_copy else made
 
 
 def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -18,12 +19,12 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.directories import placed
 from ctxtui.services.recordings.discover import FoundRecording, find, is_inside, own_transcripts, seen_at, watched
 from ctxtui.services.recordings.live_clients import clients, owned
-from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, CallSpent, SessionSummary
+from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 
 if TYPE_CHECKING:
     from ctxtui.services.child_process import ChildProcess
     from ctxtui.services.library.glances import Glances
-    from ctxtui.store.rows import SessionRow, StoredSpending
+    from ctxtui.store.rows import SessionRow
 
 
 def glimpse(
@@ -55,13 +56,13 @@ class SessionLibrary:
         self._rows: list[SessionRow] = []
         self._hosted: frozenset[str] = frozenset()
         self._by_path: dict[str, SessionRow] = {}
+        self._by_id: dict[str, SessionRow] = {}
         self._children: list[ChildProcess] = []
         self._folders: dict[str, float] = {}
         self._last: list[FoundRecording] = []
         self._own: dict[str, str] = {}
         """What ctxtui recorded of a program -> the program's own transcript of the same session: both are one row."""
         self._transcripts: dict[str, SessionSummary] = {}
-        self._spending: dict[str, list[StoredSpending]] = {}
         self.trouble: CtxtuiError | None = None
         """Why the database could not be asked, if it could not."""
 
@@ -153,9 +154,15 @@ class SessionLibrary:
     def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """`seen` with what the database knows of each, then the sessions that only the database holds."""
         found = list(seen)
-        self._rows = self._ask_store({one.path for one in found} | set(self._transcripts))
+        self._rows = self._ask_store()
         self._by_path = {row.path: row for row in self._rows if row.path}
+        self._by_id = {row.id: row for row in self._rows}
         return self._joined(found)
+
+    def listed(self) -> list[SessionSummary]:
+        """Which sessions there are: the one answer for Home and every command. Recordings of the known clients and
+        of ctxtui's relay, chats and imports that only the database holds, and samples, which no sum counts."""
+        return self.stored(self.placed())
 
     def looked_into(self, seen: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
         """`seen` with titles, directories and versions from the heads of files of which nothing is known yet, for at
@@ -186,10 +193,9 @@ class SessionLibrary:
 
     def _from_row(self, row: SessionRow, around: Iterable[Path]) -> SessionSummary:
         group = HERE if is_inside(row.cwd, around) else ELSEWHERE
-        return replace(_from_row(row, row.id in self._hosted, self._spending.get(row.id, ())), group=group)
+        return replace(_from_row(row, row.id in self._hosted), group=group)
 
-    def _ask_store(self, there: Set[str]) -> list[SessionRow]:
-        """Its sessions, and what the calls come to of those whose file is not `there`."""
+    def _ask_store(self) -> list[SessionRow]:
         path = database(self._settings.data_dir)
         if not path.exists():
             return []
@@ -200,10 +206,7 @@ class SessionLibrary:
             with Store.open(path) as store:
                 self._heads().take(store.glances())
                 self._hosted = store.hosted()
-                rows = [*store.sessions(), *store.sessions(archived=True)]
-                files = {row.path: row.id for row in rows if row.path in there}
-                self._spending = store.spending(row.id for row in rows if files.get(row.path) != row.id)
-                return rows
+                return [*store.sessions(), *store.sessions(archived=True)]
         except CtxtuiError as error:
             self.trouble = error
             return []
@@ -212,6 +215,7 @@ class SessionLibrary:
         if self._glances is not None:
             one = self._glances.shown(one)
         row = self._by_path.get(one.path) or self._by_path.get(one.own)
+        row = row if one.path else self._by_id.get(one.stored)
         if row is None:
             return one
         title = row.title or one.title
@@ -221,8 +225,8 @@ class SessionLibrary:
     def figures(
         self, seen: Iterable[SessionSummary], stop: Event, cluster: str = "", *, workers: int = 0
     ) -> Iterator[SessionSummary]:
-        """Each of `seen` that is a file, with its figures, as they come; from the processes of a `cluster`, where its
-        address is given, else from so many `workers` (0: what may run beside a screen).
+        """Each of `seen` with its figures, as they come; from the processes of a `cluster`, where its address is given,
+        but for what only the database holds, else from so many `workers` (0: what may run beside a screen).
 
         `seen` is taken from one by one, as a process is free: what it gives next may change meanwhile. Ends early when
         `stop` is set.
@@ -230,15 +234,15 @@ class SessionLibrary:
         # Imported here: processes and pools are not needed for the first frame.
         from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, figured, figured_by
 
-        wanted = (one for one in seen if one.path and not one.known)
-        heads = self._heads()
+        wanted: Iterable[SessionSummary] = (one for one in seen if not one.known)
+        heads, many = self._heads(), workers or BESIDE_A_SCREEN
+        far: Iterator[SessionSummary] = iter(())
+        if cluster:
+            listed = list(wanted)
+            far = figured_by(cluster, (one for one in listed if one.path), self._settings)
+            wanted = [one for one in listed if not one.path]
         try:
-            own = (
-                figured_by(cluster, wanted, self._settings)
-                if cluster
-                else figured(wanted, self._settings, stop, self._children, workers or BESIDE_A_SCREEN)
-            )
-            for one in own:
+            for one in chain(far, figured(iter(wanted), self._settings, stop, self._children, many)):
                 heads.learn(one)
                 yield self._known(one)
         finally:
@@ -254,12 +258,12 @@ class SessionLibrary:
         return remembered(seen, self._settings, usage=usage)
 
     def each_remembered(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
-        """Those of `seen` that are files whose figures the database remembers, in their order: nothing is read."""
+        """Those of `seen` whose figures the database remembers, in their order: nothing is read."""
         # Imported here: the memory is not needed for the first frame.
         from ctxtui.services.library.totals.summary_memory import each_remembered
 
         heads = self._heads()
-        for one in each_remembered([one for one in seen if one.path and not one.known], self._settings):
+        for one in each_remembered([one for one in seen if not one.known], self._settings):
             heads.learn(one)
             yield self._known(one)
 
@@ -282,42 +286,19 @@ def _mtime(path: str) -> float:
         return 0.0
 
 
-def _from_row(row: SessionRow, live: bool, calls: Iterable[StoredSpending]) -> SessionSummary:
-    # Imported here: money is not needed for the first frame.
-    from ctxtui.services.library.totals.spending import with_sums
-
-    share = row.cache_read / row.input if row.cache_read is not None and row.input and row.calls > 1 else None
-    spent = tuple(
-        CallSpent(
-            one.id,
-            one.input + one.output,
-            one.input,
-            one.cache_read,
-            one.usd,
-            thread=one.side,
-            side=one.side,
-            partial=one.partial,
-        )
-        for one in calls
-    )
-    return with_sums(
-        SessionSummary(
-            key=row.id,
-            title=row.title or row.id,
-            source=row.source,
-            stored=row.id,
-            id=row.id,
-            cwd=row.cwd,
-            mtime=row.ended or row.imported,
-            known=True,
-            model=row.model,
-            calls=row.calls,
-            peak_tokens=row.peak or 0,
-            read_share=share,
-            tags=row.tags,
-            archived=row.archived,
-            subscription=row.subscription,
-            spent=spent,
-            live=live,
-        )
+def _from_row(row: SessionRow, live: bool) -> SessionSummary:
+    return SessionSummary(
+        key=row.id,
+        title=row.title or row.id,
+        own_title=row.title,
+        source=row.source,
+        stored=row.id,
+        id=row.id,
+        cwd=row.cwd,
+        mtime=row.ended or row.imported,
+        size=row.calls,
+        tags=row.tags,
+        archived=row.archived,
+        subscription=row.subscription,
+        live=live,
     )

@@ -46,6 +46,7 @@ from ctxtui.views.model.session_summary import (
     GrowthColumn,
     SessionSummary,
 )
+from ctxtui.views.text.numbers import many
 
 Price = Callable[[Call], Cost | None]
 Terms = Callable[[Call], Rates | None]
@@ -69,7 +70,7 @@ def filled(
     chosen = choose(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
     costs = {id_: price(call) for id_, call in session.calls.items()}
-    missed = misses_of(book, cached_by(book), costs, terms)
+    missed = _made_here(misses_of(book, cached_by(book), costs, terms), session)
     told = replace(
         seen,
         source=loaded.source,
@@ -79,7 +80,7 @@ def filled(
         known=True,
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=sentence(session, chosen.thread, missed.found),
+        sentence=_copies(session) or sentence(session, chosen.thread, missed.found),
         refused=refusal(session, chosen.thread)[:WORDS],
         compressors=compressors_of(session),
         policies=policies_of(session, logs or {}),
@@ -87,6 +88,24 @@ def filled(
     )
     said = _said(_grown(told, book, calls, missed, usable_share), session, calls)
     return _spent(said, book, price, _Happened(book, missed, usable_share))
+
+
+def _made_here(missed: Misses, session: Session) -> Misses:
+    """The misses of calls that are no copies."""
+    found = [one for one in missed.found if not session.thread_calls(one.thread)[one.number - 1].is_copy]
+    return replace(missed, found=tuple(found))
+
+
+def _copies(session: Session) -> str:
+    """That a session was made by ctxtui, where no tool has gone on with it."""
+    count = _copied(session)
+    if not count or count < len(session.calls):
+        return ""
+    return f"Made by ctxtui to be resumed: {many(count, 'call')} copied from another session, counted there."
+
+
+def _copied(session: Session) -> int:
+    return sum(call.is_copy for call in session.calls.values())
 
 
 def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
@@ -106,7 +125,8 @@ def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionS
             usage_only=True,
             model=session.model,
             models=models,
-            calls=len(session.calls),
+            calls=len(session.calls) - _copied(session),
+            copied=_copied(session),
             spent=spent,
             quotas=tuple(session.quotas),
         )
@@ -117,7 +137,7 @@ def _advice(session: Session, source: str) -> str:
     """How the client writes down its requests, where it did not."""
     version = session.about.version
     variable = whole_requests_by(source, version)
-    if not variable or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
+    if not variable or _copies(session) or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
 
@@ -130,8 +150,9 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
         title=session.about.title or first.strip().split("\n")[0] or seen.title,
         model=session.model,
         models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
-        calls=len(session.calls),
-        turns=turns_of(session.tree, calls).called,
+        calls=len(session.calls) - _copied(session),
+        copied=_copied(session),
+        turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).called,
         first_user_text=first,
         last_answer=_last_answer(session, calls[-1].response_head),
     )
@@ -168,14 +189,16 @@ def _spent(seen: SessionSummary, book: Book, price: Price, happened: _Happened) 
     spent = tuple(
         happened.at(call, _one_spent(call, costs[id_], index, session, main)) for id_, call in session.calls.items()
     )
+    own = frozenset(call.id for call in session.calls.values() if not call.is_copy)
+    costs = {id_: cost if id_ in own else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)
     priced = any(one.cost for one in spent)
     known = replace(
         seen,
         read_share=_read_share(session),
         spent=spent,
-        by_category=_shares(by_category(threads, costs)) if priced else (),
-        by_tool=_shares(by_tool(threads, costs, book.names)) if priced else (),
+        by_category=_shares(by_category(threads, costs, own)) if priced else (),
+        by_tool=_shares(by_tool(threads, costs, book.names, own)) if priced else (),
         tools=tuple(tool_costs(session, threads, book.names)),
     )
     return with_sums(known)
@@ -191,8 +214,8 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
     side = side_of(call, main)
     facts = (models.get(call.model, -1), int(call.started or 0), label, side)
     name = provider_id(call)
-    if usage is None:
-        return CallSpent(name, 0, 0, 0, None, *facts)
+    if usage is None or call.is_copy:
+        return CallSpent(name, 0, 0, 0, None, *facts, copied=call.is_copy)
     usd = known_usd(call, cost)
     tokens = usage.input + call.output
     return CallSpent(name, tokens, usage.input, usage.cache_read, usd, *facts, partial=call.answered_in_part)
@@ -236,7 +259,8 @@ class _Happened:
 
 
 def _read_share(session: Session) -> float | None:
-    used = [call.usage for call in session.calls.values() if call.usage and call.usage.has_cache]
+    made = (call for call in session.calls.values() if not call.is_copy)
+    used = [call.usage for call in made if call.usage and call.usage.has_cache]
     whole = sum(usage.input for usage in used)
     return sum(usage.cache_read for usage in used) / whole if len(used) > 1 and whole else None
 

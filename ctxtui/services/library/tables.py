@@ -38,7 +38,7 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 class TableRows:
     """The rows of sessions that are told one after the other, with their calls from `since` (Unix seconds) on; a call
     without a time is as old as its session. A call that stands in several recordings is a row of each; `first_seen` in
-    the first of them, so that sums over it count each call once."""
+    the first of them, so that sums over it count each call once, and nowhere for what ctxtui copied."""
 
     def __init__(self, since: float = 0.0) -> None:
         self._since = since
@@ -49,8 +49,9 @@ class TableRows:
         calls = []
         for number, call in enumerate(one.spent, 1):
             if (call.started or one.mtime) >= self._since:
-                calls.append(_call(one, number, call, call.id not in self._seen))
-            self._seen.add(call.id)
+                calls.append(_call(one, number, call, call.id not in self._seen and not call.copied))
+            if not call.copied:
+                self._seen.add(call.id)
         if self._since and not calls:
             return {}
         return {"sessions": [_session(one)], "calls": calls, "tools": _tools(one), "quotas": _quotas(one)}

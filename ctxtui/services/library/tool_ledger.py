@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ctxtui.analysis.content.tools import UNKNOWN
 from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.analysis.money.tool_ledger import LedgerServer, ToolSeen, ledger
-from ctxtui.services.library.totals.spending import once
+from ctxtui.views.model.call_owners import once
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 
@@ -38,14 +38,14 @@ def _seen(one: SessionSummary, ids: set[str]) -> Iterator[ToolSeen]:
     """The tools of a session in those of its calls whose `ids` count; its money by their share in it."""
     if not ids:
         return
-    whole = sum(call.cost or 0.0 for call in one.spent)
+    whole = sum(call.cost or 0.0 for call in one.spent if not call.copied)
     mine = sum(call.cost or 0.0 for call in one.spent if call.id in ids)
     for tool in one.tools:
         carried = [call for call in _carried(one, tool) if call.id in ids]
         called = [one.spent[number] for number in tool.called if one.spent[number].id in ids]
         if carried or called or (not tool.carried and not tool.called):
             last = max((call.started or one.mtime for call in called), default=0.0)
-            unpriced = sum(call.cost is None and call.tokens > 0 for call in carried)
+            unpriced = sum(call.unpriced for call in carried)
             yield ToolSeen(
                 costs=tool,
                 carried=len(carried),

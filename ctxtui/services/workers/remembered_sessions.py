@@ -9,7 +9,8 @@ from pathlib import Path
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
+from ctxtui.views.model.call_owners import counts
+from ctxtui.views.model.session_summary import SessionSummary
 
 KnownSessions = MutableMapping[SessionSummary, SessionSummary]
 """Sessions with their figures, by themselves as they were listed: kept from one look to the next."""
@@ -20,7 +21,7 @@ def known_so_far(
 ) -> tuple[list[SessionSummary], list[SessionSummary]]:
     """The sessions whose figures are remembered, oldest first, samples left out; and those that are not read yet."""
     shelf = SessionLibrary(settings, cwd)
-    every = [one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES]
+    every = [one for one in shelf.stored(shelf.glimpses()) if counts(one)]
     known = {one: kept[one] for one in every if one in kept}
     found = shelf.remembered(one for one in every if one not in known)
     known |= {one: found[one.key] for one in every if one.key in found}

@@ -63,7 +63,7 @@ def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[Sea
     from ctxtui.views.model.session_summary import SAMPLES
 
     shelf = SessionLibrary(settings, Path(cwd))
-    sessions = [one for one in shelf.stored(shelf.placed()) if not one.archived]
+    sessions = [one for one in shelf.listed() if not one.archived]
     sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))
     try:
         searcher = Searcher(settings, Pattern(text, regex=regex), BlockFilter())

@@ -44,10 +44,11 @@ class CostAsked(NamedTuple):
 
 
 class SessionCost(NamedTuple):
-    """The calls by their ids, their sums and rows; of those that have both, USD as recorded and by list price; the
-    price tables that were used, in the order of the calls."""
+    """The calls by their ids, and those that ctxtui `copied` from another session; their sums and rows; of those that
+    have both, USD as recorded and by list price; the price tables that were used, in the order of the calls."""
 
     ids: frozenset[str]
+    copied: frozenset[str]
     sums: SessionTotals
     rows: list[SpendingRow]
     both: list[tuple[float, float]]
@@ -70,6 +71,7 @@ def cost(named: Named, asked: CostAsked, say: Say) -> SessionCost:
         known = [(recorded_usd(call), price.usd) for call, price in prices]
         return SessionCost(
             ids,
+            frozenset(call.id for call in calls if call.is_copy),
             session_totals(session, found.costs, calls),
             _rows(found, calls, ids, by),
             [(recorded, listed) for recorded, listed in known if recorded is not None],

@@ -83,6 +83,16 @@ def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> S
     return found
 
 
+def _stored(seen: SessionSummary, settings: Settings, version: str) -> SessionSummary:
+    """As `from_store`; with the error that reading it ended in."""
+    try:
+        return from_store(seen, settings, version)
+    except CtxtuiError as error:
+        return replace(seen, known=True, error=error.message)
+    except Exception as error:  # noqa: BLE001 - a worker's boundary: one session's fault must not hide the others
+        return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")
+
+
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     """What the child answers with: the session it was sent, with its figures or the error that reading it ended in."""
     bench = LocalCounts()
@@ -95,6 +105,8 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         spelled = repr(settings.labels)
         labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
         version = version_for(settings, labelling)
+        if not seen.path:
+            return _stored(seen, settings, version)
         kept = memory.summary(seen.path, seen.size, seen.mtime, version)
         if kept is not None and (told := as_remembered(seen, kept)) is not None:
             return told

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctxtui.core.errors import NotFound, Several
-from ctxtui.core.session import MAIN
-from ctxtui.store.rows import SessionRow, StoredSpending, StoreTotals, py_text, sql_text
+from ctxtui.store.rows import SessionRow, StoreTotals, py_text, sql_text
 
 _COLUMNS = """
     s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.model, s.calls, s.threads, s.started,
@@ -81,39 +80,6 @@ def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
         more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
         raise Several(f"{prefix!r} fits {len(found)} sessions: {', '.join(named)}{more}", way_out="give more of the id")
     return int(found[0][0]), str(found[0][1])
-
-
-def spending(conn: sqlite3.Connection, ids: Iterable[str]) -> dict[str, list[StoredSpending]]:
-    """What each call of the sessions `ids` comes to, in order."""
-    found: dict[str, list[StoredSpending]] = {}
-    for id_ in ids:
-        rows = conn.execute(
-            "SELECT c.id, t.id, coalesce(c.fresh + c.cache_read + c.write_5m + c.write_1h + c.write_30m + c.write_12h,"
-            " 0), coalesce(c.cache_read, 0),"
-            " max(coalesce(c.output, 0), CASE WHEN c.output_final = 0 AND json_valid(c.extra)"
-            " THEN coalesce(json_extract(c.extra, '$.answer_least'), 0) ELSE 0 END),"
-            " coalesce(c.cost, nullif(c.reported_cost, 0)), coalesce(c.output_final, 1) = 0,"
-            " c.fidelity = 'totals only'"
-            " OR CASE WHEN json_valid(c.extra) THEN json_extract(c.extra, '$.purpose') != '' END"
-            " FROM calls c JOIN threads t ON t.key = c.thread JOIN sessions s ON s.key = c.session"
-            " WHERE s.id = ? ORDER BY c.nth",
-            (sql_text(id_),),
-        ).fetchall()
-        threads = [py_text(row[1]) for row in rows]
-        main = MAIN if MAIN in threads else next(iter(threads), "")
-        found[id_] = [
-            StoredSpending(
-                id=py_text(row[0]),
-                side="" if thread == main else f"~{thread}" if row[7] else thread,
-                input=row[2],
-                cache_read=row[3],
-                output=row[4],
-                usd=row[5],
-                partial=bool(row[6]),
-            )
-            for row, thread in zip(rows, threads, strict=True)
-        ]
-    return found
 
 
 def totals(conn: sqlite3.Connection) -> StoreTotals:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, Item
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.wire.codec import spans
@@ -158,6 +159,13 @@ def spliced(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
                 done = member.end
         last = member.end
     return "".join([*parts, text[done:]]).encode("utf-8", "surrogateescape")
+
+
+def added(raw: bytes, member: str, value: bytes) -> bytes:
+    """The JSON object `raw`, which is not empty, with one more `member` at its end, whose value is given as JSON text;
+    every other byte stays."""
+    end = raw.rindex(b"}")
+    return raw[:end] + b"," + canonical.dumps(member) + b":" + value + raw[end:]
 
 
 def losses(lost: Iterable[str]) -> tuple[str, ...]:

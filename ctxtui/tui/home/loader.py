@@ -32,11 +32,9 @@ class Sessions(Protocol):
     def glimpses(self) -> list[SessionSummary]:
         """Every recording by name and file times."""
 
-    def placed(self) -> list[SessionSummary]:
-        """As `glimpses`, with the directories that only a file's first line tells."""
-
-    def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """`seen` with what the database knows of each, and the database's own."""
+    def listed(self) -> list[SessionSummary]:
+        """Which sessions there are: as `glimpses`, with what first lines and the database know, and the database's
+        own."""
 
     def again(self) -> list[SessionSummary]:
         """`glimpses` with what the database last said."""
@@ -98,7 +96,7 @@ class ReadingQueue:
     def add(self, sessions: Iterable[SessionSummary]) -> bool:
         """More to read; whether there is anything."""
         with self._lock:
-            self._pending |= {one.key: replace(one, known=False) for one in sessions if one.path}
+            self._pending |= {one.key: replace(one, known=False) for one in sessions}
             return bool(self._pending)
 
     def waiting(self) -> list[SessionSummary]:
@@ -206,7 +204,7 @@ class Watch:
         if self._wanted or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
             ask, self._ask_store, self._wanted = self._ask_store, False, False
             start = time.thread_time()
-            found = self._source.stored(self._source.placed()) if ask else self._source.again()
+            found = self._source.listed() if ask else self._source.again()
             pause = PART * (time.thread_time() - start)
             self._earliest, self._latest = now + pause, now + max(SELDOM, 2 * pause)
             trouble = self._source.trouble

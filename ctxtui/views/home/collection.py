@@ -7,8 +7,9 @@ from typing import Final
 
 from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
 from ctxtui.views.home.session_list import Entry, ListOrder, SessionsSought, arrange, matches
-from ctxtui.views.home.totals import CallOwners, Totals
-from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
+from ctxtui.views.home.totals import Totals, totals
+from ctxtui.views.model.call_owners import CallOwners, counts
+from ctxtui.views.model.session_summary import SessionSummary
 
 AGAIN: Final = 20.0
 """Seconds between two readings of a session that grows."""
@@ -33,7 +34,7 @@ class Collection:
     stale: set[str] = field(default_factory=set)
     """Sessions whose file changed since their figures were made."""
     _read_at: dict[str, float] = field(default_factory=dict)
-    _ledger: CallOwners = field(default_factory=CallOwners)
+    _owners: CallOwners = field(default_factory=CallOwners)
 
     def see(self, glimpses: Iterable[SessionSummary]) -> bool:
         """Take what is there now; sessions that are not among `glimpses` are gone. Figures known before are kept,
@@ -42,10 +43,10 @@ class Collection:
         if seen == self.sessions:
             return False
         for key in self.sessions.keys() - seen.keys():
-            self._ledger.drop(key)
+            self._owners.drop(key)
             self.stale.discard(key)
         for key, one in seen.items():
-            if one.known and (one.spent or not one.path) and one != self.sessions.get(key):
+            if one.known and one.spent and one != self.sessions.get(key):
                 self._count(one)
         self.sessions = seen
         return True
@@ -77,28 +78,26 @@ class Collection:
         self._read_at[filled.key] = at
         if (now.size, now.mtime) == (filled.size, filled.mtime):
             self.stale.discard(filled.key)
-        # Calls are kept by the ledger alone: there may be a million of them.
-        sent, read = (sum(getattr(call, name) for call in filled.spent) for name in ("input", "read"))
+        # Calls are kept by their owners alone: there may be a million of them.
+        own = [call for call in filled.spent if not call.copied]
+        sent, read = sum(call.input for call in own), sum(call.read for call in own)
         self.sessions[filled.key] = replace(
             filled, mtime=now.mtime, size=now.size, live=now.live, spent=(), sent_tokens=sent, read_tokens=read
         )
         self._count(filled)
 
     def _count(self, one: SessionSummary) -> None:
-        if one.group == SAMPLES:
-            return
-        # One whose calls nobody told is known by its sums.
-        usd = one.known_usd if one.partial and not one.unpriced else one.cost_usd
-        whole = CallSpent(f"stored {one.key}", one.total_tokens, cost=usd, partial=one.partial > 0)
-        self._ledger.put(one.key, one.spent or ((whole,) if one.stored and not one.path else ()))
+        if counts(one):
+            self._owners.put(one.key, one.spent)
 
     def totals(self, words: str = "") -> Totals:
-        """Sums over the user's own sessions, those that match the filter `words`: the samples are nobody's money."""
-        own = [one for one in self.sessions.values() if one.group != SAMPLES]
+        """Sums over the user's own sessions, those that match the filter `words`."""
+        own = [one for one in self.sessions.values() if counts(one)]
         wanted = words.casefold().split()
         if not wanted:
-            return self._ledger.totals(len(own))
-        return self._ledger.among({one.key for one in own if matches(one, wanted)}, len(own))
+            return totals(self._owners.total, len(own))
+        keys = {one.key for one in own if matches(one, wanted)}
+        return totals(self._owners.among(keys), len(keys), len(own))
 
     def progress(self) -> tuple[int, int]:
         """How many sessions have figures, of how many."""

@@ -31,6 +31,8 @@ DEAR: Final = 5.0
 GOOD_READ: Final = 0.9
 POOR_READ: Final = 0.8
 
+MADE: Final = "made by ctxtui"
+"""Stands before the title of a session that ctxtui wrote to be resumed, as long as no tool has gone on with it."""
 _DOT: Final = Span(numbers.NONE, "faint")
 _DATED: Final = 8
 
@@ -89,7 +91,7 @@ def age_of(summary: SessionSummary, now: float) -> str:
 def when(summary: SessionSummary) -> float:
     """The time it is sorted by: running sessions are all of now, so that they do not change places as they write;
     samples have none and keep their order."""
-    return math.inf if summary.live else 0.0 if summary.group == SAMPLES else summary.mtime
+    return math.inf if summary.runs else 0.0 if summary.group == SAMPLES else summary.mtime
 
 
 def shortened_home(path: str, home: str) -> str:
@@ -120,9 +122,11 @@ def read_share(part: float | None) -> Span:
 
 def _title(row: HomeRow, room: int) -> list[Span]:
     s = row.summary
-    mark = [Span("● ", "ok bold")] if s.live else [Span("✗ ", "crit")] if s.refused else []
+    mark = [Span("● ", "ok bold")] if s.runs else [Span("✗ ", "crit")] if s.refused else []
     mark = [Span(f"{MARK['held'].glyph} ", "warn bold")] if s.held else mark
     room -= 2 * len(mark)
+    mark += [Span(f"{MADE}: ", "dim")] if s.is_made else []
+    room -= len(MADE) + 2 if s.is_made else 0
     words = cells.fit(safe_text.one_line(s.title) or numbers.NONE, room)
     tags = cells.fit(tagged(s), room - cells.width(words) - 2) if s.tags else ""
     gap = " " * (room - cells.width(words) - cells.width(tags))
@@ -164,6 +168,8 @@ def _cost(row: HomeRow, room: int) -> Span:
     Where a subscription paid, its tokens stand here: they are what it used up.
     """
     s = row.summary
+    if s.is_made:
+        return Span(least_words(s), "faint")
     if s.subscription:
         return Span(_tokens(s), "ink bold")
     usd = least(s)
@@ -181,14 +187,16 @@ def least(s: SessionSummary) -> float | None:
 
 
 def least_words(s: SessionSummary) -> str:
-    """The same in words: ``$8.03``, ``≥$8.03``."""
+    """The same in words: ``$8.03``, ``≥$8.03``; ``–`` for a session in which no model was asked."""
+    if s.is_made:
+        return numbers.NOT_APPLICABLE
     return numbers.least(least(s), s.cost_usd is None).replace(" ", "")
 
 
 def _age(row: HomeRow, room: int) -> Span:
     if row.summary.held:
         return Span("held", "warn bold")
-    if row.summary.live:
+    if row.summary.runs:
         # Running sessions stand first, in an order that does not change as they write.
         return Span("live", "ok")
     return Span(age_of(row.summary, row.now), "dim")
@@ -199,6 +207,11 @@ def _age(row: HomeRow, room: int) -> Span:
 
 def _sum_of_calls(row: HomeRow) -> str:
     s = row.summary
+    copies = f" {numbers.many(s.copied, 'more call')} in it ctxtui copied from another session." if s.copied else ""
+    return f"{_calls(s)}{copies}"
+
+
+def _calls(s: SessionSummary) -> str:
     others = s.calls - s.main_calls
     if not s.main_calls or not others:
         return f"{s.calls:,} calls of one line of context."
@@ -269,6 +282,7 @@ TABLE: Table[HomeRow] = Table(
         HomeColumn(
             "turns", 5, lambda row, _: Span(f"{row.summary.turns:,}", "ink"), gap=2, from_width=WIDE,
             sum=lambda row: f"{row.summary.turns:,} turns in {row.summary.calls:,} calls.",
+            field="turns", value=lambda s: s.turns,
         ),
         HomeColumn(
             "calls", 5, lambda row, _: Span(f"{row.summary.calls:,}", "ink"),

@@ -32,9 +32,6 @@ _ROOMY: Final = 8
 """Lines from which the residual has one."""
 
 
-_STORED: Final = " Kept in ctxtui's database."
-
-
 class PreviewSize(NamedTuple):
     """`height` of the preview with its rule in lines, 0 for none; cells of its left pane."""
 
@@ -60,18 +57,13 @@ def composition_notes(s: SessionSummary) -> list[Span]:
     return [*here, Span(" of " if here and limit else "", "dim"), *limit]
 
 
-def _only_stored(s: SessionSummary) -> bool:
-    """Whether only the database holds the session: what its calls came to is known of it, not what they held."""
-    return not s.path and bool(s.stored) and s.calls > 0
-
-
 def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
     """Categories at the peak in prompt order, with bars; the smallest share a row where `height` is too small."""
     if not s.known:
         return [[Span(f" {numbers.NONE} ", "faint")]]
     parts = [part for part in s.composition_at_peak if part[1]]
     if not parts:
-        return [[Span("" if s.error else _STORED if _only_stored(s) else " No context recorded.", "dim")]]
+        return [[Span("" if s.error else " No context recorded.", "dim")]]
     total = s.peak_tokens or sum(tokens for _, tokens in parts)
     rest = [part for part in parts if part[0] in _REST and (part[0] != "residual" or height >= _ROOMY)]
     kept, folded = _fold([part for part in parts if part[0] not in _REST], height - len(rest))
@@ -155,7 +147,8 @@ def growth_notes(s: SessionSummary) -> list[Span]:
     """For the rule: calls, misses, compactions, changes of model."""
     if not s.known or s.error:
         return []
-    spans = [Span(f"{s.calls:,} {'call' if s.calls == 1 else 'calls'}", "dim"), *_without(s)]
+    copied = f" and {s.copied:,} copied" if s.copied else ""
+    spans = [Span(f"{numbers.many(s.calls, 'call')}{copied}", "dim"), *_without(s)]
     if s.misses:
         spans += [Span("   "), MARK["miss"].span, Span(f" {s.misses} {'miss' if s.misses == 1 else 'misses'}", "dim")]
     for mark, count in (("compaction", s.compactions), ("model", s.model_changes)):
@@ -189,8 +182,7 @@ def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour:
 
 def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Spans]:
     if not s.growth or height < 1:
-        words = " enter opens it and draws its calls." if _only_stored(s) else " No calls recorded."
-        return [[Span(words, "dim")]] if height > 0 else []
+        return [[Span(" No calls recorded.", "dim")]] if height > 0 else []
     # Imported here: Home's first frame has no session whose growth is known.
     from ctxtui.views.inspector import strip_columns
 

@@ -52,7 +52,7 @@ class CallSpent(NamedTuple):
     opened at, behind ``~`` where that is no subagent. `marks` has ``m`` for a miss, ``c`` for a compaction before it,
     ``o`` for an input over what is usable of the window; `lost` USD by the miss (None: no price is known), and
     its `cause` in a few words; `skill` the skill that it served (`analysis.content.skills`). `partial`: its answer is
-    reported in part.
+    reported in part; `copied`: ctxtui wrote it down here, it was made in another session.
     """
 
     id: str
@@ -69,6 +69,12 @@ class CallSpent(NamedTuple):
     skill: str = ""
     partial: bool = False
     cause: str = ""
+    copied: bool = False
+
+    @property
+    def unpriced(self) -> bool:
+        """Whether it has a report and no price."""
+        return self.cost is None and self.tokens > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +122,9 @@ class SessionSummary:
     model: str = ""
     calls: int = 0
     """Calls over all threads."""
+    copied: int = 0
+    """Calls that ctxtui copied from another session, for a tool to resume. They are in no sum of calls, turns, tokens
+    and money, here or over sessions: `calls` are those that were made in this one."""
     turns: int = 0
     subagents: int = 0
     lines: int = 0
@@ -186,3 +195,13 @@ class SessionSummary:
     """The newest report on each window of a quota that its record holds."""
     subscription: bool = False
     """Whether the user marked it as paid by a subscription: then tokens lead, money is what the list says."""
+
+    @property
+    def is_made(self) -> bool:
+        """Whether ctxtui wrote it to be resumed, and no tool has gone on with it."""
+        return self.copied > 0 and not self.calls
+
+    @property
+    def runs(self) -> bool:
+        """Whether its program runs, as far as its file tells: what ctxtui just wrote does not."""
+        return self.live and not self.is_made

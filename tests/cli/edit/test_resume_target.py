@@ -12,7 +12,7 @@ from tests.cases.claude_code import generate
 from tests.cases.opencode import shop as opencode_shop
 from tests.cases.pi import shop as pi_shop
 from tests.cli.conftest import Run
-from tests.transcripts.resumable import claude_code_context
+from tests.transcripts.resumable import claude_code_context, unmarked
 
 
 @pytest.fixture
@@ -51,7 +51,9 @@ def test_as_it_is_every_report_stays(ctxtui: Run, recording: Path) -> None:
     made, told = curated(ctxtui, recording)
     assert told["tokens"]["freed"] == 0
     usages = [line.split(b'"usage"')[1] for line in recording.read_bytes().splitlines() if b'"usage"' in line]
-    assert [line.split(b'"usage"')[1] for line in made.read_bytes().splitlines() if b'"usage"' in line] == usages
+    assert [
+        line.split(b'"usage"')[1] for line in unmarked(made.read_bytes()).splitlines() if b'"usage"' in line
+    ] == usages
 
 
 def test_it_goes_on_behind_an_answer_and_not_with_the_next_prompt(ctxtui: Run, recording: Path) -> None:

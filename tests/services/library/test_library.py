@@ -115,7 +115,8 @@ def test_a_session_of_the_store_alone_is_listed(home: Path) -> None:
     assert (one.path, one.stored) == (str(path), id_)
     path.unlink()
     (one,) = [s for s in shelf.stored(shelf.glimpses()) if s.group != "samples"]
-    assert (one.path, one.stored, one.known, one.calls) == ("", id_, True, 4)
+    assert (one.path, one.stored, one.known, one.size) == ("", id_, False, 4)
+    assert [(s.calls, s.turns) for s in shelf.figures([one], threading.Event())] == [(4, 2)]
     assert [s.stored for s in shelf.again() if s.group != "samples"] == [id_]
 
 

@@ -71,7 +71,7 @@ def test_what_is_imported_stays_when_its_file_goes(shelf: SessionLibrary) -> Non
     assert keeper.import_(one).startswith("imported as ")
     Path(one.path).unlink()
     (kept,) = own(shelf)
-    assert kept.path == "" and kept.stored and kept.known
+    assert kept.path == "" and kept.stored
     name = keeper.export_name(kept, "anthropic")
     file = Path(one.path).parent.parent / name
     assert "bytes written" in keeper.export(kept, "anthropic", str(file))

@@ -159,4 +159,5 @@ def test_usage_alone_is_what_the_whole_says(home: Path) -> None:
         for one, other in rows:
             for name in ("name", "sessions", "calls", "input", "read", "output", "usd", "unpriced", "partial"):
                 assert getattr(one, name) == getattr(other, name), (by, name)
-            assert one.uncounted == one.sessions and not other.uncounted
+            # One that cannot be read is no less known.
+            assert 0 < one.uncounted <= one.sessions and not other.uncounted

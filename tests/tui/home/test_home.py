@@ -63,11 +63,7 @@ class Shelf:
         """What is there."""
         return list(self.sessions)
 
-    def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """No database."""
-        return list(seen)
-
-    again = placed = glimpses
+    again = listed = glimpses
 
     def folders_changed(self) -> bool:
         """Whether files came or went."""
@@ -432,7 +428,7 @@ async def test_a_key_costs_two_rows_however_long_the_list() -> None:
 
 def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
     feed = ReadingQueue()
-    feed.add([glimpse("a"), glimpse("b"), glimpse("c"), glimpse("stored only", path="")])
+    feed.add([glimpse("a"), glimpse("b"), glimpse("c")])
     feed.front = ("c",)
     given = iter(feed)
     assert next(given).key == "c"

@@ -11,7 +11,8 @@ from ctxtui.views.home import collection, columns, preview, session_list, status
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.session_list import Group, ListOrder, arrange
 from ctxtui.views.home.status import KEYS, LINES, SHORT, welcome
-from ctxtui.views.home.totals import CallOwners, Totals
+from ctxtui.views.home.totals import Totals
+from ctxtui.views.model.call_owners import CallOwners
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.text.span import plain, width
 
@@ -179,6 +180,16 @@ def test_model_names_lose_maker_and_date() -> None:
     assert columns.short_model("qwen2.5-coder:32b") == "qwen2.5-coder:32b"
 
 
+def test_what_ctxtui_wrote_to_be_resumed_says_so_and_shows_no_cost() -> None:
+    made = one("x", title="refactor the parser", calls=0, copied=7, cost_usd=0.0, live=True, mtime=NOW - 120)
+    for size in (80, 120, 200):
+        drawn = plain(columns.row(made, size, NOW))
+        assert "made by ctxtui: refac" in drawn and "$" not in drawn and "●" not in drawn and "2 m" in drawn
+        assert width(columns.row(made, size, NOW)) <= size
+    assert "made by ctxtui" not in plain(columns.row(replace(made, calls=1), 120, NOW)), "a tool went on with it"
+    assert "0 calls and 7 copied" in plain(preview.growth_notes(made))
+
+
 # Totals
 
 
@@ -191,7 +202,7 @@ def test_a_call_in_two_files_is_counted_once() -> None:
     ledger = CallOwners()
     ledger.put("first", spent("a", "b", "b"))
     ledger.put("fork", spent("a", "b", "c"))
-    assert ledger.totals(2) == Totals(sessions=2, tokens=30, cost=3.0, input=30, read=15)
+    assert totals.totals(ledger.total, 2) == Totals(sessions=2, calls=3, tokens=30, cost=3.0, input=30, read=15)
 
 
 def test_calls_of_a_session_that_goes_pass_to_the_one_that_has_them_too() -> None:
@@ -199,9 +210,9 @@ def test_calls_of_a_session_that_goes_pass_to_the_one_that_has_them_too() -> Non
     ledger.put("first", spent("a", "b"))
     ledger.put("fork", spent("a", "c"))
     ledger.drop("first")
-    assert ledger.totals(1).tokens == 20
+    assert totals.totals(ledger.total, 1).tokens == 20
     ledger.drop("fork")
-    assert ledger.totals(0) == Totals()
+    assert totals.totals(ledger.total, 0) == Totals()
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("abcde"), max_size=5)), max_size=12))
@@ -210,7 +221,7 @@ def test_totals_depend_on_what_is_there_now_only(steps: list[tuple[str, list[str
     for session, calls in steps:
         ledger.put(session, spent(*calls))
         now[session] = calls
-    assert ledger.totals(0).tokens == 10 * len({call for calls in now.values() for call in calls})
+    assert totals.totals(ledger.total, 0).tokens == 10 * len({call for calls in now.values() for call in calls})
 
 
 def test_sums_follow_the_filter_and_count_a_shared_call_once() -> None:
@@ -218,8 +229,8 @@ def test_sums_follow_the_filter_and_count_a_shared_call_once() -> None:
     ledger.put("a", (*spent("1"), *spent("2")))
     ledger.put("b", (*spent("2"), *spent("3")))
     ledger.put("c", (*spent("2"), *spent("4")))
-    assert (ledger.totals(3).tokens, ledger.among({"a"}, 3).tokens) == (40, 20)
-    both = ledger.among({"b", "c"}, 3)
+    assert (totals.totals(ledger.total, 3).tokens, totals.totals(ledger.among({"a"}), 1, 3).tokens) == (40, 20)
+    both = totals.totals(ledger.among({"b", "c"}), 2, 3)
     assert both.tokens == 30, "call 2 is the first session's own, and stands once among these two"
     assert "2 of 3 sessions" in plain(totals.header(120, "~", both))
 
@@ -227,8 +238,8 @@ def test_sums_follow_the_filter_and_count_a_shared_call_once() -> None:
 def test_calls_without_a_price_are_named() -> None:
     ledger = CallOwners()
     ledger.put("s", (*spent("a"), *spent("b", cost=None)))
-    assert ledger.totals(1).unpriced == 1
-    assert "$1.00 list price + 1 call without a price" in plain(totals.header(120, "~", ledger.totals(1)))
+    assert totals.totals(ledger.total, 1).unpriced == 1
+    assert "$1.00 list price + 1 call without a price" in plain(totals.header(120, "~", totals.totals(ledger.total, 1)))
 
 
 @pytest.mark.parametrize("size", [20, 40, 80, 120])
@@ -368,12 +379,6 @@ def test_samples_are_not_the_users_money() -> None:
     assert c.totals() == Totals(sessions=1)
 
 
-def test_a_session_that_only_the_database_holds_counts_by_its_sums() -> None:
-    c = Collection(HERE, "~")
-    c.see([one("id", path="", stored="id", total_tokens=70, cost_usd=2.0)])
-    assert (c.totals().tokens, c.totals().cost) == (70, 2.0)
-
-
 def test_archived_sessions_are_listed_on_request() -> None:
     c = Collection(HERE, "~")
     c.see([one("a"), one("z", archived=True)])
@@ -429,14 +434,3 @@ def test_a_session_paid_by_a_subscription_shows_its_tokens_where_its_cost_would_
     drawn = plain(columns.row(paid, 100, NOW))
     assert "28.78M" in drawn and "$" not in drawn
     assert "subscription, $12.50 list price" in "".join(map(plain, preview.growth(paid, 100, 10)))
-
-
-def test_a_chat_of_the_database_is_not_said_to_have_no_calls() -> None:
-    """What its calls came to is known, what they held is not: nothing contradicts the row above."""
-    chat = SessionSummary(key="chat-1", title="hello", stored="chat-1", known=True, calls=2, peak_tokens=954)
-    below = [plain(line) for line in (*preview.composition(chat, 30, 6), *preview.growth(chat, 49, 6))]
-    assert not any("No c" in line or "skipped" in line for line in below)
-    assert any("database" in line for line in below) and any("enter opens" in line for line in below)
-    assert plain(preview.growth_notes(chat)) == "2 calls"
-    empty = replace(chat, calls=0)
-    assert "No calls recorded" in plain(preview.growth(empty, 49, 6)[0])

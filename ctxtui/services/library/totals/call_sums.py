@@ -16,8 +16,7 @@ def add_call(to: UsageSums, call: CallSpent) -> None:
     to.output += call.tokens - call.input
     if call.cost is not None:
         to.usd = (to.usd or 0.0) + call.cost
-    elif call.tokens > 0:
-        to.unpriced += 1
+    to.unpriced += call.unpriced
     to.partial += call.partial
     if call.marks:
         to.misses += MISSED in call.marks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -10,6 +10,7 @@ from typing import Final
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merged
 from ctxtui.analysis.money.totals import NOTHING, SessionTotals, added
 from ctxtui.dataclasses import replace
+from ctxtui.views.model.call_owners import once
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
@@ -53,13 +54,14 @@ def sums_of(one: SessionSummary) -> SessionTotals:
 
 
 def with_sums(one: SessionSummary) -> SessionSummary:
-    """A summary with the sums of its calls."""
-    sums = added((call.side, _row(call, "")) for call in one.spent)
+    """A summary with the sums of its calls; copies of others' are none."""
+    sums = added((call.side, _row(call, "")) for call in one.spent if not call.copied)
+    usd = 0.0 if one.is_made else sums.whole.usd
     return replace(
         one,
         total_tokens=sums.whole.tokens,
-        cost_usd=None if sums.whole.at_least else sums.whole.usd,
-        known_usd=sums.whole.usd,
+        cost_usd=None if sums.whole.at_least else usd,
+        known_usd=usd,
         unpriced=sums.whole.unpriced,
         partial=sums.whole.partial,
         subagents=sums.agents,
@@ -79,17 +81,8 @@ def totals_by(sessions: Iterable[SessionSummary]) -> SessionTotals:
     return found
 
 
-def once(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, list[CallSpent]]]:
-    """Each session with those of its calls that none before it had."""
-    seen: set[str] = set()
-    for one in sessions:
-        own = [call for call in one.spent if call.id not in seen]
-        seen.update(call.id for call in own)
-        yield one, own
-
-
 def _row(call: CallSpent, name: str) -> SpendingRow:
-    return SpendingRow(name, call.cost, call.tokens, 1, int(call.cost is None and call.tokens > 0), int(call.partial))
+    return SpendingRow(name, call.cost, call.tokens, 1, int(call.unpriced), int(call.partial))
 
 
 def _namer(one: SessionSummary, by: str) -> Callable[[CallSpent], str]:
@@ -106,10 +99,10 @@ def _namer(one: SessionSummary, by: str) -> Callable[[CallSpent], str]:
 def _shared_out(one: SessionSummary, own: list[CallSpent], shares: tuple[tuple[str, float], ...]) -> list[SpendingRow]:
     """A session's money by category or tool; where other sessions have some of its calls, its own calls' share of
     it."""
-    whole = sum(call.cost or 0.0 for call in one.spent)
+    whole = sum(call.cost or 0.0 for call in one.spent if not call.copied)
     mine = sum(call.cost or 0.0 for call in own)
     factor = mine / whole if whole else 0.0
     partial = sum(call.partial for call in own)
     rows = [SpendingRow(name, usd * factor, partial=partial if name == OUTPUT else 0) for name, usd in shares]
-    unpriced = [call for call in own if call.cost is None and call.tokens]
+    unpriced = [call for call in own if call.unpriced]
     return [*rows, SpendingRow(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows

@@ -21,8 +21,9 @@ from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, Worst
 from ctxtui.core.usage import QuotaReport, newest_quotas
 from ctxtui.services.library.tool_ledger import tools_ledger
 from ctxtui.services.library.totals.call_sums import add_call, summed, used_by
-from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of, once
+from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of
 from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, changes_in, compared
+from ctxtui.views.model.call_owners import once
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 SOURCE, SKILL, WEEK, FIVE_HOURS = "source", "skill", "week", "5-hours"
@@ -48,9 +49,9 @@ def stats_of(
     told: Iterable[tuple[str, QuotaReport]] = (),
 ) -> Stats:
     """The stats at the Unix time `at` of sessions whose figures are known, of their calls from `since` (Unix seconds)
-    on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows); with
-    `seen_changes` also which changes there are to compare by. `told` are reports on quotas that are in no recording,
-    each with the client that made it."""
+    on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows); with `seen_changes` also
+    which changes there are to compare by. `told` are reports on quotas that are in no recording, each with the client
+    that made it."""
     known = list(sessions)
     every = list(once(known))
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
@@ -58,8 +59,9 @@ def stats_of(
     used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
     windows = five_hours(used)
     parts = [_by_name(one, calls, by, windows) for one, calls in own]
-    total = summed("", [usage for part in parts for usage in part.values()], len(own))
-    total.uncounted = sum(one.usage_only for one, _ in own)
+    within = [one for one in known if max((c.started or one.mtime for c in one.spent), default=one.mtime) >= since]
+    total = summed("", [usage for part in parts for usage in part.values()], len(within))
+    total.uncounted = sum(one.usage_only for one in within)
     return Stats(
         total=total,
         rows=_rows(parts, by) if by and by != TOOL else [],

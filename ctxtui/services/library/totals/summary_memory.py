@@ -24,7 +24,7 @@ from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
-VERSION: Final = 17
+VERSION: Final = 18
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (
@@ -48,7 +48,7 @@ def usage_version_for(settings: Settings) -> str:
 
 def place_of(seen: SessionSummary) -> tuple[str, int]:
     """What a session is remembered by beside its time: its file and that one's size, or the database's id and calls."""
-    return (seen.path, seen.size) if seen.path else (f"stored {seen.stored}", seen.calls)
+    return seen.path or f"stored {seen.stored}", seen.size
 
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
@@ -67,9 +67,8 @@ def as_remembered(seen: SessionSummary, kept: Json) -> SessionSummary | None:
 
 def _told(seen: SessionSummary, kept: Any) -> SessionSummary:
     told = msgspec.structs.asdict(kept)
-    # What the user calls it may have changed since; the title of one that only the database holds is his.
-    own = seen.own_title or (seen.title if not seen.path and seen.title != seen.id else "")
-    return replace(seen, **{**told, "title": own or told["title"], "own_title": seen.own_title})
+    # What the user calls it may have changed since.
+    return replace(seen, **{**told, "title": seen.own_title or told["title"], "own_title": seen.own_title})
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import COPIED_BY, MAKER, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, Skipped
 from ctxtui.core.tree import ROOT, Tree
@@ -27,6 +27,8 @@ _VERSION: Final = re.compile(r"Aider v(\S+)")
 _TOKENS: Final = re.compile(r"Tokens: (.+?) received\.?(.*)")
 _FIGURE: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|received)")
 _COST: Final = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
+COPIED: Final = "Copied by ctxtui from another session"
+"""The notice in front of a chat that ctxtui wrote: up to the next one, no model was asked here."""
 _RESTORED: Final = "Restored previous conversation history"
 _SCALE: Final = {"": 1, "k": 1_000, "M": 1_000_000}
 
@@ -51,7 +53,7 @@ class AiderReader:
         self._line = 0
         self._model = ""
         self._clock: float | None = None
-        self._asked = False
+        self._asked = self._copied = False
         self._waiting: list[str] | None = None
         self._waiting_line = 0
         self._told: list[Event] = []
@@ -97,7 +99,7 @@ class AiderReader:
             yield from self._answer(None, "")
             self._clock = seconds(started.group(1))
             self._dialogue.restart(EpochStart.RESUME, "a new chat")
-            self._asked = False
+            self._asked = self._copied = False
             return
         kind, words = _kind(text)
         if kind != self._kind and not (kind == "said" and not words.strip()):
@@ -133,6 +135,8 @@ class AiderReader:
             self._about = Described(source=NAME, version=version.group(1))
         elif tokens:
             yield from self._answer(_usage(words), words)
+        elif words == COPIED:
+            self._copied = True
         elif words.startswith(_RESTORED):
             self._dialogue.head = self._dialogue.tree.extend(ROOT, self._whole)
         elif "KeyboardInterrupt" in words:
@@ -144,6 +148,7 @@ class AiderReader:
             return
         items = spoken("assistant", "\n\n".join(self._waiting)) if self._waiting else []
         extra: dict[str, Json] = {"figures": figures, "rounded": True} if figures else {}
+        extra |= {COPIED_BY: MAKER} if self._copied else {}
         line = self._waiting_line if self._waiting else 0
         words, self._waiting = "\n".join(self._waiting or ()), None
         if usage is None and not self._asked:

@@ -13,6 +13,7 @@ from typing import Final
 
 from ctxtui.core import block_content
 from ctxtui.core.block import HEADER, NOT_RECORDED
+from ctxtui.transcripts.formats.aider.chat_history import COPIED
 from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, losses
 
 _TYPED: Final = "#### "
@@ -61,7 +62,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     # What aider puts together anew is one thing, however many blocks it is.
     lost = [*(one for one in lost if one != _OWN), *([_OWN] if _OWN in lost else [])]
     started = datetime.fromtimestamp(order.now, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    lines = ["", f"# aider chat started at {started}", ""]
+    lines = ["", f"# aider chat started at {started}", "", f"> {COPIED}", ""]
     before: bool | None = None
     for typed, words in said:
         lines += [_APART, ""] if before is typed else []

@@ -9,6 +9,7 @@ from ctxtui.core.call import (
     ANSWER_LEAST,
     CLIENT_VERSION,
     COMPACTED,
+    COPIED_BY,
     ESTIMATED_INPUT,
     FRONT_RECORDED,
     UNATTENDED,
@@ -160,6 +161,8 @@ def _asked(said: float | None, before: float | None, at: float | None) -> dict[s
 def extra_of(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
     """What is `known` of a call beyond its report, with what a record of its answer says."""
     found = dict(known)
+    if record.copied_by:
+        found[COPIED_BY] = record.copied_by
     if record.request_id:
         found["requestId"] = record.request_id
     if said.report.estimated:

@@ -81,6 +81,8 @@ class ClaudeRecord(msgspec.Struct, rename="camel", gc=False):
     leaf_uuid: str | None = None
     custom_title: str | None = None
     ai_title: str | None = None
+    copied_by: str | None = None
+    """The program that wrote a copied answer down, in a session to be resumed."""
     loose: dict[str, Any] | None = msgspec.field(default=None, name="(read leniently)")
     """The whole record as JSON value, where it had to be read leniently."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ctxtui.core import canonical
-from ctxtui.core.call import ESTIMATED_INPUT, WINDOW, Call, Epoch, EpochStart
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, WINDOW, Call, Epoch, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
@@ -27,6 +27,8 @@ class Calls:
     owners: dict[str, str] = field(default_factory=dict)
     """The thread whose file had a call first, by call id: a subagent may begin with a copy of its parent's history."""
     provider: str = "openai"
+    copied_lines: int = 0
+    """Lines of the file that ctxtui copied from another session."""
     model: str = ""
     effort: str = ""
     open: Call | None = None
@@ -175,6 +177,8 @@ class Calls:
         extra: dict[str, Json] = {"effort": self.effort} if self.effort else {}
         if self.window:
             extra[WINDOW] = self.window
+        if line <= self.copied_lines:
+            extra[COPIED_BY] = MAKER
         return Call(
             id_,
             self.thread,

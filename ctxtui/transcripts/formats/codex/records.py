@@ -15,6 +15,8 @@ META: Final = "session_meta"
 ITEM: Final = "response_item"
 EVENT: Final = "event_msg"
 USAGE: Final = "token_usage_record"
+COPIED_LINES: Final = "copied_lines"
+"""The member of a session's first record that says how many lines ctxtui copied from another session."""
 UNSENT: Final = frozenset({"world_state", "inter_agent_communication_metadata"})
 """Records of what the client keeps for itself (facts §13): nothing of them stands before the model."""
 TYPES: Final = frozenset({META, ITEM, "turn_context", EVENT, "compacted", USAGE}) | UNSENT

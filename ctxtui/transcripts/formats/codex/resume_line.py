@@ -13,9 +13,9 @@ from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.codex import items
-from ctxtui.transcripts.formats.codex.records import EVENT, ITEM, META, decode
+from ctxtui.transcripts.formats.codex.records import COPIED_LINES, EVENT, ITEM, META, decode
 from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.resume import spliced
+from ctxtui.transcripts.kit.resume import added, spliced
 from ctxtui.wire.grammars import join_item
 from ctxtui.wire.parts import Piece
 
@@ -158,13 +158,25 @@ def written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
 
     Where the client numbers its lines (facts §13), they are numbered anew: it refuses a file with a gap.
     """
-    found = _lines(lines, session_id)
+    made = list(_lines(lines, session_id))
+    about = next((n for n, line in enumerate(made) if decode(line, False)[0].type == META), None)
+    if about is not None:
+        made[about] = _copied(made[about], len(made))
+    found = iter(made)
     first = next(found, b"")
     yield first
     number = _number(first)
     for line in found:
         number = number + 1 if number is not None else None
         yield line if number is None else _numbered(line, number)
+
+
+def _copied(line: bytes, lines: int) -> bytes:
+    """The `line` about the session, which says that so many lines are copied from another one."""
+    record, told = decode(line, False)[0], str(lines).encode()
+    own = record.payload
+    payload = spliced(own, {COPIED_LINES: told}) if COPIED_LINES in record.value() else added(own, COPIED_LINES, told)
+    return payload if own == line else spliced(line, {"payload": payload})
 
 
 class _Ordinal(msgspec.Struct):

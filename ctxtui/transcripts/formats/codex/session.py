@@ -19,9 +19,9 @@ from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls
 from ctxtui.transcripts.formats.codex.history import History
-from ctxtui.transcripts.formats.codex.records import ITEM, UNSENT, CodexRecord
+from ctxtui.transcripts.formats.codex.records import COPIED_LINES, ITEM, UNSENT, CodexRecord
 from ctxtui.transcripts.formats.codex.usage import Counts, counts_of, record_of
-from ctxtui.transcripts.kit.fields import one_line, plain
+from ctxtui.transcripts.kit.fields import count, one_line, plain
 from ctxtui.transcripts.kit.quota import in_rate_limits
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
@@ -130,6 +130,7 @@ class CodexSession:
                 return self._describe(version=version)
             return []
         self._calls.provider = _word(meta.get("model_provider")) or self._calls.provider
+        self._calls.copied_lines = count(meta.get(COPIED_LINES))
         base = meta.get("base_instructions")
         self._history.instruct(_word(base.get("text") if isinstance(base, dict) else base))
         told = self._describe(

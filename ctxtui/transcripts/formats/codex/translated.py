@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ctxtui.core import canonical
+from ctxtui.transcripts.formats.codex.records import COPIED_LINES
 from ctxtui.transcripts.formats.codex.resume import name_of, named
 from ctxtui.transcripts.kit.resume import ResumedFile
 from ctxtui.transcripts.kit.translated import ONLY_THERE, OWN, Body, TranslatedOrder, Translation, stamp
@@ -45,7 +46,7 @@ def _kept(body: Body, losses: Losses) -> Body:
 
 def _write(order: TranslatedOrder) -> ResumedFile:
     session_id, when = named(next(order.ids), order.now), stamp(order.now)
-    meta = {"id": session_id, "timestamp": when, "cwd": order.cwd or "/", "originator": "ctxtui"}
+    meta: Body = {"id": session_id, "timestamp": when, "cwd": order.cwd or "/", "originator": "ctxtui"}
     meta |= {"cli_version": _VERSION, "source": "cli", "model_provider": "openai"}
     lines: list[tuple[str, Body]] = [("session_meta", meta)]
     for item in order.body["input"]:
@@ -54,6 +55,7 @@ def _write(order: TranslatedOrder) -> ResumedFile:
         if item["type"] == "message" and item["role"] in _EVENTS and words:
             # The client draws the conversation from these, and goes on from the items.
             lines.append(("event_msg", {"type": _EVENTS[item["role"]], "message": words}))
+    meta[COPIED_LINES] = len(lines)
     data = b"".join(
         canonical.dumps({"timestamp": when, "type": type_, "payload": payload}) + b"\n" for type_, payload in lines
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ctxtui.core.call import MAKER
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opencode.talk import CLIENT, OpenCodeMessage, Talk
@@ -60,8 +61,9 @@ def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[OpenCodeMe
         session = sessions.get(id_, {})
         parent = names.get(word(session.get("parent_id")), "")
         yield ThreadSeen(names[id_], word(session.get("title")), parent if parent != names[id_] else "")
-        guessed = listed(at(decoded(session.get("metadata")), "ctxtui", "estimated"))
-        yield from Talk(Dialogue(tree, names[id_], ids), frozenset(map(word, guessed))).write(messages[id_])
+        ours = obj(at(decoded(session.get("metadata")), MAKER))
+        guessed, copied = (frozenset(map(word, listed(ours.get(name)))) for name in ("estimated", "copied"))
+        yield from Talk(Dialogue(tree, names[id_], ids), guessed, copied).write(messages[id_])
 
 
 def _by(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:

@@ -12,8 +12,9 @@ from typing import Any
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
+from ctxtui.core.call import MAKER
 from ctxtui.transcripts.formats.opencode import resume_messages
-from ctxtui.transcripts.formats.opencode.resume_messages import ImportMessage, held
+from ctxtui.transcripts.formats.opencode.resume_messages import COPIED, ESTIMATED, ImportMessage, held
 from ctxtui.transcripts.formats.opencode.resume_source import source_of
 from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
 from ctxtui.transcripts.kit.fields import at as member
@@ -167,10 +168,12 @@ def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now
         "cost": sum(float(one.value["info"].get("cost") or 0) for one in messages if one.said.answers),
         "tokens": {**flat, "cache": cache},
         "time": {"created": time.get("created") or round(now * 1000), "updated": round(now * 1000)},
-        "metadata": {**(made.get("metadata") or {}), **_estimated(messages)},
+        "metadata": {**(made.get("metadata") or {}), MAKER: _listed(messages)},
     }
 
 
-def _estimated(messages: Sequence[ImportMessage]) -> dict[str, Any]:
-    ids = [one.said.id for one in messages if one.estimated]
-    return {resume_messages.MAKER: {resume_messages.ESTIMATED: ids}} if ids else {}
+def _listed(messages: Sequence[ImportMessage]) -> dict[str, Any]:
+    """Which messages are copies, and which have tokens that are an estimate, by their ids."""
+    answers = [one for one in messages if one.said.answers]
+    estimated = [one.said.id for one in answers if one.estimated]
+    return {COPIED: [one.said.id for one in answers], **({ESTIMATED: estimated} if estimated else {})}

@@ -17,9 +17,10 @@ from ctxtui.transcripts.kit.fields import count, obj, word
 
 SAID: Final = "said"
 RESULT: Final = "result"
-MAKER: Final = "ctxtui"
 ESTIMATED: Final = "estimated"
-"""What a session's metadata lists under `MAKER`: the ids of messages whose tokens are an estimate, not a report."""
+"""What a session's metadata lists under ``ctxtui``: the ids of messages whose tokens are an estimate, not a report."""
+COPIED: Final = "copied"
+"""The same of messages that were copied from another session."""
 
 _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
 _IMAGES: Final = "an image in a changed result"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import ESTIMATED_INPUT, Call, EpochStart
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
@@ -69,11 +69,14 @@ class OpenCodeMessage:
 
 class Talk:
     """Writes the messages of one session down in `dialogue`. `estimated` are ids of messages whose tokens no provider
-    reported: the program that wrote them worked them out."""
+    reported: the program that wrote them worked them out; `copied` of those that ctxtui copied from another session."""
 
-    def __init__(self, dialogue: Dialogue, estimated: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, dialogue: Dialogue, estimated: frozenset[str] = frozenset(), copied: frozenset[str] = frozenset()
+    ) -> None:
         self._dialogue = dialogue
         self._estimated = estimated
+        self._copied = copied
         self._said: list[OpenCodeMessage] = []
         self._pruned = 0.0
         self._last: OpenCodeMessage | None = None
@@ -158,6 +161,8 @@ class Talk:
         extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
         if usage is not None and message.id in self._estimated:
             extra[ESTIMATED_INPUT], usage = usage.input, None
+        if message.id in self._copied:
+            extra[COPIED_BY] = MAKER
         known = Call(
             message.id,
             "",

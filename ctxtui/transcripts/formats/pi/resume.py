@@ -14,8 +14,9 @@ from typing import Any, Final
 from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
+from ctxtui.core.call import MAKER
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
-from ctxtui.transcripts.formats.pi.session import ESTIMATED_BY, part_of
+from ctxtui.transcripts.formats.pi.session import COPIED, ESTIMATED_BY, part_of
 from ctxtui.transcripts.kit.fields import count, listed, obj, word
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.records import RecordStream
@@ -25,6 +26,7 @@ from ctxtui.transcripts.kit.resume import (
     ResumedFile,
     ResumeOrder,
     ResumePlan,
+    added,
     fresh_ids,
     losses,
     matched,
@@ -118,7 +120,9 @@ class PiEntry:
                 changes["message"] = {**self.message, **obj(changes.get("message")), "content": left}
             else:
                 changes["content"] = left
-        return spliced(self.raw, {key: canonical.dumps(value) for key, value in changes.items()}) + b"\n"
+        line = spliced(self.raw, {key: canonical.dumps(value) for key, value in changes.items()})
+        copied = self.answers and COPIED not in self.value
+        return (added(line, COPIED, canonical.dumps(MAKER)) if copied else line) + b"\n"
 
 
 def _read(order: ResumeOrder) -> tuple[list[PiEntry], list[str]]:
@@ -216,9 +220,10 @@ class _Draft:
             like = next((one.message for one in reversed(self._entries) if one.answers), {})
             known: dict[str, Any] = {key: like[key] for key in ("api", "provider", "model") if key in like}
             message |= {**known, "usage": _usage(0, 0), "stopReason": "stop"}
+        more = {COPIED: MAKER} if role == "assistant" else {}
         message["timestamp"] = near.message.get("timestamp") or round(self._order.now * 1000)
         id_ = next(self._new)
-        return {"type": "message", "id": id_, "timestamp": near.value.get("timestamp"), "message": message}
+        return {"type": "message", "id": id_, "timestamp": near.value.get("timestamp"), "message": message, **more}
 
     def settle(self) -> None:
         """Take reports out that are not true of the new context; the last answer gets the size that was worked out."""

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.answer_least import in_part
 from ctxtui.core.block import Item
-from ctxtui.core.call import ESTIMATED_INPUT, Call, EpochStart
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened
 from ctxtui.core.tree import ROOT, Tree
@@ -22,6 +22,8 @@ from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import shrunk
 
 NAME: Final = "pi"
+COPIED: Final = "copiedBy"
+"""The member of an entry that names the program that copied it from another session."""
 ESTIMATED_BY: Final = "estimated_by"
 """The member of a usage that names the program that worked it out: no provider reported it."""
 _BROKEN: Final = frozenset({"aborted", "error"})
@@ -129,6 +131,8 @@ class _Pi:
         usage = _usage(obj(message.get("usage")))
         if usage is not None and ESTIMATED_BY in obj(message.get("usage")):
             extra[ESTIMATED_INPUT], usage = usage.input, None
+        if copied_by := word(value.get(COPIED)):
+            extra[COPIED_BY] = copied_by
         if word(message.get("stopReason")) in _BROKEN:
             # What pi knows of the output then is what the message began with.
             usage, extra = in_part(usage, extra, (item.block for item in items))

@@ -300,6 +300,8 @@ def head(what: Statement) -> list[Span]:
     """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
     calls = f"{numbers.many(len(what.calls), 'call')}"
     more = f" · {numbers.many(what.sessions, 'session')}" if what.sessions > 1 else ""
+    copied = sum(call.is_copy for call in what.calls)
+    more += f" · {copied:,} copied by ctxtui from another session" if copied else ""
     usd = numbers.least(what.bill.usd, what.bill.at_least)
     if not what.subscription:
         return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]

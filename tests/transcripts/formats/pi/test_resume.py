@@ -20,6 +20,7 @@ from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, t
 from tests.cases.pi import Record, shop, text
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
+from tests.transcripts.resumable import unmarked
 
 NOW = 1_795_378_500.0
 FIRST = "00000001-0000-4000-8000-000000000001"
@@ -87,7 +88,7 @@ def reports(made: ResumedFile) -> list[int]:
 def test_as_it_is_every_line_but_the_first_stays_byte_for_byte() -> None:
     data = shop().dump()
     made = ordered(data)
-    assert made.data.split(b"\n")[1:] == data.split(b"\n")[1:] and made.lost == ()
+    assert unmarked(made.data).split(b"\n")[1:] == data.split(b"\n")[1:] and made.lost == ()
     assert made.id == FIRST and made.name == f"2026-11-22T20-15-00-000Z_{FIRST}.jsonl"
     assert records(made)[0]["id"] == FIRST
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import of
+from ctxtui.core.call import MAKER
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
 from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, said
@@ -23,6 +24,9 @@ _ABOUT: Final[tuple[str, ...]] = (
     "gitBranch",
     "slug",
 )
+COPIED: Final = "copiedBy"
+"""The member of an answer's record that says that ctxtui wrote it: the call was made in another session, if at all. The
+client passes over it."""
 REQUEST: Final = "api-request"
 """How the types of records begin that tell what was sent: they repeat messages, and no client resumes from them."""
 _FEW: Final = 12
@@ -135,6 +139,7 @@ def made_record(like: dict[str, Any], role: str, parts: list[Any], uuid: str) ->
     about = {key: like[key] for key in _ABOUT if key in like}
     message: dict[str, Any] = {"role": role, "content": _content(parts)}
     if role == "assistant":
+        about |= {COPIED: MAKER}
         usage = {"input_tokens": 0, "output_tokens": 0}
         own = {"id": f"msg_{uuid.replace('-', '')[:_FEW]}", "type": "message", "model": SYNTHETIC}
         message = {**own, **message, "content": parts, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}

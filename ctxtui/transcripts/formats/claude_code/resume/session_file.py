@@ -12,14 +12,16 @@ from typing import Any, Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
+from ctxtui.core.call import MAKER
 from ctxtui.transcripts.formats.claude_code.resume.figures import cut_behind, settle
-from ctxtui.transcripts.formats.claude_code.resume.record import SourceRecord, made_record, read
+from ctxtui.transcripts.formats.claude_code.resume.record import COPIED, SourceRecord, made_record, read
 from ctxtui.transcripts.formats.claude_code.resume.record_positions import Places, places
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
     ResumedFile,
     ResumeOrder,
     ResumePlan,
+    added,
     fresh_ids,
     losses,
     plan,
@@ -128,7 +130,10 @@ class ResumeChain:
                 changes = record.members | self._references(record, before)
                 if isinstance(record.value.get("sessionId"), str):
                     changes["sessionId"] = own
-                yield spliced(record.raw, changes) + b"\n"
+                line = spliced(record.raw, changes)
+                if record.value.get("type") == "assistant" and COPIED not in record.value:
+                    line = added(line, COPIED, canonical.dumps(MAKER))
+                yield line + b"\n"
         yield from (_line({**one, "sessionId": session_id}) for one in self._last)
 
     @property
