@@ -217,14 +217,14 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         """Open the session under the cursor."""
         one = self.browser.rows.current
         if one is not None and not one.error:
-            self.post_message(Open(one.path or one.stored))
+            self.post_message(Open(one.path or one.stored).on(self))
 
     def open_held(self) -> None:
         """Open the session of which a request waits for the user: the one under the cursor, else the first."""
         one, held = self.browser.rows.current, self.collection.held
         path = one.path if one is not None and one.path in held else next(iter(held), "")
         if path:
-            self.post_message(Open(path))
+            self.post_message(Open(path).on(self))
 
     def change(self, what: str) -> None:
         """Import, export, rename, tag, archive or delete the session under the cursor."""
@@ -264,7 +264,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def _open_miss(self, miss: WorstMiss | None) -> None:
         if miss is not None:
-            self.post_message(Open(miss.key, note="`c` lists its misses"))
+            self.post_message(Open(miss.key, note="`c` lists its misses").on(self))
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """What the figures at a spot are made of."""

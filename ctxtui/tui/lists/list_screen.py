@@ -14,12 +14,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, bindings, key_text
 from ctxtui.tui.commands.everywhere import Back
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.pane import Pane
@@ -68,7 +68,7 @@ class ContentLoaded(Message, Generic[What]):
         self.error = error
 
 
-class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
+class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     """A page that fills the screen and is closed by `esc`: it shows what `load` gives, worked out in a worker thread.
 
     A subclass names its `commands`; `foot` is whether they stand in a key line, `leave` what `esc` does there. What is
