@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib import import_module
@@ -79,6 +80,11 @@ class Opened:
         """In place of the app's own."""
         self.exits += 1
 
+    @property
+    def foot(self) -> str:
+        """The key line."""
+        return self.screen._compositor.render_strips()[-1].text
+
     async def open(self, command: type[Command]) -> bool:
         """Do a command; whether it opened a screen or asks something."""
         asked = self.screen.line.question
@@ -137,6 +143,12 @@ async def survives(it: Opened, command: type[Command], keys: list[str], *, shown
         return False
     if shown:
         await it.shown()
+        if it.app.screen is it.screen:
+            assert not re.search(r" [^\W\d_⏎] |= explain|\? help", it.foot), (
+                command.name,
+                "letters are typed",
+                it.foot,
+            )
     await burst(it.pilot, keys)
     told = command.name, keys, shown
     assert it.app.crash is None, (*told, it.app.crash)

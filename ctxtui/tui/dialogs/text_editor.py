@@ -16,7 +16,7 @@ from textual.widgets import TextArea
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.board import Board
-from ctxtui.tui.widgets.keyline import ALWAYS, Key, KeyLine
+from ctxtui.tui.widgets.keyline import WHILE_TYPING, Key, KeyLine
 from ctxtui.views.blocks.editable import Editable
 from ctxtui.views.text.span import Span, Spans
 
@@ -108,7 +108,7 @@ class TextEditor(Commanded, Dialog[str | None]):
         yield self._head
         yield _Area(self._editable)
         shown = [Key(*each.key_line()) for each in self.commands]
-        yield KeyLine(shown, right=(ALWAYS[0], ALWAYS[1]._replace(key="f1")))
+        yield KeyLine(shown, right=WHILE_TYPING)
 
     def commands_now(self) -> list[type[Command]]:
         """What the palette offers here."""

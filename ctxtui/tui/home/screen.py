@@ -29,7 +29,7 @@ from ctxtui.tui.home.session_actions import Changes
 from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Open
-from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import shortened_home
@@ -193,7 +193,16 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.browser.preview()
         shown = [command for command in self.commands_now() if command.label and not command.always]
         keys = [Key(*each.key_line()) for each in shown if each is not Back]
-        self.query_one(KeyLine).keys = [*keys[:_AT_ONCE], Key("q", "quit", "", Back.actions()), *keys[_AT_ONCE:]]
+        question = self.changes.line.question
+        if question is not None:
+            self.query_one(KeyLine).show([LEAVE] if question.keys else [ACCEPT, LEAVE], right=WHILE_TYPING)
+        else:
+            out = Key("q", "quit", "", Back.actions())
+            self.query_one(KeyLine).show([*keys[:_AT_ONCE], out, *keys[_AT_ONCE:]])
+
+    def on_descendant_focus(self) -> None:
+        """Other keys act while something is asked."""
+        self._at_another()
 
     def commands_now(self) -> list[type[Command]]:
         """The commands that are available, in the order of their use."""

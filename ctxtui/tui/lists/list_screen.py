@@ -21,7 +21,8 @@ from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, bindings, key_te
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.board import Board
-from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
+from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.said_line import SaidLine
 from ctxtui.tui.widgets.table_pane import TablePane
@@ -99,8 +100,19 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
         yield from self.below()
         yield self.said
         if self.foot:
-            shown = [Key(*each.key_line()) for each in self.commands if each.label]
-            yield KeyLine(shown, out=Key(key_text("escape"), self.leave, "", ("dismiss",)))
+            yield KeyLine()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Other keys act while a line is typed in."""
+        for line in self.query(KeyLine):
+            if isinstance(event.widget, LineEdit):
+                line.show([ACCEPT], right=WHILE_TYPING, out=LEAVE)
+            else:
+                self._show_keys(line)
+
+    def _show_keys(self, line: KeyLine) -> None:
+        shown = [Key(*each.key_line()) for each in self.commands if each.label]
+        line.show(shown, out=Key(key_text("escape"), self.leave, "", ("dismiss",)))
 
     def below(self) -> Iterable[Widget]:
         """What stands between the page and the key line."""
@@ -122,6 +134,8 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def on_mount(self) -> None:
         """Begin to work it out."""
+        for line in self.query(KeyLine):
+            self._show_keys(line)
         self.begin()
 
     def begin(self) -> None:
