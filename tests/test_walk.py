@@ -42,3 +42,24 @@ def test_from_home_into_a_session_and_out(tmp_path: Path, size: tuple[int, int])
         assert terminal.ended() == 0
         assert b"\x1b[?1049l" in terminal.output
     assert (recording.read_bytes(), recording.stat().st_mtime_ns) == before
+
+
+def test_a_burst_of_keys_in_one_write_ends_nothing(tmp_path: Path) -> None:
+    home, cwd, size = tmp_path / "home", tmp_path / "project", (80, 24)
+    cwd.mkdir()
+    with run(home, str(plant(home, cwd)), cwd=cwd, size=size) as terminal:
+        screen = Screen(terminal, size)
+        on_call(screen, 30)
+        for opens, shown, keys in (
+            (b"?", "pgdn", b"\x1b\x1b"),
+            (b"\x10", "▸", b"\x1b\x1b\x1b"),
+            (b"W", "▸", b"\r\r\r"),
+        ):
+            terminal.type(opens)
+            screen.wait(shown)
+            terminal.type(keys)
+            on_call(screen, 30)
+        terminal.type(b"?\x1b\x1b\x10\x1b")
+        on_call(screen, 30)
+        terminal.type(b"qqq")
+        assert terminal.ended() == 0, screen.text

@@ -21,8 +21,9 @@ from textual.worker import WorkerFailed
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.dialogs.hover import Hover
-from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone
+from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
 from ctxtui.tui.screen_roles import Aims, GivesWay, MayHold, MayStay, TakesEdits, TakesNote
 from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.theme.theme import dress, native_colours
@@ -241,12 +242,20 @@ class CtxtuiApp(App[None]):
 
     def on_open(self, message: Open) -> None:
         """Open a session over Home."""
+        if not self._is_due(message):
+            return
         screen = self._make_inspector(message.target)
         if message.aim is not None and isinstance(screen, Aims):
             screen.aim = message.aim
         if message.note and isinstance(screen, TakesNote):
             screen.note = message.note
         self.push_screen(screen)
+
+    def _is_due(self, wish: Wish) -> bool:
+        """Whether only dialogs were opened since over the screen that `wish` is made on."""
+        stack = self.screen_stack
+        above = stack[stack.index(wish.made_on) + 1 :] if wish.made_on in stack else ()
+        return all(isinstance(each, Dialog) for each in above)
 
     def on_opened(self, message: Opened) -> None:
         """The first session that a user ever opens begins with tips, where it is still in view."""
@@ -261,7 +270,7 @@ class CtxtuiApp(App[None]):
 
     def on_talk_from(self, message: TalkFrom) -> None:
         """Go on from a recorded call."""
-        if self._make_chat is not None:
+        if self._make_chat is not None and self._is_due(message):
             screen = self._make_chat(message.target, message.thread, message.number)
             if message.edits and isinstance(screen, TakesEdits):
                 screen.bring(message.edits)
@@ -289,7 +298,11 @@ class CtxtuiApp(App[None]):
         screen = self.screen
 
         def leave() -> None:
-            close()
+            # A question takes its time: it may be answered when the screen has left, or lies under another one.
+            if screen in self.screen_stack:
+                while self.screen is not screen:
+                    self.pop_screen()
+                close()
 
         if not isinstance(screen, MayHold) or screen.may_close(leave):
             leave()

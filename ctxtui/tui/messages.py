@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from textual.message import Message
 from textual.screen import Screen
@@ -27,7 +27,19 @@ class Aim:
     regex: bool = False
 
 
-class Open(Message):
+class Wish(Message):
+    """Asks for another screen over the one that it is `made_on`. Void once such a screen is there: of a burst of keys
+    the first opens one."""
+
+    made_on: Screen[Any] | None = None
+
+    def on(self, screen: Screen[Any]) -> Self:
+        """The same wish, made on `screen`."""
+        self.made_on = screen
+        return self
+
+
+class Open(Wish):
     """Open a session: `target` is a path or the id of a stored session. `note` is said of it when it is there."""
 
     def __init__(self, target: str, aim: Aim | None = None, note: str = "") -> None:
@@ -37,7 +49,7 @@ class Open(Message):
         super().__init__()
 
 
-class TalkFrom(Message):
+class TalkFrom(Wish):
     """Go on from call `number` (0: the end) of `thread` in the session `target` (a path or a stored id), under
     `edits`, which the new chat has from the first request on."""
 

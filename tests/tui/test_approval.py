@@ -49,8 +49,8 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         assert "write_file .git/hooks/post-checkout" in there and "new, 61 lines" in there
         assert ".git is read by other programs: asked for each time" in there
         assert "the model wrote docs/plan-for" in there and ".git/hooks/post-checkout" in there
-        assert "1  #!/bin/sh" in there and "o once" in there and "x not now  n never" in there
-        assert "this session" not in there, "leave for the session is not to be had"
+        assert "1  #!/bin/sh" in there and "y once  n no  N never" in there
+        assert "always" not in there, "permission for the session is not to be had"
         await pilot.press("end")
         await until(pilot, lambda: "61  echo line 59" in shown(screen))
         screen.approval.show(screen.talk.asked_for)
@@ -58,14 +58,14 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         assert "61  echo line 59" in shown(screen), "a layout does not throw the reader back"
         await pilot.press("pageup", "up")
         assert "echo line 59" not in shown(screen)
-        await reply(screen, pilot, "s")
+        await reply(screen, pilot, "a")
         await pilot.pause(0.1)
         assert screen.talk.waiting_for_leave is not None and not (tmp_path / "work/.git").exists()
-        await until(pilot, lambda: "s is no answer: o x n" in shown(screen))
+        await until(pilot, lambda: "a is no answer: y n N" in shown(screen))
         await pilot.press("d")
         await until(pilot, lambda: "d is no answer" in shown(screen))
         assert not screen.edits.overlay.staged, "no key acts on what the question hides"
-        await reply(screen, pilot, "x")
+        await reply(screen, pilot, "n")
         await until(pilot, lambda: not screen.state.running)
         assert not (tmp_path / "work/.git").exists() and screen.talk.asked_for is None
 
@@ -80,7 +80,7 @@ async def test_an_edit_shows_its_difference(tmp_path: Path, size: tuple[int, int
         there = shown(screen)
         assert "edit_file a.py" in there and "changed, 53 lines" in there and "two2" in there
         assert "50 lines unchanged" in there or "49 lines unchanged" in there, there
-        await reply(screen, pilot, "o")
+        await reply(screen, pilot, "y")
         await until(pilot, lambda: not screen.state.running)
         assert (tmp_path / "work" / "a.py").read_text().endswith("one\n2\nthree\n")
 
@@ -95,13 +95,46 @@ async def test_what_is_typed_when_the_question_comes_goes_on_in_the_prompt(tmp_p
         assert screen.prompt.text == "stop that now" and screen.talk.waiting_for_leave is not None
         assert not (tmp_path / "work" / "typeahead.txt").exists()
         await pilot.press("enter")
-        await reply(screen, pilot, "o")
+        await reply(screen, pilot, "y")
         await until(pilot, lambda: not screen.state.running)
         assert (tmp_path / "work" / "typeahead.txt").exists()
         assert b"stop that now" in server.bodies[-1]
 
 
-@pytest.mark.parametrize("key", ["o", pytest.param("n", marks=pytest.mark.slow)])
+async def test_a_draft_waits_aside_while_the_tool_is_answered_by_the_keys_that_are_named(tmp_path: Path) -> None:
+    """In each state the keys on the screen act: with the cursor in a draft, in the question, in the panes."""
+    writes = [answer(f"m{n}", use(f"t{n}", "write_file", path=f"{n}.txt", content="x")) for n in (1, 2)]
+    async with provider([*writes, answer("m3", text("done"))]) as server, chatting(tmp_path, server) as (screen, pilot):
+
+        def foot() -> str:
+            return "\n".join(shown(screen).splitlines()[-2:])
+
+        assert "i say something" not in foot() and "say something" in foot(), "the cursor is there already"
+        await say(screen, pilot, "write", wait=False)
+        await pilot.press(*"half an idea")
+        await until(pilot, lambda: "write_file needs your permission: esc answers" in foot())
+        assert "esc answer" in foot() and "?" not in screen.prompt.text
+        await pilot.press(*" yan", "escape")
+        await asked_for_leave(screen, pilot)
+        assert "y once  a always  n no  N never" in foot() and "esc later" in foot() and "look round" not in foot()
+        await pilot.press("escape")
+        await until(pilot, lambda: "write_file needs your permission: i answers" in foot() and " i answer " in foot())
+        await pilot.press("i")
+        await asked_for_leave(screen, pilot)
+        await reply(screen, pilot, "y")
+        await until(pilot, lambda: (tmp_path / "work" / "1.txt").exists())
+        assert screen.prompt.text == "half an idea yan" and screen.prompt.has_focus
+        await until(pilot, lambda: "needs your permission: esc answers" in foot())
+        await pilot.press("escape")
+        await reply(screen, pilot, "n")
+        await until(pilot, lambda: not screen.state.running)
+        assert not (tmp_path / "work" / "2.txt").exists() and screen.prompt.text == "half an idea yan"
+        assert "esc look round" in foot() and foot().count("esc ") == 1, "one name for one key"
+        await pilot.press("escape")
+        await until(pilot, lambda: "i say something" in foot() and "i talk" in foot())
+
+
+@pytest.mark.parametrize("key", ["y", pytest.param("N", marks=pytest.mark.slow)])
 async def test_a_key_held_down_answers_nothing(tmp_path: Path, key: str) -> None:
     writes = [use(f"t{n}", "write_file", path=f"{n}.txt", content="x") for n in (1, 2)]
     script = [answer("m1", *writes), answer("m2", text("done"))]
@@ -114,27 +147,27 @@ async def test_a_key_held_down_answers_nothing(tmp_path: Path, key: str) -> None
         assert waiting is not None and waiting.id == "t1" and not list((tmp_path / "work").iterdir())
         await until(pilot, lambda: screen.prompt.ready)
         since = time.monotonic()
-        await reply(screen, pilot, "o")
+        await reply(screen, pilot, "y")
         await until(pilot, lambda: (tmp_path / "work" / "1.txt").exists() and screen.talk.asked_for is not None)
         assert "2.txt" in shown(screen)
-        await typed(pilot, held_down("o", since), since)
+        await typed(pilot, held_down("y", since), since)
         waiting = screen.talk.waiting_for_leave
         assert waiting is not None and waiting.id == "t2", "one burst never answers two questions"
-        await reply(screen, pilot, "o")
+        await reply(screen, pilot, "y")
         await until(pilot, lambda: not screen.state.running)
 
 
 async def test_keys_that_waited_while_the_screen_was_busy_answer_nothing(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="a.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
-        early = events.Key("o", "o")
+        early = events.Key("y", "y")
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
         await until(pilot, lambda: screen.prompt.ready)
         screen.prompt.post_message(early)
         await pilot.pause(0.1)
         assert screen.talk.waiting_for_leave is not None, "typed before it could be read, taken after"
-        await reply(screen, pilot, "o")
+        await reply(screen, pilot, "y")
         await until(pilot, lambda: not screen.state.running)
     assert PAUSE >= 0.5
 

@@ -249,7 +249,7 @@ async def test_a_tool_that_writes_asks(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
         await asked_for_leave(screen, pilot)
         assert "write_file new.txt" in shown(screen) and "once" in shown(screen)
-        await reply(screen, pilot, "o")
+        await reply(screen, pilot, "y")
         await until(pilot, lambda: not screen.state.running)
         assert (tmp_path / "work" / "new.txt").read_text() == "x"
 
@@ -555,7 +555,7 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
         await asked_for_leave(screen, pilot)
         await until(pilot, lambda: "once" in shown(screen))
         assert screen.talk.waiting_for_leave is not None
-        await reply(screen, pilot, "n")
+        await reply(screen, pilot, "N")
         await until(pilot, lambda: not screen.state.running)
         assert not (tmp_path / "work" / "new.txt").exists()
 

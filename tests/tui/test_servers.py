@@ -34,7 +34,7 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         await asked_for_leave(screen, pilot)
         there = shown(screen)
         assert "die of the MCP server small" in there and "to be run" in there and "run it?" in there
-        await reply(screen, pilot, "x")
+        await reply(screen, pilot, "n")
         await until(pilot, lambda: not screen.state.running)
         body = json.loads(asked(server)[-1])
         assert [part["content"] for part in body["messages"][2]["content"]] == ["The user did not allow this.", "3"]

@@ -7,7 +7,7 @@ from ctxtui.tui.chat.prompt import TalkController
 from ctxtui.tui.chat.servers import ServersController
 from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.situation import ASKING, HELD, QUESTION, RESTING, RUNNING, USER_ROW
+from ctxtui.tui.commands.situation import ASKING, HELD, PERMISSION, QUESTION, RESTING, RUNNING, USER_ROW
 from ctxtui.tui.inspector.commands import INSPECTOR, EnterPrompt, LeaveOpen
 from ctxtui.tui.inspector.controllers.fork import TalkHere
 
@@ -17,7 +17,15 @@ class EnterTalk(Command):
 
     name, keys, label, group, first = "talk", ("i",), "talk", "chat", True
     run = Act(TalkController, TalkController.talk)
-    key_unless = frozenset({ASKING})
+    unless, key_unless = frozenset({PERMISSION}), frozenset({ASKING})
+
+
+class AnswerTool(EnterTalk):
+    """Answer for the tool that waits for your permission: what it would do is shown, and asked."""
+
+    name, label = "answer for the tool that waits", "answer"
+    needs = key_needs = frozenset({PERMISSION})
+    unless = frozenset()
 
 
 class HoldNext(Command):
@@ -129,8 +137,8 @@ _INSTEAD: dict[type[Command], type[Command]] = {TalkHere: BranchHere, LeaveOpen:
 """What a chat does in place of what a recording's screen does."""
 
 CHAT: tuple[type[Command], ...] = (
-    EnterTalk, ReleaseHeld, HoldNext, PasteImage, EditMessage, Interrupt, Resend, ChooseModel, McpServers, ShowRequest,
-    Rendered, DismissAlarm,
+    AnswerTool, EnterTalk, ReleaseHeld, HoldNext, PasteImage, EditMessage, Interrupt, Resend, ChooseModel, McpServers,
+    ShowRequest, Rendered, DismissAlarm,
 )  # fmt: skip
 CHAT_KEYS: tuple[type[Command], ...] = (
     *CHAT, *(_INSTEAD.get(command, command) for command in INSPECTOR if command is not EnterPrompt),

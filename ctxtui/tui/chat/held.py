@@ -65,7 +65,7 @@ class HeldController(ChatController):
             lead,
             self._answered,
             keys=tuple(choices),
-            right=[Span("esc ", "accent bold"), Span("edit it first ", "dim")],
+            esc="edit it first",
             on_cancel=self._later,
             pause=PAUSE,
             on_early=self._talk.typed_early,

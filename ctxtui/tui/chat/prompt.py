@@ -15,12 +15,13 @@ from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.chat.approvals import Approvals
 from ctxtui.tui.chat.message_files import MessageFiles, as_mention
 from ctxtui.tui.chat.state import ChatController, ChatState
-from ctxtui.tui.commands.situation import QUESTION, TALKING, USER_ROW
+from ctxtui.tui.commands.situation import PERMISSION, QUESTION, TALKING, USER_ROW
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.inspector.headroom import headroom
+from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ _LEAD: Spans = [Span(" › ", "accent bold")]
 HINT: Spans = [Span("i", "accent bold"), Span(" say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
-_LEAVES = {"o": "ONCE", "s": "SESSION", "x": "NOT_NOW", "n": "NEVER"}
-_ANSWERS = {"o": "once", "s": "session", "x": "not now", "n": "never"}
+_LEAVES = {"y": "ONCE", "a": "SESSION", "n": "NOT_NOW", "N": "NEVER"}
+_ANSWERS = {"y": "once", "a": "always", "n": "no", "N": "never"}
 PAUSE = 0.7
 """Seconds for which a question for leave must have been readable, with nothing typed, before a key answers it."""
 
@@ -52,6 +53,8 @@ class TalkController(ChatController):
         """What was asked here last: to talk, for leave, whether to quit."""
         self._leave: Question | None = None
         """The last question for leave."""
+        self._leave_first = ""
+        """The id of the call that is asked about although something was typed."""
         self._files = MessageFiles(self.host, access, self.refresh_keys)
         self._approvals = Approvals(self.host, access, self._approval_made)
         self._early: tuple[str, ...] = ()
@@ -72,7 +75,8 @@ class TalkController(ChatController):
         found = {TALKING if own else QUESTION} if self.prompt.asking else set()
         transcript = self.panels.transcript
         on_user_row = transcript.data is not None and transcript.row_count and transcript.data.asks(transcript.cursor)
-        return found | ({USER_ROW} if on_user_row else set())
+        waits = self.waiting_for_leave is not None
+        return found | ({USER_ROW} if on_user_row else set()) | ({PERMISSION} if waits else set())
 
     @property
     def waiting_for_leave(self) -> ToolCall | None:
@@ -108,23 +112,39 @@ class TalkController(ChatController):
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
         waits = self.state.status == "held"
-        told = "send what is held" if waits else "held next" if hold else "hold"
-        held = [Span("^o ", "accent bold"), Span(told, "warn" if hold or waits else "dim")]
+        held = [Span("held next ", "warn")] if hold and not waits else []
         branch = [Span(f"{self._branch} ", "warn")] if self._branch else []
         return [
             *self._files.words,
             *branch,
             *headroom(self.host.headroom, time.time()),
             *held,
-            Span("  esc ", "accent bold"),
-            Span("leave ", "dim"),
+            *self._permission_words,
         ]
+
+    @property
+    def _permission_words(self) -> Spans:
+        """What stands in the prompt while a tool waits and something is typed: which tool it is; `esc` asks."""
+        call = self.waiting_for_leave
+        if call is None:
+            return []
+        told = f"{safe_text.one_line(call.name, 40)} needs your permission: "
+        return [Span(told, "warn"), Span("esc", "accent bold"), Span(" answers ", "dim")]
 
     def refresh_keys(self) -> None:
         """What stands at the end of the line is something else: the files of the message, whether it is held."""
-        if self.talking:
-            self.prompt.edit.right, self.prompt.edit.brief = self._prompt_keys(), self._files.words
+        if self._talk is not None and self.talking:
+            self.prompt.edit.right, self.prompt.edit.brief = self._prompt_keys(), self._brief
+            self._talk.esc = self._esc
             self.prompt.edit.refresh()
+
+    @property
+    def _brief(self) -> Spans:
+        return self._permission_words or self._files.words
+
+    @property
+    def _esc(self) -> str:
+        return "answer" if self.waiting_for_leave is not None else "look round"
 
     def paste_image(self) -> None:
         """Put the image that is in the clipboard into the message."""
@@ -134,8 +154,20 @@ class TalkController(ChatController):
 
     def _leave_wanted(self) -> None:
         """A tool waits: ask at once, unless something is being typed or asked."""
-        if not self.prompt.asking or (self.talking and not self.prompt.edit.buffer.size):
+        call = self.waiting_for_leave
+        first = call is not None and call.id == self._leave_first
+        if not self.prompt.asking or (self.talking and (first or not self.prompt.edit.buffer.size)):
             self._ask_leave()
+        self.refresh_keys()
+
+    def asks_leave(self) -> bool:
+        """Whether a tool waits that is asked about now: what is typed waits meanwhile."""
+        call = self.waiting_for_leave
+        if call is None:
+            return False
+        self._leave_first = call.id
+        self._ask_leave()
+        return True
 
     @property
     def asked_for(self) -> Approval | None:
@@ -162,7 +194,7 @@ class TalkController(ChatController):
             self._leave_wanted()
 
     def _ask_leave_for(self, made: Approval) -> None:
-        answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and key == "s")}
+        answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and _LEAVES[key] == "SESSION")}
         lead = [Span(" ? ", "warn bold"), Span("run it?  " if made.runs else "write it?  ", "ink")]
         for key, words in answers.items():
             lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
@@ -171,12 +203,8 @@ class TalkController(ChatController):
             lead,
             self._answer_leave,
             keys=tuple(answers),
-            right=[
-                Span("↑↓ ", "accent bold"),
-                Span("read on  ", "dim"),
-                Span("esc ", "accent bold"),
-                Span("later ", "dim"),
-            ],
+            right=[Span("↑↓ ", "accent bold"), Span("read on ", "dim")],
+            esc="later",
             stays=True,
             on_cancel=self._stop_talking,
             resume=self._back_to_leave,
@@ -187,7 +215,7 @@ class TalkController(ChatController):
 
     def typed_early(self, text: str) -> None:
         """What was being typed when the question came goes on in the prompt; the question waits."""
-        self._draft += text
+        self._draft, self._leave_first = self._draft + text, ""
         self._talk_on(self._draft)
 
     def _answer_leave(self, key: str) -> None:
@@ -236,6 +264,7 @@ class TalkController(ChatController):
             self._said,
             text=text,
             right=self._prompt_keys(),
+            esc=self._esc,
             stays=True,
             on_cancel=self._stop_talking,
             on_change=self._typed,
@@ -243,7 +272,7 @@ class TalkController(ChatController):
             on_pause=self._keep_text,
         )
         self._ask_own(self._talk)
-        self.prompt.edit.brief, self.prompt.edit.pasted = self._files.words, as_mention
+        self.prompt.edit.brief, self.prompt.edit.pasted = self._brief, as_mention
 
     def _stop_talking(self) -> None:
         """`esc` closes the prompt; what was typed stays for later."""
@@ -252,6 +281,14 @@ class TalkController(ChatController):
             self._draft, self._aside = self._aside, ""
             self._keep_now(self._draft)
         self._go_on_from(None)
+        self.access.soon(self._tell_permission)
+
+    def _tell_permission(self) -> None:
+        """In the panes: a tool waits, and `i` answers."""
+        call = self.waiting_for_leave
+        if call is not None and not self.prompt.asking:
+            told = f"{safe_text.one_line(call.name, 40)} needs your permission: "
+            self.say([Span("? ", "warn bold"), Span(told, "ink"), Span("i", "accent bold"), Span(" answers", "dim")])
 
     def tell_early(self) -> None:
         """Say what was said before there was anyone to hear it."""

@@ -17,7 +17,7 @@ from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.approval import KEYS as APPROVAL_KEYS
 from ctxtui.tui.chat.approval import ApprovalPane
-from ctxtui.tui.chat.commands import CHAT_KEYS, EditMessage, EnterTalk, HoldNext, ReleaseHeld
+from ctxtui.tui.chat.commands import CHAT_KEYS, AnswerTool, EditMessage, EnterTalk, HoldNext, ReleaseHeld
 from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.held import HeldController
 from ctxtui.tui.chat.model import ChatAsker, ModelController
@@ -59,7 +59,7 @@ class ChatScreen(SessionScreen):
 
     commands: ClassVar[tuple[type[Command], ...]] = (*CHAT_KEYS, *EVERYWHERE)
     BINDINGS = bindings(CHAT_KEYS)
-    first_keys = (ReleaseHeld, EnterTalk, HoldNext, EditMessage)
+    first_keys = (ReleaseHeld, AnswerTool, EnterTalk, HoldNext, EditMessage)
 
     def __init__(self, source: ChatSource, *, pager: str = "") -> None:
         super().__init__(Panels(LiveRows), TalkEdit(id="prompt"), HINT)
@@ -141,8 +141,9 @@ class ChatScreen(SessionScreen):
         return (*super().doing, "chat")
 
     def leave_prompt(self) -> None:
-        """Marks go before the prompt in which one talks is left; any other question is closed first."""
-        if not (self.talk.talking and self.state.unmark()):
+        """Marks go before the prompt in which one talks is left; any other question is closed first. Where a tool waits
+        behind a draft, that is asked next."""
+        if not (self.talk.talking and (self.talk.asks_leave() or self.state.unmark())):
             super().leave_prompt()
 
     def _complete(self) -> None:

@@ -246,13 +246,13 @@ class TurnController(ChatController):
         self._over()
 
     def _tool(self, moment: mo.ToolBegan) -> None:
-        self._note(f"{safe_text.one_line(command_tool.told(moment.call), 80)} runs, esc ends it")
+        self._note(f"{safe_text.one_line(command_tool.told(moment.call), 80)} runs; in the panes, esc ends it")
 
     def _tool_waits(self, moment: mo.ToolWaits) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is on record")
 
     def _leave_asked(self, moment: mo.LeaveAsked) -> None:
-        self._note(f"{safe_text.one_line(moment.call.name, 40)} waits for your leave: `i` answers")
+        self._note(f"{safe_text.one_line(moment.call.name, 40)} needs your permission")
         self.state.tells.leave.emit()
 
     def _waiting(self, moment: mo.RetryWaits) -> None:

@@ -38,6 +38,8 @@ TALKING: Final = "talking"
 QUESTION: Final = "question"
 """In a chat: the prompt's line asks something else than what to say."""
 
+PERMISSION: Final = "permission"
+"""A tool of the chat waits for the user's permission."""
 RUNNING: Final = "running"
 """A turn of the chat runs."""
 ATTACHED: Final = "program attached"

@@ -9,10 +9,10 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.fuzzy import Matcher
-from textual.screen import ModalScreen
 
 from ctxtui.tui.commands import Command
 from ctxtui.tui.commands.command import key_text
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text import cells
@@ -74,7 +74,7 @@ class MatchingCommands(Pane):
         return [Span("⏎", "accent bold"), Span(" do  ", "dim"), Span("esc", "accent bold"), Span(" close", "dim")]
 
 
-class PaletteScreen(ModalScreen[type[Command] | None]):
+class PaletteScreen(Dialog[type[Command] | None]):
     """The palette over the screen whose commands it offers; ends with the one that was chosen, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -114,10 +114,6 @@ class PaletteScreen(ModalScreen[type[Command] | None]):
         """Do the command under the cursor."""
         if self.found.found:
             self.dismiss(self.found.found[self.found.cursor])
-
-    def on_line_edit_left(self, message: LineEdit.Left) -> None:
-        """Close."""
-        self.dismiss(None)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """A double click does a command."""

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
 from ctxtui.services.config.package_data import glossary
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.snapshot import Lit, Over, Snapshot
 from ctxtui.views.glossary import note, spots
@@ -76,7 +77,7 @@ def explained(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
     return [(spot.entry.says, "ink"), (sum_, "dim")]
 
 
-class ExplainScreen(ModalScreen[str]):
+class ExplainScreen(Dialog[str]):
     """Explains one spot of the `screen` below after the other; closes with the word that more is wanted of, or
     ""."""
 
@@ -86,7 +87,7 @@ class ExplainScreen(ModalScreen[str]):
         Binding("up", "go(0, -1)", show=False),
         Binding("down", "go(0, 1)", show=False),
         Binding("enter,question_mark,f1", "more", show=False),
-        Binding("escape,q,equals_sign", "dismiss('')", show=False),
+        Binding("q,equals_sign", "dismiss", show=False),
     ]
     DEFAULT_CSS = "ExplainScreen { background: $background; }"
 
@@ -140,7 +141,7 @@ class ExplainScreen(ModalScreen[str]):
         """A click on another one explains it, elsewhere it closes."""
         under = spots.at(self.spots, event.screen_x, event.screen_y)
         if under is None:
-            self.dismiss("")
+            self.dismiss()
         else:
             self.spot = under
             self._show()
@@ -148,7 +149,7 @@ class ExplainScreen(ModalScreen[str]):
     def on_resize(self, event: events.Resize) -> None:
         """Another size is another screen: what was painted stands elsewhere."""
         if event.size.height != len(self._page.strips) or event.size.width != self._page.strips[0].cell_length:
-            self.dismiss("")
+            self.dismiss()
 
 
 def _focus(screen: Screen[Any]) -> tuple[int, int]:

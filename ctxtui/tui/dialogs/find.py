@@ -12,9 +12,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
-from textual.screen import ModalScreen
 
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.list_screen import overlay_bindings
 from ctxtui.tui.messages import Aim, Open
 from ctxtui.tui.widgets.keyline import Key, KeyLine
@@ -91,7 +91,7 @@ class HitPane(Pane):
         return [Span("Type a text and press enter. Capital letters make case matter.", "dim")]
 
 
-class FindScreen(Commanded, ModalScreen[None]):
+class FindScreen(Commanded, Dialog[None]):
     """The search; `everywhere` does it."""
 
     commands: ClassVar[tuple[type[Command], ...]] = FIND
@@ -213,4 +213,4 @@ class FindScreen(Commanded, ModalScreen[None]):
             self.pane.reload(cursor=at)
         if isinstance(one, Spotted):
             aim = Aim(one.thread, one.call, one.digest, self.words.text, self._regex)
-            self.post_message(Open(one.target, aim))
+            self.post_message(Open(one.target, aim).on(self))

@@ -8,11 +8,11 @@ from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.package_data import glossary
 from ctxtui.tui.commands import Command, key_text
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.rows import ScrolledRows
 from ctxtui.views.glossary.entries import Entry
@@ -208,7 +208,7 @@ class HelpPage(ScrolledRows):
         return [span for key, text in keys for span in (Span(key, "accent bold"), Span(text, "dim"))]
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """The help over the screen that it explains; `words` stand in its filter at first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -252,10 +252,6 @@ class HelpScreen(ModalScreen[None]):
 
     def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
         """Close."""
-        self.dismiss(None)
-
-    def on_line_edit_left(self, message: LineEdit.Left) -> None:
-        """Close, whatever was typed."""
         self.dismiss(None)
 
     def action_scroll(self, lines: int) -> None:

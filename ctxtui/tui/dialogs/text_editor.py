@@ -11,12 +11,12 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.board import Board
-from ctxtui.tui.widgets.keyline import ALWAYS, Key, KeyLine
+from ctxtui.tui.widgets.keyline import WHILE_TYPING, Key, KeyLine
 from ctxtui.views.blocks.editable import Editable
 from ctxtui.views.text.span import Span, Spans
 
@@ -75,7 +75,7 @@ class _Area(TextArea):
         event.text = self._editable.pasted(event.text)
 
 
-class TextEditor(Commanded, ModalScreen[str | None]):
+class TextEditor(Commanded, Dialog[str | None]):
     """Edits `text`; `title` and `told` say what it is. Closes with the text as it was left, None where it was left
     without staging it."""
 
@@ -108,7 +108,7 @@ class TextEditor(Commanded, ModalScreen[str | None]):
         yield self._head
         yield _Area(self._editable)
         shown = [Key(*each.key_line()) for each in self.commands]
-        yield KeyLine(shown, right=(ALWAYS[0], ALWAYS[1]._replace(key="f1")))
+        yield KeyLine(shown, right=WHILE_TYPING)
 
     def commands_now(self) -> list[type[Command]]:
         """What the palette offers here."""

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Final
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.dialogs.explain import painted, panes_of
 from ctxtui.tui.widgets.snapshot import Lit, Over, Snapshot
 from ctxtui.views.glossary import note, tips
@@ -20,6 +21,9 @@ _AGAIN: Final = 0.4
 """Seconds after which the screen below is looked at again: its figures are still coming in."""
 _BADGE: Final = 3
 """Cells of a tip's number."""
+_NEXT: Final = "space,enter,right,down,tab"
+_BEFORE: Final = "left,up,shift+tab"
+_OWN_KEYS: Final = frozenset(f"{_NEXT},{_BEFORE},q".split(","))
 _SIGNS: Final = 9
 """Cells at the left of the transcript in which its signs stand."""
 
@@ -31,13 +35,13 @@ def _free(line: str) -> int:
     return found.start() if found is not None else 0
 
 
-class TipsScreen(ModalScreen[None]):
+class TipsScreen(Dialog[None]):
     """The tips over the `screen` below. A key that is none of theirs closes them, and does what it does there."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,enter,right,down,tab", "step(1)", show=False),
-        Binding("left,up,shift+tab", "step(-1)", show=False),
-        Binding("escape,q", "dismiss", show=False),
+        Binding(_NEXT, "step(1)", show=False),
+        Binding(_BEFORE, "step(-1)", show=False),
+        Binding("q", "dismiss", show=False),
     ]
     DEFAULT_CSS = "TipsScreen { background: $background; }"
 
@@ -45,8 +49,6 @@ class TipsScreen(ModalScreen[None]):
         super().__init__()
         self._below = screen
         self._at = 0
-        self._over = False
-        """Whether they are closed; keys of the same burst may still come here."""
         self._page = Snapshot(painted(screen))
 
     def compose(self) -> ComposeResult:
@@ -108,22 +110,16 @@ class TipsScreen(ModalScreen[None]):
 
     async def on_key(self, event: events.Key) -> None:
         """A tip's number goes to it; any other key closes the tips and does what it does."""
-        if self._over:
-            self._pass_on(event)
-        elif event.key.isdecimal() and 1 <= int(event.key) <= len(tips.TIPS):
+        if self.is_current and event.key.isdecimal() and 1 <= int(event.key) <= len(tips.TIPS):
             event.stop()
             self._at = int(event.key) - 1
             self._show()
-        elif event.key not in ("space", "enter", "right", "down", "tab", "left", "up", "shift+tab", "escape", "q"):
-            self._over = True
+        elif not self.is_current or event.key not in _OWN_KEYS:
+            # A key of the same burst may still come here when they are closed.
             self.dismiss(None)
-            self._pass_on(event)
-
-    def _pass_on(self, event: events.Key) -> None:
-        """The key does what it does on the screen below."""
-        event.stop()
-        event.prevent_default()
-        self.app.call_later(self.app.simulate_key, event.key)
+            event.stop()
+            event.prevent_default()
+            self.app.call_later(self.app.simulate_key, event.key)
 
     def on_click(self, event: events.Click) -> None:
         """A click goes on."""

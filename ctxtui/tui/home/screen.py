@@ -29,7 +29,7 @@ from ctxtui.tui.home.session_actions import Changes
 from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Open
-from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import shortened_home
@@ -193,7 +193,16 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.browser.preview()
         shown = [command for command in self.commands_now() if command.label and not command.always]
         keys = [Key(*each.key_line()) for each in shown if each is not Back]
-        self.query_one(KeyLine).keys = [*keys[:_AT_ONCE], Key("q", "quit", "", Back.actions()), *keys[_AT_ONCE:]]
+        question = self.changes.line.question
+        if question is not None:
+            self.query_one(KeyLine).show([LEAVE] if question.keys else [ACCEPT, LEAVE], right=WHILE_TYPING)
+        else:
+            out = Key("q", "quit", "", Back.actions())
+            self.query_one(KeyLine).show([*keys[:_AT_ONCE], out, *keys[_AT_ONCE:]])
+
+    def on_descendant_focus(self) -> None:
+        """Other keys act while something is asked."""
+        self._at_another()
 
     def commands_now(self) -> list[type[Command]]:
         """The commands that are available, in the order of their use."""
@@ -217,14 +226,14 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         """Open the session under the cursor."""
         one = self.browser.rows.current
         if one is not None and not one.error:
-            self.post_message(Open(one.path or one.stored))
+            self.post_message(Open(one.path or one.stored).on(self))
 
     def open_held(self) -> None:
         """Open the session of which a request waits for the user: the one under the cursor, else the first."""
         one, held = self.browser.rows.current, self.collection.held
         path = one.path if one is not None and one.path in held else next(iter(held), "")
         if path:
-            self.post_message(Open(path))
+            self.post_message(Open(path).on(self))
 
     def change(self, what: str) -> None:
         """Import, export, rename, tag, archive or delete the session under the cursor."""
@@ -264,7 +273,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def _open_miss(self, miss: WorstMiss | None) -> None:
         if miss is not None:
-            self.post_message(Open(miss.key, note="`c` lists its misses"))
+            self.post_message(Open(miss.key, note="`c` lists its misses").on(self))
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """What the figures at a spot are made of."""

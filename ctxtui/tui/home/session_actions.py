@@ -108,21 +108,18 @@ class Changes:
         self._prompt.display = True
 
     def _ask(self, what: str, text: str, then: Callable[[str], str]) -> None:
-        right = [Span("⏎", "accent bold"), Span(" accept  ", "dim"), Span("esc", "accent bold"), Span(" leave", "dim")]
-
         def answer(given: str) -> None:
             if given.strip():
                 self._work(lambda: then(given.strip()), "writing")
 
         lead = [Span(f" {what} ", "dim"), Span("› ", "accent")]
-        self.line.ask(Question(lead, answer, text=text, right=right))
+        self.line.ask(Question(lead, answer, text=text))
 
     def _offer(self, what: str, keys: dict[str, str], then: Callable[[str], None]) -> None:
         lead = [Span(f" {what} ", "ink")]
         for key, label in keys.items():
             lead += [Span(f" {key}", "accent bold"), Span(f" {label} ", "dim")]
-        right = [Span("esc", "accent bold"), Span(" leave", "dim")]
-        self.line.ask(Question(lead, then, keys=tuple(keys), right=right))
+        self.line.ask(Question(lead, then, keys=tuple(keys)))
 
     def _work(self, job: Callable[[], str], verb: str) -> None:
         self.tell([Span(f"{verb} …", "dim")])

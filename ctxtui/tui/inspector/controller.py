@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.messages import Wish
 from ctxtui.views.text.span import Spans
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class ScreenAccess:
 
     def post(self, message: Message) -> None:
         """Tell the app."""
-        self._screen.post_message(message)
+        self._screen.post_message(message.on(self._screen) if isinstance(message, Wish) else message)
 
     def deliver(self, do: Callable[[], object]) -> None:
         """From any thread: do this in the screen's turn, after what was delivered before."""

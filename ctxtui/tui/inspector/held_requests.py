@@ -201,7 +201,7 @@ class HeldRequestsController(Controller):
             self._question(one),
             partial(self._answered, one.id),
             keys=(*held_lines.KEYS, held_lines.MORE) if one.can_wait else held_lines.KEYS,
-            right=held_lines.LOOK,
+            esc="look",
             on_cancel=self._later,
         )
         self.prompt.ask(self._own)

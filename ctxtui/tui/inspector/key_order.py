@@ -51,15 +51,17 @@ def keys(
     *,
     first: Sequence[type[Command]] = (),
     choice: bool = False,
+    esc: str = "leave",
     top: bool = False,
 ) -> Iterator[Key]:
     """The keys of the commands that `can` be used `at` this situation, those for what one is doing first. In a chat
-    `first` come before those that go about; with `choice` one of a few keys is asked for; on the `top` level going back
+    `first` come before those that go about; with `choice` one of a few keys is asked for, and `esc` is what that key
+    does to the question; on the `top` level going back
     is leaving."""
     facts = at.facts
     if ASKING in facts:
         able = [each for each in dict.fromkeys([*first, *can]) if each in can]
-        yield from _typing(facts, able, talking=TALKING in facts, choice=choice)
+        yield from _typing(facts, able, talking=TALKING in facts, choice=choice, esc=esc)
         return
     marked, staged = MARKED in facts, STAGED in facts
     doing = [*_SPECIAL, *((*MARKING, *WIDENING) if marked else ()), *(APPLYING if staged else ()), *first, *GOING]
@@ -86,12 +88,14 @@ def _escape(facts: frozenset[str]) -> tuple[Key, ...]:
     return ()
 
 
-def _typing(facts: frozenset[str], can: Sequence[type[Command]], *, talking: bool, choice: bool) -> Iterator[Key]:
+def _typing(
+    facts: frozenset[str], can: Sequence[type[Command]], *, talking: bool, choice: bool, esc: str
+) -> Iterator[Key]:
     """While a line is typed in only these keys are no letters."""
     seeking = SEEKING in facts
     if not choice:
         yield Key("⏎", "send" if talking else "keep" if seeking else "accept")
-    yield Key("esc", "back" if seeking else "look round" if talking else "leave")
+    yield Key("esc", esc)
     if seeking:
         yield Key("^r", "regular expression", "expression", SearchExpression.actions())
     elif not choice:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from textual.widget import Widget
 
@@ -11,13 +11,11 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.prompt_line import PromptLine, Question
 from ctxtui.views.text.span import Span, Spans
 
-LEAVE: Sequence[Span] = (Span("esc", "accent bold"), Span(" leave ", "dim"))
-"""What stands at the end of a line that is typed in."""
-
 
 class SessionPrompt(PromptLine):
-    """Asks on `edit`, tells there, and gives the focus back to `pane`. `hint` stands there when nothing is said;
-    `replan` is called when the line may be needed, or no longer."""
+    """Asks on `edit`, tells there, and gives the focus back to `pane`. `hint` stands there when nothing is said,
+    without the key that it begins with where the cursor is in the line already. `replan` is called when the line may be
+    needed, or no longer."""
 
     def __init__(self, edit: LineEdit, pane: Widget, hint: Spans, replan: Callable[[], object]) -> None:
         super().__init__(edit, self._enter, self._go_back)
@@ -29,18 +27,29 @@ class SessionPrompt(PromptLine):
         self._hint = hint
         self._replan = replan
 
-    def ask_for(self, lead: Spans, then: Callable[[str], object], text: str = "", keys: tuple[str, ...] = ()) -> None:
+    def ask_for(
+        self,
+        lead: Spans,
+        then: Callable[[str], object],
+        text: str = "",
+        keys: tuple[str, ...] = (),
+        esc: str = "leave",
+    ) -> None:
         """Ask for a line that begins as `text`, or for one of `keys`; `then` gets the answer."""
-        self.ask(Question(lead, then, text=text, keys=keys, right=() if keys else LEAVE))
+        self.ask(Question(lead, then, text=text, keys=keys, esc=esc))
 
     def say(self, words: Spans) -> None:
         """What happened, or what may be typed; nothing clears it."""
-        self.edit.hint = words or self._hint
+        self.edit.hint = words or self._resting
         self.edit.refresh()
         if self.said != bool(words):
             self.said = bool(words)
             self._replan()
         self.spoken.emit(words)
+
+    @property
+    def _resting(self) -> Spans:
+        return self._hint[1:] if self.asking else self._hint
 
     def refuse(self, why: str) -> None:
         """Say why nothing is done."""
@@ -53,6 +62,8 @@ class SessionPrompt(PromptLine):
 
     def _enter(self) -> None:
         self.edit.can_focus = True
+        if not self.said:
+            self.edit.hint = self._resting
         self._replan()
         self.edit.screen.set_focus(self.edit)
 

@@ -58,7 +58,7 @@ from ctxtui.tui.inspector.session_controllers import session_controllers
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.messages import Aim, Opened
-from ctxtui.tui.widgets.keyline import KeyLine
+from ctxtui.tui.widgets.keyline import ALWAYS, WHILE_TYPING, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.stage import Stage
@@ -99,10 +99,10 @@ class SessionScreen(StillScreen, Commanded):
         super().__init__()
         self.panels, self.prompt = panels, prompt
         self.access = ScreenAccess(self, prompt)
-        self.line = SessionPrompt(prompt, panels.transcript, hint, self.access.replan)
+        self.line = SessionPrompt(prompt, panels.transcript, hint, self._line_changed)
         self.keys, self._stage = KeyLine(id="keys"), Stage(self._boxes)
         self._pointing: Timer | None = None
-        self._offered: tuple[Situation, bool, bool] | None = None
+        self._offered: tuple[Situation, bool, str, bool] | None = None
         self._fitted = Size(0, 0)
         self._later: Sequence[Widget] = ()
 
@@ -245,6 +245,11 @@ class SessionScreen(StillScreen, Commanded):
         """Take words on the prompt's line."""
         self.owner(NavigationController).go()
 
+    def _line_changed(self) -> None:
+        """Something else is asked or said on the prompt's line."""
+        self.access.replan()
+        self.offer_keys()
+
     def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
         """Another text."""
         self.line.change()
@@ -328,13 +333,14 @@ class SessionScreen(StillScreen, Commanded):
     def offer_keys(self) -> None:
         """Show the keys that can be used now."""
         question, situation = self.line.question, self._situated()
-        choice = question is not None and bool(question.keys)
+        choice, esc = (bool(question.keys), question.esc) if question is not None else (False, "")
         partly = self.state.glimpse is not None
-        if (situation, choice, partly) != self._offered:
-            self._offered = situation, choice, partly
+        if (situation, choice, esc, partly) != self._offered:
+            self._offered = situation, choice, esc, partly
             top = len(self.app.screen_stack) == 1
             can = self.commands_now()
-            self.keys.keys = tuple(key_order.keys(can, situation, first=self.first_keys, choice=choice, top=top))
+            named = key_order.keys(can, situation, first=self.first_keys, choice=choice, esc=esc, top=top)
+            self.keys.show(named, right=ALWAYS if question is None else WHILE_TYPING)
 
 
 class InspectorScreen(SessionScreen):

@@ -314,7 +314,9 @@ class LabScreen(ListScreen[LabLine, LabWish]):
 
     def on_lab_written(self, message: LabWritten) -> None:
         """It is there."""
-        if message.made is not None:
+        if message.made is not None and not self.is_current:
+            self.said.say([Span(f"written: {safe_text.one_line(str(message.made.path))}", "ink")])
+        elif message.made is not None:
             self.dismiss(LabWish(OPEN, path=str(message.made.path), note=message.made.elsewhere))
         else:
             self.said.say([Span("▲ ", "warn"), Span(safe_text.one_line(message.trouble), "ink")])

@@ -14,14 +14,15 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, bindings, key_text
 from ctxtui.tui.commands.everywhere import Back
+from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.board import Board
-from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
+from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.said_line import SaidLine
 from ctxtui.tui.widgets.table_pane import TablePane
@@ -68,7 +69,7 @@ class ContentLoaded(Message, Generic[What]):
         self.error = error
 
 
-class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
+class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     """A page that fills the screen and is closed by `esc`: it shows what `load` gives, worked out in a worker thread.
 
     A subclass names its `commands`; `foot` is whether they stand in a key line, `leave` what `esc` does there. What is
@@ -99,8 +100,19 @@ class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
         yield from self.below()
         yield self.said
         if self.foot:
-            shown = [Key(*each.key_line()) for each in self.commands if each.label]
-            yield KeyLine(shown, out=Key(key_text("escape"), self.leave, "", ("dismiss",)))
+            yield KeyLine()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Other keys act while a line is typed in."""
+        for line in self.query(KeyLine):
+            if isinstance(event.widget, LineEdit):
+                line.show([ACCEPT], right=WHILE_TYPING, out=LEAVE)
+            else:
+                self._show_keys(line)
+
+    def _show_keys(self, line: KeyLine) -> None:
+        shown = [Key(*each.key_line()) for each in self.commands if each.label]
+        line.show(shown, out=Key(key_text("escape"), self.leave, "", ("dismiss",)))
 
     def below(self) -> Iterable[Widget]:
         """What stands between the page and the key line."""
@@ -122,6 +134,8 @@ class PageScreen(Commanded, ModalScreen[Result], Generic[What, Result]):
 
     def on_mount(self) -> None:
         """Begin to work it out."""
+        for line in self.query(KeyLine):
+            self._show_keys(line)
         self.begin()
 
     def begin(self) -> None:

@@ -3,7 +3,7 @@ does what the key does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from textual import events
@@ -34,6 +34,10 @@ class Key(NamedTuple):
 
 EXPLAIN = Key("=", "explain", "", ("app.explain",))
 ALWAYS = (Key("^p", "palette", "", ("app.palette",)), Key("?", "help", "", ("app.help",)))
+WHILE_TYPING = (ALWAYS[0], ALWAYS[1]._replace(key="f1"))
+"""Where a line has the cursor: other keys are letters of it, or answer what it asks."""
+ACCEPT, LEAVE = Key("⏎", "accept"), Key("esc", "leave")
+"""What ends a line."""
 _NAMES = {"⏎": "ret", "↑": "up", "↓": "down", "←": "left", "→": "right"}
 
 
@@ -133,7 +137,7 @@ class KeyLine(Still):
     ) -> None:
         super().__init__(id=id)
         self._keys = tuple(keys)
-        self._right, self._out = right, out
+        self._right, self._out = tuple(right), out
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -144,6 +148,13 @@ class KeyLine(Still):
     def keys(self, keys: Sequence[Key]) -> None:
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
+            self.refresh()
+
+    def show(self, keys: Iterable[Key], *, right: Sequence[Key] = ALWAYS, out: Key | None = None) -> None:
+        """Show other keys, as they are given to a new line."""
+        shown = tuple(keys), tuple(right), out
+        if shown != (self._keys, self._right, self._out):
+            self._keys, self._right, self._out = shown
             self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -13,7 +13,8 @@ def _nothing() -> None:
 
 
 class Question:
-    """What is asked behind `lead`: a line that begins as `text`, or one of `keys`. `right` stands at the line's end.
+    """What is asked behind `lead`: a line that begins as `text`, or one of `keys`. `right` stands at the line's end,
+    `esc` says in the key line what that key does.
 
     `on_submit` gets the answer, after the line is closed; it is not closed for it where the question `stays`.
     `on_cancel` is called where there is no answer, while the text still stands: after esc, or when another question
@@ -32,6 +33,7 @@ class Question:
         text: str = "",
         keys: tuple[str, ...] = (),
         right: Spans = (),
+        esc: str = "leave",
         on_cancel: Callable[[], object] = _nothing,
         on_change: Callable[[], object] = _nothing,
         stays: bool = False,
@@ -42,6 +44,7 @@ class Question:
     ) -> None:
         self.lead, self.text, self.keys, self.right = lead, text, keys, right
         self.on_submit, self.on_cancel, self.on_change = on_submit, on_cancel, on_change
+        self.esc = esc
         self.stays, self.resume, self.on_pause = stays, resume, on_pause
         self.pause, self.on_early = pause, on_early
 

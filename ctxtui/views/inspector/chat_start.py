@@ -13,7 +13,7 @@ _KEYS: Final = (
     ("⏎", "say it"),
     ("^o", "hold the request, to look at it before it is sent"),
     ("esc", "to the panes: what the model will read, and edits of it"),
-    ("?", "all keys (behind esc)"),
+    ("f1", "all keys"),
 )
 _WIDEST: Final = 100
 

@@ -13,7 +13,6 @@ MORE: Final = "m"
 """What answers it, too, where the program can be kept waiting."""
 SOON: Final = 20
 """Seconds from which what is left is told in red."""
-LOOK: Final[Spans] = (Span("esc", "accent bold"), Span(" look ", "dim"))
 WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer, in the model's place › ", "dim"))
 DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
 LATER: Final[Spans] = (

@@ -332,6 +332,7 @@ async def test_rename_is_asked_on_the_prompt_line() -> None:
         await all_read(pilot, app)
         await pilot.press("r")
         await until(pilot, app, "title › alpha")
+        assert lines(app)[-1].split() == "⏎ accept esc leave ^p palette f1 help".split(), "letters are typed"
         await pilot.press("ctrl+u", *"new q", "left", "x", "enter")
         await until(pilot, app, "✓ done that")
         assert app.keeper.asked == [("rename", "alpha", "new xq")]

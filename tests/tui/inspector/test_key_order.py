@@ -57,7 +57,7 @@ def test_dropping_is_named_on_a_block_where_there_is_room() -> None:
         ((facts.STAGED, facts.MARKED), "d drop  t cut  s sum  x ext  p pin  esc unmark"),
         ((facts.SEARCHING,), "esc end  n N hit  [ ] call"),
         ((facts.ASKING,), "⏎ accept  esc leave"),
-        ((facts.ASKING, facts.SEEKING), "⏎ keep  esc back  ^r expression"),
+        ((facts.ASKING, facts.SEEKING), "⏎ keep  esc leave  ^r expression"),
     ],
 )
 def test_what_one_is_doing_comes_first(doing: tuple[str, ...], named: str) -> None:
@@ -80,5 +80,5 @@ def test_a_chat_begins_with_its_own_keys() -> None:
     assert chat(facts.RESTING).startswith("i talk  ^o hold  [ ] call")
     assert chat(facts.RUNNING).startswith("esc interrupt  i talk")
     assert chat(facts.RUNNING, facts.MARKED).startswith("d drop") and "esc unmark" in chat(facts.RUNNING, facts.MARKED)
-    assert chat(facts.ASKING, facts.TALKING).startswith("⏎ send  esc look round  ^o hold")
+    assert chat(facts.ASKING, facts.TALKING).startswith("⏎ send  esc leave  ^o hold")
     assert chat(facts.ASKING, facts.QUESTION).startswith("⏎ accept  esc leave")

@@ -132,7 +132,9 @@ async def test_a_policy_is_set_otherwise_and_worked_out_anew() -> None:
         assert before.name == "sliding_window" and policies.pane.row == before
         await pilot.press("s", "ctrl+u", *"n=2 slack=0 q=", "enter")
         assert "has no setting" in text(policies) and policies._rows[0] == before  # type: ignore[arg-type]
-        await pilot.press("s", "escape")
+        await pilot.press("s")
+        await until(pilot, lambda: "⏎ accept  esc leave " in text(policies) and "f1 help" in text(policies))  # type: ignore[arg-type]
+        await pilot.press("escape")
         assert pilot.app.screen is policies, "esc leaves the line, not the list"
         await pilot.press("s", "ctrl+u", *"n=2 slack=0", "enter")
         await until(pilot, lambda: policies._rows[0].freed is not None and policies._rows[0] != before)

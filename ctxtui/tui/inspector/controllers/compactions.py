@@ -122,7 +122,6 @@ class CompactionsController(EditController):
         lead: list[Span] = [Span(" read it  ", "ink")]
         for key, does in (("⏎", "go on with it"), ("R", "edit it"), ("↑ ↓", "scroll")):
             lead += [Span(key, "accent bold"), Span(f" {does}  ", "dim")]
-        staged = [Span("esc", "accent bold"), Span(" leave it staged ", "dim")]
 
         def answered(key: str) -> None:
             if key in _SCROLL:
@@ -135,7 +134,7 @@ class CompactionsController(EditController):
                 self.prompt.cancel()
                 self._go_on_with(one, made)
 
-        self.prompt.ask(Question(lead, answered, keys=("enter", "R", *_SCROLL), right=staged, stays=True))
+        self.prompt.ask(Question(lead, answered, keys=("enter", "R", *_SCROLL), esc="leave it staged", stays=True))
 
     def _go_on_with(self, one: Compaction, made: Sequence[Edit]) -> None:
         overlay, staging = self.edits.overlay, self.panels.staging

@@ -47,8 +47,8 @@ class MarkController(EditController):
         told = f" the {count} marked {noun} " + ("out of view: " if here else "not in this call: ")
         words = [Span(told, "warn")]
         words += [Span(" m", "accent bold"), Span(" change those", "ink")] if here else []
-        words += [Span("  o", "accent bold"), Span(" only the one here", "ink"), Span("  esc", "accent bold")]
-        self.prompt.ask_for([*words, Span(" leave it ", "dim")], answer, keys=("m", "o") if here else ("o",))
+        words += [Span("  o", "accent bold"), Span(" only the one here", "ink")]
+        self.prompt.ask_for(words, answer, keys=("m", "o") if here else ("o",), esc="leave it")
         return True
 
     def mark_range(self) -> None:

@@ -13,7 +13,7 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ASKING, SEARCHING, SEEKING
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
-from ctxtui.tui.inspector.prompt import LEAVE, SessionPrompt
+from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Aim
@@ -106,7 +106,7 @@ class SearchController(Controller):
             self._lead,
             self._kept_search,
             text=self._last,
-            right=LEAVE,
+            esc="back",
             on_cancel=lambda: self._end(back=True),
             on_change=lambda: self._look_for(self.prompt.edit.text),
         )

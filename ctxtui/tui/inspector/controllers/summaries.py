@@ -181,7 +181,7 @@ class SummariesController(EditController):
             return
         if self.prompt.asking:
             # Something else is being typed: it is not taken away.
-            self.say([*told, Span(" `^s` again asks whether to send it", "dim")])
+            self.say([*told, Span(" esc, then ^s, asks again whether to send it", "dim")])
             return
         keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
         self.prompt.ask_for(
