@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.analysis.cache.next_call import Coming
-from ctxtui.views.inspector import narrow
-from ctxtui.views.text import bars, cells, numbers
+from ctxtui.views.text import bars, cells, narrow, numbers
 from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans, width
 

@@ -84,7 +84,7 @@ async def test_a_block_that_was_never_sent_breaks_nothing(tmp_path: Path, ctxtui
         overlay = screen.edits.overlay
         assert overlay is not None
         screen.edits.stage([make(DROP, context.targets([len(context) - 1]))])
-        await until(pilot, lambda: "nothing of the prefix" in text(screen))
+        await until(pilot, lambda: "breaks nothing of the prefix" in text(screen))
         assert "prefix ends here" not in text(screen)
         (tmp_path / "edits.jsonl").write_bytes(edit_json.dumps(overlay.staged))
     told = ctxtui("curate", SAMPLE, "--after", "--edits", tmp_path / "edits.jsonl", "--dry-run", "--json").json
