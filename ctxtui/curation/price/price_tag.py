@@ -146,6 +146,11 @@ class Breakage(NamedTuple):
     tokens: int
     cached: int
 
+    @property
+    def left(self) -> int:
+        """Cached tokens that are still read."""
+        return self.cached - self.tokens
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTag:

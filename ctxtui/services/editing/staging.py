@@ -389,7 +389,7 @@ class StagingArea:
             applied=applied,
             prefill=card.prefill,
             after=True,
-            size=under.whole if under is not None else None,
+            size=under.whole + under.back if under is not None else None,
             count=lambda block: sizes(block) or 0,
         )
 

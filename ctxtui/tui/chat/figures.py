@@ -63,8 +63,14 @@ class FiguresController(ChatController):
     def _show_next(self) -> None:
         """Show the figures of the next request, once they are known."""
         scene, partner = self.panels.scene, self.host.partner
-        if scene is None or not scene.last or self.panels.staging is not None:
+        staging, pane = self.panels.staging, self.panels.staged.what
+        if scene is None or not scene.last or (staging is not None and (pane is None or not pane.active)):
             self._next = None
+            return
+        if staging is not None:
+            # The context without edits is not what leaves.
+            self._next = replace(scene, figures=staging.following)
+            self._grown()
             return
         self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next
         self._grown()

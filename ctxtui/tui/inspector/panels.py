@@ -32,6 +32,7 @@ from ctxtui.views.inspector import header, layout
 from ctxtui.views.inspector.layout import Box, Layout, Wants
 from ctxtui.views.model.block_cache import Readings, Want
 from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Spans
 from ctxtui.views.transcript import transcript_notes
@@ -229,18 +230,17 @@ class Panels:
         """Show the header and the sentence below it; what the context is made of."""
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
         priced = scene.number < len(known.spent)
+        staging = self.staging if self.staging is not None and self.staging.counted else None
+        if staging is not None and not staging.as_sent:
+            # What edits are about is the request that follows.
+            scene = replace(scene, figures=staging.following)
         shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
-        counted = self.staging is not None and self.staging.counted
-        # Where what is applied was sent, nothing is about to change.
-        after = self.staging.shown if counted and self.staging and not self.staging.as_sent else None
-        what, used = self.sides.composed(study, known, scene, view.shown), shown.used
+        what, used, after = self.sides.composed(study, known, scene, view.shown), shown.used, None
         self._composed = what
         self.say_why()
-        if self.staging is not None and after is not None and self.staging.freed:
-            what = composition.staged(what, self.staging.by_category)
-            used, after = what.total, what.after
-        else:
-            after = None
+        if staging is not None and numbers.tokens(staging.without) != numbers.tokens(staging.after):
+            used, after = staging.without, staging.after
+            what = composition.staged(what, staging.by_category, used, after)
         shown = replace(shown, partial=priced and known.lacking[scene.number] > 0, totals=study.totals)
         shown = replace(shown, behind=view.behind, record=record, used=used, after=after, waits=view.waits)
         self.header.show(shown)

@@ -53,11 +53,15 @@ async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctx
         at, tokens = staging.breakage.at, numbers.tokens(staging.breakage.tokens)
         assert re.findall(r"prefix ends here · breaks (\S+) cached", shown) == [tokens]
         assert re.findall(r" breaks +(\S+)  of \S+ cached, from block (\d+)", shown) == [(tokens, str(at + 1))]
-        # The map's break is where that block begins, the gutter tells of writing from there on.
-        begins = staging.scene.position(staging.scene.session.tree[staging.applied.context.nodes[at]].parent)
-        assert staged_map(staging, 200).break_at == pytest.approx(begins, abs=1)
-        nodes = staging.applied.context.nodes
-        assert [staging.behind(node) for node in nodes] == [n >= at for n in range(len(nodes))]
+        # The map's break is where that block begins, what is read ends with the last entry before it; the gutter tells
+        # of writing from there on.
+        drawn, nodes = staged_map(staging, 200), staging.applied.context.nodes
+        begins = staging.scene.reported_position(staging.scene.session.tree[nodes[at]].parent)
+        assert drawn.break_at == pytest.approx(begins, rel=0.01) and drawn.segments[0][1] == staging.breakage.left
+        assert staging.breakage.left <= begins + 1
+        behind = [staging.behind(node) for node in nodes]
+        assert all(behind[at:]) and behind == sorted(behind)
+        assert behind.index(True) == at or staging.scene.reported_position(nodes[at - 1]) > staging.breakage.left
         below = shown[shown.index("prefix ends here") :].splitlines()[1:6]
         assert any(line.startswith(GUTTER["write"].glyph) for line in below)
         assert screen.edits.overlay is not None
