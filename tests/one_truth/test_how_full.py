@@ -1,4 +1,4 @@
-"""How full a context is, and will be: one figure on every pane, list and command, with what no block stands for in it."""
+"""How full a context is, and will be: one figure on every pane, list and command, whatever no block stands for."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def recording(alone: Path) -> Path:
     story.results(("t1", "line of code\n" * 900)).call("The cart is fine.")
     story.hidden_tokens += 2_500
     story.user("second question").call(use("t2", "Read", path="src/shop/cart.py"))
-    story.results(("t2", "line of code\n" * 900)).call("It is as it was.")
+    story.results(("t2", "line of code\n" * 900)).call(use("t3", "Read", path="notes.md"))
+    story.results(("t3", "a note of many words\n" * 1_200)).call("It is as it was.")
     path = alone / "full.jsonl"
     path.write_bytes(write(story.session))
     return path
@@ -128,7 +129,7 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         assert f"next call {numbers.tokens(without)} → " in "".join(map(plain, advice.board.draw(100, 6)))
         await pilot.press("escape")
         findings = await listed(screen, pilot, "exclamation_mark", FindingsScreen)
-        assert {one.tag.before for one in findings.what.found if one.tag is not None} == {without}
+        assert {one.tag.before for one in findings.what.found if one.tag is not None} == {after}
         return without, after
 
 
