@@ -254,7 +254,8 @@ class Staging:
         broken, scene = self.breakage, self.scene
         if broken is None:
             return False
-        return scene.session.tree[node].depth - 1 >= broken.at or scene.reported_position(node) > broken.left
+        here = scene.session.tree[node]
+        return here.depth - 1 >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.left)
 
     @property
     def repairs(self) -> int:

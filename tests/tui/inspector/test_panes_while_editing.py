@@ -142,6 +142,9 @@ async def test_edits_that_were_sent_take_one_line(tmp_path: Path) -> None:
         await say(screen, pilot, "and now?")
         await until(pilot, lambda: bool(screen.panels.staged.what and screen.panels.staged.what.active))
         await until(pilot, lambda: screen.panels.shows("next-call"))
+        staging, header = screen.panels.staging, screen.panels.header.what
+        assert staging is not None and header is not None
+        assert header.used == staging.following.context_tokens, "as without edits the header has the next request"
         for width, height in SIZES:
             await resized(screen, pilot, width, height)
             assert screen.panels.layout.boxes["staged"].height == 1 and screen.panels.shows("next-call")
