@@ -20,7 +20,7 @@ from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import is_read
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 
 NOT_RECORDED: Final = "not_recorded"
 ATTACHED: Final = "reattached"
@@ -73,6 +73,36 @@ def figures(book: Book, call: Call) -> CallFigures:
         reported=call.usage,
         counted=True,
         attached=again,
+    )
+
+
+def next_figures(book: Book, call: Call, head: int) -> CallFigures:
+    """The figures of the request that follows `call` with the context `head`, without edits: its total is what the
+    provider is foretold to report. Those of `call` where that is its own context."""
+    here = figures(book, call)
+    if head == call.sent_head or not here.counted or not book.counted(call.model, head):
+        return here if head == call.sent_head else uncounted(replace(call, usage=None))
+    sums = [book.read_sums(call.model, node, book.contexts.at(node)) for node in (call.raw_head, head)]
+    grown = {name: after - before for name, before, after in zip(CATEGORIES, *sums, strict=True)}
+    coming = replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None)
+    foretold = book.forecast(coming) if call.usage is not None and not call.edited else None
+    if foretold is not None and foretold.step.base.id == call.id:
+        total, lo, hi = foretold.predicted, foretold.lo, foretold.hi
+    else:
+        total, lo, hi = (max(0, n + sum(grown.values())) for n in (here.context_tokens, here.lo, here.hi))
+    named = {name: n for name in CATEGORIES if (n := here.categories.get(name, 0) + grown[name])}
+    ours = sum(named.values()) + (here.not_recorded or 0) + here.attached
+    return CallFigures(
+        context_tokens=total,
+        method=estimated(book, call.model),
+        lo=lo,
+        hi=hi,
+        categories=named,
+        not_recorded=here.not_recorded,
+        residual=total - ours,
+        reported=None,
+        counted=True,
+        attached=here.attached,
     )
 
 

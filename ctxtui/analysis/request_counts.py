@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import NextRequest, Weigh
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.figures import figures, lacking, next_figures
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
@@ -15,7 +15,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
 from ctxtui.curation.price.stretches import KnownStretches
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, tokens
@@ -27,9 +27,9 @@ def request_count(
     book: Book, call: Call, applied: Applied, measure: Measure | None = None, known: KnownStretches | None = None
 ) -> RequestCount:
     """The request that leaves under `applied` after `call` (or in its place), in tokens of its model: under the weights
-    by which everything of the session is counted, and with what the client is taken to add as in `call`. `measure`
-    counts blocks that no context has yet (None: as the book does), `known` remembers what stretches come to. Raises
-    `IndexError` while the context is not counted."""
+    by which everything of the session is counted, and with what the client adds, and the residual, as in `call`.
+    `measure` counts blocks that no context has yet (None: as the book does), `known` remembers what stretches come to.
+    Raises `IndexError` while the context is not counted."""
     terms = counting_terms(book, call, applied.context)
     return count_under(terms, applied, measure or book.measure(call.model or book.session.model), known)
 
@@ -38,8 +38,8 @@ def request_count(
 class CountingTerms:
     """How requests of one context are counted, whatever edits they are under: the running features of its tree, their
     `weights`, whether the provider `strips` thinking of earlier turns, whether the request is `made` from a transcript,
-    what the `client` adds (tokens), and the blocks that reports show to be `gone`: their positions, each with the
-    tokens that it has more than what stands in its place as it was read."""
+    what the `client` adds (tokens), the `residual` that stays whatever goes, and the blocks that reports show to be
+    `gone`: their positions, each with the tokens that it has more than what stands in its place as it was read."""
 
     counts: Cumulated
     weights: Weights
@@ -47,14 +47,15 @@ class CountingTerms:
     made: bool
     client: int
     gone: Sequence[tuple[int, int]]
+    residual: int = 0
 
 
 def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
-    """How requests are counted that leave after `call` with what edits make of `context`. Raises `IndexError` while it
-    is not counted."""
+    """How requests are counted that leave after `call` with what edits make of `context`: without edits it is what the
+    figures say of that context. Raises `IndexError` while it is not counted."""
     model = call.model or book.session.model
     absences = book.contexts.at(context.head).of
-    return CountingTerms(
+    terms = CountingTerms(
         counts=book.cumulated(model),
         weights=book.weights(model),
         strips=book.card(model).strips_thinking,
@@ -62,6 +63,11 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
         client=lacking(book, call),
         gone=[(context.position(n), max(0, book.own(model, n) - absence.left)) for n, absence in absences.items()],
     )
+    if call.edited:
+        # There is no report of the context without edits.
+        return replace(terms, residual=figures(book, call).residual)
+    plain = count_under(terms, Applied(context, length=len(context)), book.measure(model))
+    return replace(terms, residual=next_figures(book, call, context.head).context_tokens - plain.whole)
 
 
 def count_under(
@@ -82,7 +88,7 @@ def count_under(
         known=known,
     )
     back = sum(tokens for at, tokens in terms.gone if at not in applied.changes and at not in unwritten)
-    return RequestCount(sum(found), terms.client, back)
+    return RequestCount(sum(found), terms.client, back, terms.residual, tuple(found))
 
 
 def left_out(context: Context) -> list[int]:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ctxtui.analysis.cache.forecast import usage_of
 from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.core.call import Call
-from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
+from ctxtui.core.usage import WRITES, Usage
+from ctxtui.dataclasses import dataclass, replace
 
 LAST: int = 20
 """Calls whose answers make the typical one."""
@@ -102,17 +102,7 @@ def coming(
     outcome, forecast = asked.simulator.ask(asked.prompt, asked.at), asked.forecast
     usage = usage_of(forecast) if forecast is not None else outcome.usage()
     answer, total = typical_answer(calls), usage.input
-    parts = (
-        Usage(cache_read=usage.cache_read),
-        Usage(
-            write_5m=usage.write_5m,
-            write_1h=usage.write_1h,
-            write_30m=usage.write_30m,
-            write_12h=usage.write_12h,
-        ),
-        Usage(fresh=usage.fresh),
-        Usage(output=answer),
-    )
+    read, write, fresh = _input_prices(usage, charge, asked.at)
     return Coming(
         model=calls[-1].model if calls else "",
         input=total,
@@ -122,12 +112,7 @@ def coming(
         write=usage.cache_write,
         fresh=usage.fresh,
         answer=answer,
-        usd=(
-            charge(parts[0], asked.at),
-            charge(parts[1], asked.at),
-            charge(parts[2], asked.at),
-            charge(parts[3], asked.at),
-        ),
+        usd=(read, write, fresh, charge(Usage(output=answer), asked.at)),
         uncached=charge(Usage(fresh=total, output=answer), asked.at),
         at=asked.at,
         expires=min(expiry, asked.at + life) if expiry is not None and life else expiry,
@@ -137,4 +122,38 @@ def coming(
         floor=forecast.floor if forecast is not None else usage.cache_read,
         ceiling=forecast.ceiling if forecast is not None else usage.cache_read,
         cause=forecast.cause.name if forecast is not None else "",
+    )
+
+
+def _input_prices(usage: Usage, charge: Charge, at: float) -> tuple[float | None, float | None, float | None]:
+    """USD of what is read, written and fresh."""
+    written = {name: getattr(usage, name) for name in WRITES}
+    parts = Usage(cache_read=usage.cache_read), Usage(**written), Usage(fresh=usage.fresh)
+    read, write, fresh = (charge(part, at) for part in parts)
+    return read, write, fresh
+
+
+def coming_with(coming: Coming, plain: Usage, usage: Usage, markers: int, charge: Charge) -> Coming:
+    """`coming` where the simulated caches would charge `usage` in place of `plain`, at so many `markers`."""
+    grows, at = usage.input - plain.input, coming.at
+    total = max(0, coming.input + grows)
+    read = min(total, max(0, coming.read + usage.cache_read - plain.cache_read))
+    write = min(total - read, max(0, coming.write + usage.cache_write - plain.cache_write))
+    before, after = _input_prices(plain, charge, at), _input_prices(usage, charge, at)
+    prices = zip(coming.usd[:3], before, after, strict=True)
+    usd = [None if was is None or old is None or new is None else max(0.0, was + new - old) for was, old, new in prices]
+    return replace(
+        coming,
+        input=total,
+        lo=max(0, coming.lo + grows),
+        hi=max(0, coming.hi + grows),
+        read=read,
+        write=write,
+        fresh=total - read - write,
+        usd=(usd[0], usd[1], usd[2], coming.usd[3]),
+        uncached=charge(Usage(fresh=total, output=coming.answer), at),
+        expires=coming.expires if read else None,
+        marks=markers,
+        floor=min(read, coming.floor),
+        ceiling=min(total, max(read, coming.ceiling)),
     )

@@ -261,13 +261,16 @@ def lines(found: Curation, lost: Sequence[str], violations: Sequence[Violation])
 
 
 def _sizes(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
-    """What the request comes to, in its two parts, and what was reported of the call where that is another figure."""
+    """What the provider will report of the request, its parts, and what it reported of the call where that is another
+    figure."""
     told = f"; {numbers.tokens(usage.input)} reported" if usage is not None and usage.input != tag.before else ""
     freed = numbers.signed(-tag.freed)
-    yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({freed}), counted{told}"
-    if tag.under.client:
+    yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({freed}){told}"
+    client, beyond = tag.under.client, tag.under.residual
+    if client or beyond:
         body = f"{numbers.tokens(tag.without.body)} -> {numbers.tokens(tag.under.body)}"
-        yield f"body     {body}, and {numbers.tokens(tag.under.client)} that the client adds"
+        added = f", and {numbers.tokens(client)} that the client adds" if client else ""
+        yield f"body     {body}{added}" + (f", residual {numbers.signed(beyond)}" if beyond else "")
     if tag.under.back:
         back = numbers.tokens(tag.under.back)
         yield f"back     {back} that the client no longer sent: what is written holds it again"
@@ -300,6 +303,7 @@ def fields(
             "body_before": tag.without.body,
             "body": tag.under.body,
             "client": tag.under.client,
+            "residual": tag.under.beyond,
             "back": tag.under.back,
             "reported": chosen.call.usage.input if chosen.call.usage is not None else None,
         },

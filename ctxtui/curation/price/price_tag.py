@@ -125,7 +125,7 @@ class ApplyMoment:
     """Applying at one moment: `at` (Unix seconds; None: not known), USD more `once` and for every later call (negative:
     saved; None: price not known), and after how many later calls it has paid for itself (0: at once, None: never).
     `read` are the cached tokens that are read under the edits then, and what is not is charged `anew` (a name of
-    `Usage`'s)."""
+    `Usage`'s); `plain` is the usage without the edits, `usage` that under them."""
 
     name: str
     at: float | None = None
@@ -134,6 +134,8 @@ class ApplyMoment:
     pays_back: int | None = None
     read: int = 0
     anew: str = FRESH
+    plain: Usage = Usage()
+    usage: Usage = Usage()
 
 
 class Breakage(NamedTuple):
@@ -144,12 +146,18 @@ class Breakage(NamedTuple):
     tokens: int
     cached: int
 
+    @property
+    def left(self) -> int:
+        """Cached tokens that are still read."""
+        return self.cached - self.tokens
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTag:
     """What staged edits do: the next request `without` them and `under` them, counted alike; what the provider is
     `foretold` to report of the one without, `foretold_under` of the one under them (tokens); the raw position
-    `parts_at` from which they are two requests; the `breakage` of the cache if they are applied now; three `moments`;
+    `parts_at` from which they are two requests; its cache `markers` under them; the `breakage` of the cache if they are
+    applied now; three `moments`;
     thinking that is lost behind them (tokens); later blocks that quote what goes; what summaries do not say any
     more."""
 
@@ -158,6 +166,7 @@ class PriceTag:
     foretold: int
     foretold_under: int = 0
     parts_at: int | None = None
+    markers: int = 0
     breakage: Breakage | None = None
     moments: tuple[ApplyMoment, ...] = ()
     thinking_lost: int = 0
@@ -256,6 +265,7 @@ def price_tag(
         foretold=asked.prompt.total,
         foretold_under=prompt.total,
         parts_at=staged.first,
+        markers=len(prompt.marks),
         breakage=breakage(asked, moments[0].read, staged.first),
         moments=moments,
         thinking_lost=_thinking_lost(before, after, staged),
@@ -315,6 +325,8 @@ def _moment(
         pays_back=pays_back(once, per_call),
         read=other.read,
         anew=anew,
+        plain=first.usage(),
+        usage=used,
     )
 
 

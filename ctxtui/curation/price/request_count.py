@@ -32,16 +32,24 @@ _ASKING: Final = frozenset({"user", "image", "document"})
 class RequestCount(NamedTuple):
     """A request in tokens: its `body`, the blocks as they are written, and what the `client` adds that the recording
     lacks (system prompt and tools). `back` are those tokens of the body that the last report shows to be gone from the
-    context: the client no longer sent them, a request that is written holds them again."""
+    context: the client no longer sent them, a request that is written holds them again. `residual` is what the provider
+    reports beyond all of these, `categories` are the tokens of the body by category index."""
 
     body: int
     client: int = 0
     back: int = 0
+    residual: int = 0
+    categories: tuple[int, ...] = ()
 
     @property
     def whole(self) -> int:
-        """Both together."""
-        return self.body + self.client
+        """What the provider will report of it: how full the context is. Every place that says so asks this."""
+        return max(0, self.body - self.back + self.client + self.residual)
+
+    @property
+    def beyond(self) -> int:
+        """What the whole has more than body and client."""
+        return self.whole - self.body - self.client
 
 
 class _Standing(NamedTuple):

@@ -11,7 +11,7 @@ from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.what_if import Beside, Weigh
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.request_counts import as_reported, request_count
+from ctxtui.analysis.request_counts import as_reported, count_under, counting_terms
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -134,7 +134,8 @@ def curated(
     made = run_all(steps, situation)
     log = (*edits, *made)
     measure = counter(card)
-    without = request_count(book, call, plain, measure)
+    terms = counting_terms(book, call, context)
+    without = count_under(terms, plain, measure)
 
     weighed: dict[str, int] = {}
 
@@ -145,8 +146,7 @@ def curated(
         return found
 
     def priced(applied: Applied) -> PriceTag:
-        counted = without, request_count(book, call, applied, measure)
-        return price_tag(plain, applied, asked, reported, counted)
+        return price_tag(plain, applied, asked, reported, (without, count_under(terms, applied, measure)))
 
     def quoted(applied: Applied, tag: PriceTag) -> PriceTag:
         return with_quotes(tag, plain, applied, literals)
@@ -160,7 +160,7 @@ def curated(
         applied=applied,
         prefill=card.prefill,
         after=after,
-        size=tag.after,
+        size=tag.after + tag.under.back,
         count=sizes.of,
         rules=rules,
         log=log,

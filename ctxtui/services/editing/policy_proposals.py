@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.request_counts import request_count
+from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
 from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.turns import is_read
@@ -154,8 +154,11 @@ class Proposals:
 
     def _counted(self, applied: Applied) -> RequestCount:
         """What the request under `applied` comes to."""
-        measure = partial(self._study.measured, self._model)
-        return request_count(self._study.book, self._staging.scene.call, applied, measure)
+        return count_under(self._terms, applied, partial(self._study.measured, self._model))
+
+    @cached_property
+    def _terms(self) -> CountingTerms:
+        return counting_terms(self._study.book, self._staging.scene.call, self._staging.applied.context)
 
     def _known(self, policy: Policy) -> Proposed:
         values = {**policy.defaults, **self._given.get(policy.name, {})}

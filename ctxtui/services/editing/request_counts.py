@@ -10,6 +10,7 @@ from ctxtui.curation.price.stretches import KnownStretches
 from ctxtui.tokens.features import NOTHING
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.request_counts import CountingTerms
     from ctxtui.core.block import Block
     from ctxtui.services.study.study import Study
     from ctxtui.tokens.features import Features
@@ -26,14 +27,16 @@ class RequestCounts:
         self._study = study
         self._known: list[tuple[Applied, object, RequestCount]] = []
         self._stretches: tuple[object, KnownStretches] = (None, KnownStretches())
+        self._terms: tuple[object, CountingTerms | None] = (None, None)
 
     def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
         # Imported here: a screen has its first frame before any figure is asked for.
-        from ctxtui.analysis.request_counts import request_count
+        from ctxtui.analysis.request_counts import count_under, counting_terms
 
         study, call = self._study, scene.call
-        key = (call.id, study.book.version, scene.figures.not_recorded, scene.figures.attached)
+        figures = scene.figures
+        key = (call.id, study.book.version, figures.context_tokens, figures.not_recorded, figures.attached)
         known = next((one for one in self._known if _is_same(one[0], applied) and one[1] == key), None)
         if known is not None:
             return known[2]
@@ -50,7 +53,10 @@ class RequestCounts:
         of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
         # The request without edits has none.
         stretches = KnownStretches() if self._stretches[0] != of or not applied.touched else self._stretches[1]
-        made = request_count(study.book, call, applied, measure, stretches)
+        if self._terms[0] != (key, of) or self._terms[1] is None:
+            self._terms = (key, of), counting_terms(study.book, call, applied.context)
+        assert self._terms[1] is not None
+        made = count_under(self._terms[1], applied, measure, stretches)
         if waiting:
             # They were made of what is not known yet.
             self._stretches = (None, KnownStretches())

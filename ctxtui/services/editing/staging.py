@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ctxtui.analysis.cache.next_call import coming_with
 from ctxtui.core import edit_log
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
@@ -17,6 +18,7 @@ from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, KnownPrice, PriceTag, breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.dataclasses import replace
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.request_counts import RequestCounts
@@ -25,6 +27,7 @@ from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.next_call import Coming
     from ctxtui.core.block import Block
     from ctxtui.core.edit import Edit
     from ctxtui.curation.price.rest_of_session import RestOfSession
@@ -101,6 +104,22 @@ class StagingArea:
     def earlier_call(self, scene: Scene, *, live: bool = False) -> Next | None:
         """As `next_call`, before the context grew; None where that is not known."""
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
+
+    def coming(self, scene: Scene, later: Later, *, live: bool = False) -> Coming | None:
+        """How the next call is foretold, under what is staged too unless all of it waits; None while that is worked
+        out. The arguments are as in `next_call`."""
+        found = self.next_call(scene, later, live=live)
+        if found is None:
+            earlier = self.earlier_call(scene, live=live) if self.ready(scene, later) else None
+            return earlier.coming if earlier is not None else None
+        if not self._overlays.of(scene.thread or "main").ready:
+            return found.coming
+        staging = self.staging(scene)
+        tag = self._price(staging, found) if staging.counted else None
+        if tag is None:
+            return replace(found.coming, outdated=True)
+        now = tag.moments[0]
+        return coming_with(found.coming, now.plain, now.usage, tag.markers, found.asked.charge)
 
     def _known(self, scene: Scene, later: Later) -> bool:
         """Whether the next call can be asked for."""
@@ -205,7 +224,11 @@ class StagingArea:
         applied, usable = staging.applied, staging.scene.limits.usable
         known = self._known(staging.scene, later)
         coming = self._following(staging.scene, self.before(staging.scene), later, live=live) if known else None
+        overlay = self._overlays.of(staging.scene.thread or "main")
         staged = bool(staging.edits) or staging.unsent
+        if not overlay.staged and (not applied.touched or (not staging.unsent and staging.as_sent)):
+            count = len(overlay.in_force)
+            return StagedPane(staging=staging, usable=usable, dialect=applied.context.dialect, active=count)
         tag = self._price(staging, coming) if coming is not None and staged and staging.counted else None
         if coming is not None and (tag is not None or not staged):
             found = tag.breakage if tag is not None else breakage(coming.asked, coming.asked.read_now)
@@ -366,7 +389,7 @@ class StagingArea:
             applied=applied,
             prefill=card.prefill,
             after=True,
-            size=under.whole if under is not None else None,
+            size=under.whole + under.back if under is not None else None,
             count=lambda block: sizes(block) or 0,
         )
 

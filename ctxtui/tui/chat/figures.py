@@ -63,10 +63,16 @@ class FiguresController(ChatController):
     def _show_next(self) -> None:
         """Show the figures of the next request, once they are known."""
         scene, partner = self.panels.scene, self.host.partner
-        if scene is None or not scene.last or self.panels.staging is not None:
+        staging, header_ = self.panels.staging, self.panels.header.what
+        if scene is None or not scene.last or (header_ is not None and header_.after is not None):
+            # The panes have the next request already, under what is about to change it.
             self._next = None
             return
-        self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next
+        if staging is not None and not staging.unsent:
+            # The context without edits is not what leaves.
+            self._next = replace(scene, figures=staging.following)
+        else:
+            self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next
         self._grown()
 
     def _grown(self) -> None:

@@ -47,12 +47,12 @@ _SENT: Final = 0.02
 
 class ContextEdits:
     """What the controllers that edit the context share. `desk` is where edits are staged, None while the recording is
-    being read; `ahead` says that the next call was asked for."""
+    being read; `ahead` says whether the next call is to be shown, None where nobody said."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         self.desk: StagingArea | None = None
         self._unreadable = ""
-        self.ahead = False
+        self.ahead: bool | None = None
         self.answers = EditAnswers(state, prompt)
         self._brought: Sequence[Edit] = ()
         self._watch: Timer | None = None
@@ -224,27 +224,26 @@ class ContextEdits:
         return pane.staging, pane
 
     def coming_of(self, scene: Scene) -> Coming | None:
-        """The next call, where it is to be shown: at the end of a live session, while what the last call left is still
-        cached, or when it was asked for."""
+        """The next call, where it is to be shown: while the context has edits, at the end of a live session, while what
+        the last call left is still cached, or when it was asked for."""
         state, desk = self._state, self.desk
-        if desk is None or desk.study is not state.study or not (scene.last or self.ahead):
+        if desk is None or desk.study is not state.study or self.ahead is False:
+            return None
+        edited = desk.has_edits(scene.thread)
+        if not (scene.last or edited or self.ahead):
             return None
         # Imported here: a screen without a desk never asks.
         from ctxtui.services.editing.foretold_beside import Beside, beside
         from ctxtui.services.editing.next_request_cache import foretold_unasked
 
-        wanted = self.ahead or state.live or state.waits is not None
+        live = state.live or state.waits is not None
+        wanted = self.ahead or edited or live
         if not wanted and not foretold_unasked(desk.study.book, scene, time.time()):
             return None
-        live = state.live or state.waits is not None
-        edited = desk.has_edits(scene.thread)
         told = beside(desk.study, scene, desk.clock(), live=live) if not edited else Beside()
         coming = told.coming
         if not told.waits and (coming is None or coming.outdated):
-            found = desk.next_call(scene, state.feed.want, live=live)
-            if found is None and desk.ready(scene, state.feed.want):
-                found = desk.earlier_call(scene, live=live)
-            coming = found.coming if found is not None else coming
+            coming = desk.coming(scene, state.feed.want, live=live) or coming
         if coming is None:
             return None
         warm = coming.expires is not None and coming.expires > time.time()
@@ -279,9 +278,15 @@ class ContextEdits:
             self._state.show()
 
     def look_ahead(self) -> None:
-        """The next call of the context shown, or what this one was charged."""
-        self.ahead = not self.ahead
+        """The next call of the context shown, or what this one was charged; it is said why no forecast is there."""
+        self.ahead = not (self.ahead or self._state.panels.coming is not None)
         self._state.show()
+        scene = self._state.panels.scene
+        if not self.ahead or self._state.panels.coming is not None or self.desk is None or scene is None:
+            return
+        known = scene.call.usage is not None and scene.call.usage.has_cache
+        why = "the next call is being worked out" if known else "no forecast: this call reported nothing of a cache"
+        self.answers.quiet(why)
 
     # Staging
 

@@ -144,11 +144,7 @@ class HeldRequestsController(Controller):
         now = next_request.next_scene(scene, self._held[0].model if self._held else "")
         if staging is not None:
             if (what := self.panels.header.what) is not None:
-                what = replace(what, call=scene.number + 1 if scene.call.id else 1)
-                if now is not None and staging.after:
-                    # With what came since: what the program sends, and what leaves of it.
-                    what = replace(what, used=now.figures.context_tokens, after=staging.after)
-                self.panels.header.show(what)
+                self.panels.header.show(replace(what, call=scene.number + 1 if scene.call.id else 1))
             return
         if now is None:
             return

@@ -32,6 +32,7 @@ from ctxtui.views.inspector import header, layout
 from ctxtui.views.inspector.layout import Box, Layout, Wants
 from ctxtui.views.model.block_cache import Readings, Want
 from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Spans
 from ctxtui.views.transcript import transcript_notes
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from ctxtui.views.inspector.strip_columns import Window
     from ctxtui.views.model.preview import Preview
     from ctxtui.views.model.staging import Staging
+    from ctxtui.views.transcript import staged_pane
     from ctxtui.views.transcript.staged_pane import StagedPane
 
     MakeRows = Callable[[Readings, Highlight], ContextRows]
@@ -63,6 +65,7 @@ else:
         later("ctxtui.views.inspector.map.context_map"),
     )
     staged_map = later("ctxtui.views.inspector.map.staged_map")
+    staged_pane = later("ctxtui.views.transcript.staged_pane")
     this_call, threads = later("ctxtui.views.inspector.this_call"), later("ctxtui.views.inspector.threads")
 
 
@@ -205,24 +208,10 @@ class Panels:
         self.staging, pane = found if found is not None else (None, None)
         self._rows(known, scene, view)
         self.note(study, view.shown)
-        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
-        priced = scene.number < len(known.spent)
-        shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
-        counted = self.staging is not None and self.staging.counted
-        # Where what is applied was sent, nothing is about to change.
-        after = self.staging.shown if counted and self.staging and not self.staging.as_sent else None
-        what, used = self.sides.composed(study, known, scene, view.shown), shown.used
-        self._composed = what
-        self.say_why()
-        if self.staging is not None and after is not None:
-            what = composition.staged(what, self.staging.by_category)
-            used, after = what.total, what.after
-        shown = replace(shown, partial=priced and known.lacking[scene.number] > 0, totals=study.totals)
-        shown = replace(shown, behind=view.behind, record=record, used=used, after=after, waits=view.waits)
-        self.header.show(shown)
+        what = self._head(study, known, scene, view, record)
         if pane is not None:
-            self.staged.title = "staged" if pane.staging.edits else "applied"
+            self.staged.title = "edits" if pane.active else "staged" if pane.staging.edits else "applied"
             self.staged.show(pane)
         self.coming = edits.coming_of(scene) if edits is not None and scene.counted else None
         if self.coming is not None:
@@ -234,6 +223,28 @@ class Panels:
         self.threads.show(listed, view.thread)
         self._lists(known, scene)
         return self._replan(what, len(listed))
+
+    def _head(
+        self, study: Study, known: ThreadStudy, scene: Scene, view: View, record: tuple[int, int]
+    ) -> composition.Composition:
+        """Show the header and the sentence below it; what the context is made of."""
+        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
+        priced = scene.number < len(known.spent)
+        staging = self.staging if self.staging is not None and self.staging.counted else None
+        if staging is not None and not staging.as_sent:
+            # What edits are about is the request that follows.
+            scene = replace(scene, figures=staging.following)
+        shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
+        what, used, after = self.sides.composed(study, known, scene, view.shown), shown.used, None
+        self._composed = what
+        self.say_why()
+        if staging is not None and numbers.tokens(staging.without) != numbers.tokens(staging.after):
+            used, after = staging.without, staging.after
+            what = composition.staged(what, staging.by_category, used, after)
+        shown = replace(shown, partial=priced and known.lacking[scene.number] > 0, totals=study.totals)
+        shown = replace(shown, behind=view.behind, record=record, used=used, after=after, waits=view.waits)
+        self.header.show(shown)
+        return what
 
     def _rows(self, known: ThreadStudy, scene: Scene, view: View) -> None:
         rows = self.transcript.data
@@ -324,7 +335,8 @@ class Panels:
 
     def _replan(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
-        staged = self.staging is not None
+        pane = self.staged.what if self.staging is not None else None
+        staged = staged_pane.lines_wanted(pane, self.context.body_width) if pane is not None else None
         rows = composition.rows_wanted(what, self.context.body_width, opened=self.context.opened)
         wants = Wants(rows, threads, groups, staged, self.coming is not None, self.reads)
         changed, self._wants = wants != self._wants, wants

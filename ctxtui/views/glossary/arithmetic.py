@@ -131,9 +131,9 @@ def of_staged(what: StagedPane) -> dict[str, str]:
     request, usable = what.staging.request, what.usable
     if request is not None:
         share = f", {100 * request.whole / usable:.0f} % of {usable:,} usable" if usable else ""
-        parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds"
-        back = f" {request.back:,} of it stand there again: the client no longer sent them." if request.back else ""
-        found["frees"] = f"The next call has {parts}{share}.{back} The header has the call that is shown."
+        beyond = f" {'+' if request.beyond >= 0 else '−'} {abs(request.beyond):,} residual" if request.beyond else ""
+        parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds{beyond}"
+        found["frees"] = f"The next call has {parts}{share}."
     if what.known:
         found["breaks"] = f"{what.broken:,} cached tokens are read no more if this is applied now."
     if what.moments:

@@ -34,17 +34,17 @@ class Composition:
     after: int | None = None
 
 
-def staged(what: Composition, changes: Mapping[int, int]) -> Composition:
-    """`what` under edits that give each category (by index) so many tokens more, or less: the total as it was, less
-    what our figures say of what goes. The residual stays, for nobody knows which blocks it belongs to."""
+def staged(what: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
+    """`what` under edits that give each category (by index) so many tokens more, or less: the total is `without` the
+    edits in question and `after` them. The residual stays, for nobody knows which blocks it belongs to."""
     if not what.parts:
         return what
     known = {part.category: part for part in what.parts}
     known |= {index: CategoryPart(category=index, tokens=0, share=0.0) for index in changes if index not in known}
     left = {index: max(0, part.tokens + changes.get(index, 0)) for index, part in known.items()}
-    total = max(1, what.total + sum(after - known[index].tokens for index, after in left.items()))
-    parts = tuple(replace(known[index], after=left[index], share=left[index] / total) for index in sorted(known))
-    return replace(what, parts=parts, after=total)
+    whole = max(1, after)
+    parts = tuple(replace(known[index], after=left[index], share=left[index] / whole) for index in sorted(known))
+    return replace(what, parts=parts, total=without, after=after)
 
 
 def composition(

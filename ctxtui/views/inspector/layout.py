@@ -12,8 +12,6 @@ _SMALLEST: Final = (60, 16)
 _READABLE: Final = (30, 6)
 _SAYS_WHY: Final = 20
 """Lines of a screen from which one says why the context is so big."""
-_STAGED: Final = 12
-"""Lines that the pane of staged edits takes before the composition gets any."""
 
 
 class Box(NamedTuple):
@@ -27,14 +25,14 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What panes would like: lines of the composition, of threads and tools (0: nothing to show); `staged` says that
-    edits are staged, so that their pane stands in place of what the call did, `coming` that the next call does,
-    `reading` that the transcript has the screen for itself."""
+    """What panes would like: lines of the composition, of threads and tools (0: nothing to show); `staged` lines of the
+    pane of edits, None without any; `coming`: the next call stands in place of this one, `reading`: the transcript has
+    the screen for itself."""
 
     context: int = 7
     threads: int = 0
     tools: int = 0
-    staged: bool = False
+    staged: int | None = None
     coming: bool = False
     reading: bool = False
 
@@ -74,37 +72,38 @@ def arrange(width: int, height: int, wants: Wants) -> Layout:
     boxes["calls"] = Box(0, top, width, calls)
     side = 30 if width < NARROW else 46 if width < WIDE else int(width * 0.44)
     if wants.staged and width < WIDE:
+        # Its prices stand in columns.
         side += 4
     first = 1 + (height >= _SAYS_WHY)
     if first > 1:
         boxes["why"] = Box(0, 1, width, 1)
     boxes["transcript"] = Box(0, first, width - side - 1, top - first)
-    stack = _staged if wants.staged else _side
-    rows, scaled = stack(boxes, width, height, Box(width - side - 1, first, side + 1, top - first), wants)
+    rows, scaled = _side(boxes, width, height, Box(width - side - 1, first, side + 1, top - first), wants)
     return Layout(boxes, rows, scaled, strip, tall)
 
 
 def _side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Wants) -> tuple[int, bool]:
-    """Stack the side column into `room`; what does not fit folds: heaviest, the scale, this call, small categories."""
-    rows = 3 if height < 30 else 4 if height < 50 else 8
-    scaled, call = height >= 30, 8 if height >= 30 else 4
-    context = wants.context + 1
-
-    def missing() -> int:
-        return context + 1 + rows + 1 + scaled + call - room.height
-
-    if missing() > 0:
-        scaled = False
-    if missing() > 0:
-        call = 4
-    if missing() > 0:
-        context = max(4, context - missing())
-    while missing() > 0 and rows > 2:
-        rows -= 1
+    """Stack the side column into `room`; what does not fit folds: heaviest, the scale, this call, small categories, the
+    map, the pane of edits."""
+    edits = wants.staged is not None
+    lines = {
+        "context": wants.context + 1,
+        "rows": 3 if height < 30 else 4 if height < 50 else 8,
+        "scale": int(height >= 30),
+        "staged": wants.staged + 1 if wants.staged is not None else 0,
+        "call": 8 if height >= 30 else 4,
+    }
+    folds = (("scale", 0), ("call", 4), ("context", 5 if edits else 4), ("rows", 1 if edits else 2))
+    for name, least in (*folds, ("staged", min(lines["staged"], 5)), ("context", 1 if edits else 4), ("staged", 2)):
+        missing = sum(lines.values()) + 2 - room.height
+        if missing > 0 and lines[name] > least:
+            lines[name] = least if name in ("scale", "call") else max(least, lines[name] - missing)
+    rows, scaled, call = lines["rows"], bool(lines["scale"]), lines["call"]
     y = room.y
-    for name, lines in (("context", context), ("map", 1 + rows + 1 + scaled)):
-        boxes[name] = Box(room.x, y, room.width, lines)
-        y += lines
+    for name, height in (("context", lines["context"]), ("map", 2 + rows + scaled), ("staged", lines["staged"])):
+        if height:
+            boxes[name] = Box(room.x, y, room.width, height)
+            y += height
     lower = Box(room.x, y, room.width, room.y + room.height - y)
     if width >= WIDE and lower.height >= call + 6:
         _lower(boxes, lower, call, wants)
@@ -113,22 +112,6 @@ def _side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Want
         boxes["this-call"] = Box(lower.x, y, lower.width, lower.height if left < 4 else call)
         if left >= 4:
             boxes["heaviest"] = Box(lower.x, y + call, lower.width, left)
-    return rows, scaled
-
-
-def _staged(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Wants) -> tuple[int, bool]:
-    """Stack the side column while edits are staged: their pane is whole, the composition folds first."""
-    rows = 2 if height < 30 else 3 if height < 50 else 6
-    scaled = height >= 30
-    track = 1 + rows + 1 + scaled
-    context = min(wants.context + 1, max(1, room.height - track - _STAGED))
-    if context < 4:
-        context = 1
-    y = room.y
-    for name, lines in (("context", context), ("map", track)):
-        boxes[name] = Box(room.x, y, room.width, lines)
-        y += lines
-    boxes["staged"] = Box(room.x, y, room.width, max(0, room.y + room.height - y))
     return rows, scaled
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.analysis.cache.next_call import Coming
-from ctxtui.views.inspector import narrow
-from ctxtui.views.text import bars, cells, numbers
+from ctxtui.views.text import bars, cells, narrow, numbers
 from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans, width
 
@@ -72,11 +71,13 @@ def _total(what: Coming, room: int, now: float) -> Spans:
         spans.append(Span(f" ±{max(1, round(100 * half / what.input))} %", "dim"))
     if what.uncached and what.total is not None:
         saved = 1 - what.total / what.uncached
-        told = f"   uncached {numbers.money(what.uncached)}" if room >= 40 else ""
-        spans.append(Span(told, "dim"))
+        told, saves = Span(f"   uncached {numbers.money(what.uncached)}", "dim"), list[Span]()
         if saved > 0.005:
             share = Span(f"{100 * saved:.0f} %", "dim" if late else "ok bold")
-            spans += [Span(f"   {'saved' if late else 'saves'} ", "dim"), share, Span(" then" if late else "", "dim")]
+            saves = [Span(f"   {'saved' if late else 'saves'} ", "dim"), share, Span(" then" if late else "", "dim")]
+        if room >= 40 and width([*spans, told, *saves]) <= room:
+            spans.append(told)
+        spans += saves
     return spans
 
 

@@ -9,9 +9,8 @@ from ctxtui.analysis.session_events import told
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass
-from ctxtui.views.inspector import narrow
 from ctxtui.views.model.scene import Scene, is_unreported, proof
-from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text import bars, cells, narrow, numbers, safe_text
 from ctxtui.views.text.signs import GUTTER
 from ctxtui.views.text.span import Span, Spans
 

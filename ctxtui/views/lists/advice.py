@@ -130,7 +130,7 @@ def words(one: Advice) -> list[Span]:
 def detail(one: Advice, name: str, room: int) -> list[Spans]:
     """What it does and risks, and the command line that does the same."""
     tag, moment = one.tag, one.moment
-    size = f"context {numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}"
+    size = f"next call {numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}"
     when = f"; best applied {moment.name}" if moment is not None else ""
     edits = f"{len(one.edits):,} edit{'' if len(one.edits) == 1 else 's'}; "
     out: list[Spans] = [

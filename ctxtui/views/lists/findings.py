@@ -175,7 +175,8 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
     moment, tag = one.moment, one.tag
     if tag is not None:
         risk = one.risk.words if one.risk is not None else ""
-        line = [Span(f" {numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}", "ink bold")]
+        line = [Span(" next call ", "dim")]
+        line.append(Span(f"{numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}", "ink bold"))
         if moment is not None and moment.once is not None and moment.per_call is not None:
             line += [Span(f"; {moment.name} ", "dim"), Span(numbers.signed_money(moment.once), paid(moment.once))]
             line += [Span(" once, ", "dim"), Span(numbers.signed_money(moment.per_call), paid(moment.per_call))]

@@ -27,8 +27,6 @@ class Fate:
     kind: str
     author: str = USER
     stays: int = 0
-    shares: tuple[tuple[int, int], ...] = ()
-    """By how many tokens each category that the block counts in grows, by index."""
 
     @property
     def freed(self) -> int:
@@ -48,11 +46,10 @@ class Step(NamedTuple):
 
 
 class FoundFates(NamedTuple):
-    """What becomes of the blocks that change: their fates `by_node`, in the order of the changes; by how many tokens
-    each category `grows` in the context shown; the `steps` in prompt order. `whole`: none is still being counted."""
+    """What becomes of the blocks that change: their fates `by_node`, in the order of the changes; the `steps` in prompt
+    order. `whole`: none is still being counted."""
 
     by_node: dict[int, Fate]
-    grows: dict[int, int]
     steps: list[Step]
     whole: bool
 
@@ -63,22 +60,19 @@ class KnownFates:
     def __init__(self) -> None:
         self._by_position: dict[int, tuple[BlockChange, bool, Fate]] = {}
         """Each with what is done to the block there, and whether its message's header is changed, too."""
-        self._last: tuple[Mapping[int, BlockChange], int, FoundFates] | None = None
+        self._last: tuple[Mapping[int, BlockChange], FoundFates] | None = None
 
     def __len__(self) -> int:
         return len(self._by_position)
 
-    def of(
-        self, applied: Applied, depth: int, make: Callable[[BlockChange], Fate], category: Callable[[int], int]
-    ) -> FoundFates:
-        """What becomes of the blocks that `applied` changes: `make` gives a fate, `category` that of a node. The
-        context shown has `depth` blocks without edits."""
+    def of(self, applied: Applied, make: Callable[[BlockChange], Fate], category: Callable[[int], int]) -> FoundFates:
+        """What becomes of the blocks that `applied` changes: `make` gives a fate, `category` that of a node."""
         changes, grown, last = applied.changes, applied.grown, self._last
-        before = last[2] if last is not None and last[2].whole and depth == last[1] else None
+        before = last[1] if last is not None and last[1].whole else None
         carried = before is not None and grown is not None and last is not None and grown.changes is last[0]
-        found, again = FoundFates({}, {}, [], True), [*changes]
+        found, again = FoundFates({}, [], True), [*changes]
         if carried and before is not None and grown is not None:
-            found = FoundFates(dict(before.by_node), dict(before.grows), list(before.steps), True)
+            found = FoundFates(dict(before.by_node), list(before.steps), True)
             # What stands behind has another fate where this was its message's header.
             again = [*dict.fromkeys((*grown.at, *(at + 1 for at in grown.at if at + 1 in changes)))]
         whole = True
@@ -90,10 +84,6 @@ class KnownFates:
             found.by_node[change.node] = fate
             if was is fate:
                 continue
-            if position < depth:
-                for one, sign in ((was, -1), (fate, 1)):
-                    for shared, tokens in one.shares if one is not None else ():
-                        found.grows[shared] = found.grows.get(shared, 0) + sign * tokens
             step = Step(position, fate.freed, category(change.node) if fate.after else None)
             if not carried:
                 found.steps.append(step)
@@ -103,7 +93,7 @@ class KnownFates:
         if not carried:
             found.steps.sort()
         found = found._replace(whole=whole)
-        self._last = changes, depth, found
+        self._last = changes, found
         return found
 
     def _fate(self, change: BlockChange, head: bool, make: Callable[[BlockChange], Fate]) -> Fate:

@@ -102,6 +102,17 @@ class Scene:
         """Tokens that the provider has read when it has read the block of `node`, what is not recorded included."""
         return self.missing + self.running.read(self.head, node)
 
+    @property
+    def stretch(self) -> float:
+        """Reported tokens for one of ours: a context is as long as the provider counted. A report of none counts
+        nothing."""
+        ours, told = self.position(self.head), self.figures.context_tokens
+        return told / ours if ours and told and self.figures.reported else 1.0
+
+    def reported_position(self, node: int) -> float:
+        """As `position`, in tokens of the report."""
+        return self.position(node) * self.stretch
+
 
 def calls_of(session: Session, thread: str) -> list[Call]:
     """The calls of a thread; one without any has a call made of what is recorded, so that it can be shown."""

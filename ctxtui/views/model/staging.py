@@ -17,6 +17,7 @@ from ctxtui.views.model.known_fates import Fate, FoundFates, KnownFates
 from ctxtui.views.model.scene import Scene
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.call_figures import CallFigures
     from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
     from ctxtui.curation.price.price_tag import Breakage
     from ctxtui.curation.price.request_count import RequestCount
@@ -27,7 +28,7 @@ Tokens = Callable[[Block], int | None]
 Count = Callable[["Applied"], "RequestCount | None"]
 """What the request comes to that leaves under edits; None while something of it is being counted."""
 
-_ANYWHERE: Final = ("found", "news", "counted", "raw", "request", "as_sent", "cached", "by_category", "_left_out")
+_ANYWHERE: Final = ("found", "news", "counted", "raw", "request", "as_sent", "cached", "following")
 """What of a `Staging` does not depend on what it breaks."""
 
 
@@ -87,7 +88,7 @@ class Staging:
     @cached_property
     def found(self) -> FoundFates:
         """The same, and what follows from it."""
-        return self.known.of(self.applied, self._depth, self._fate, self.scene.running.category)
+        return self.known.of(self.applied, self._fate, self.scene.running.category)
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
@@ -110,7 +111,6 @@ class Staging:
             kind=change.edit.kind,
             author=change.edit.author,
             stays=stays,
-            shares=tuple(self._shared(change.node, (after or 0) + stays - tokens).items()),
         )
 
     def _header_before(self, position: int) -> int:
@@ -166,50 +166,36 @@ class Staging:
         """Tokens of the request without any edit; 0 while it is being counted."""
         return self.raw.whole if self.raw is not None else 0
 
-    @cached_property
-    def _left_out(self) -> dict[int, int]:
-        """Tokens that edits took out of the call shown, by category index (negative: they put more in)."""
-        call, running = self.scene.call, self.scene.running
-        if self.unsent or not running.counted(max(call.raw_head, call.sent_head)):
-            return {}
-        sums = zip(
-            running.sums(call.raw_head, call.raw_head), running.sums(call.sent_head, call.sent_head), strict=True
-        )
-        return {category: raw - sent for category, (raw, sent) in enumerate(sums) if raw != sent}
-
     @property
     def freed(self) -> int:
         """Tokens that go with the edits in question, less those that come; negative where more come."""
-        return self.gone - (self.under.gone if self.under is not None else 0)
+        return self.without - self.after
+
+    @property
+    def without(self) -> int:
+        """Tokens of the request without the edits in question; 0 while it is being counted."""
+        if self.under is not None:
+            return self.under.after
+        if self.unsent:
+            return self.before
+        return self.after if self.as_sent else self.following.context_tokens
+
+    @cached_property
+    def following(self) -> CallFigures:
+        """The figures of the request that follows, without edits that the call shown was not sent with."""
+        from ctxtui.analysis.figures import next_figures  # here: a screen has its first frame before any figure
+
+        return next_figures(self.scene.book, self.scene.call, self.head)
 
     @property
     def gone(self) -> int:
         """Tokens that the raw context has more than what would be sent."""
         return self.before - self.after
 
-    def gone_from(self, position: int, until: int | None = None) -> int:
-        """As `gone`, block by block, from a raw position on, up to another one (exclusive)."""
-        changes = self.applied.changes
-        last = len(self.applied.context) + 1 if until is None else until
-        gone = 0
-        for at, change in changes.items():
-            if position <= at < last:
-                gone += self.fates[change.node].freed
-        return gone - sum(new.tokens or 0 for new in self.news if position <= new.at < last)
-
     @property
     def after(self) -> int:
         """Tokens of the request that would leave; 0 while it is being counted."""
         return self.request.whole if self.request is not None else 0
-
-    @property
-    def shown(self) -> int:
-        """Tokens of the context shown, without what came since, under the edits: as reported where it was sent so."""
-        if self.as_sent:
-            return self.scene.figures.context_tokens
-        running, depth = self.scene.running, self._depth
-        since = running.read(self.head, self.head) - running.read(self.head, self.scene.call.raw_head)
-        return max(0, self.after - since + self.gone_from(depth))
 
     @cached_property
     def as_sent(self) -> bool:
@@ -244,32 +230,14 @@ class Staging:
         """How many."""
         return self.breakage.tokens if self.breakage is not None else 0
 
-    @cached_property
+    @property
     def by_category(self) -> dict[int, int]:
-        """How many tokens more (or, negative, less) than in the call shown each category has under the edits, by
-        index."""
-        depth, change = self._depth, dict(self._left_out)
-        for category, tokens in self.found.grows.items():
-            change[category] = change.get(category, 0) + tokens
-        for new in self.news:
-            if new.at >= depth:
-                continue
-            change[new.category] = change.get(new.category, 0) + (new.tokens or 0)
-        return {category: tokens for category, tokens in change.items() if tokens}
-
-    def _shared(self, node: int, change: int) -> dict[int, int]:
-        """The change of a block's tokens by the categories that it counts in, in proportion to what it has of each."""
-        scene, running = self.scene, self.scene.running
-        if running.counted(node) and not running.is_split(node):
-            return {running.category(node): change}
-        own = scene.book.own_by_category(scene.call.model, node) if scene.running.counted(node) else {}
-        total, left, told = sum(own.values()), change, {}
-        for category, tokens in own.items():
-            told[category] = round(change * tokens / total) if total else 0
-            left -= told[category]
-        home = running.category(node)
-        told[home] = told.get(home, 0) + left
-        return told
+        """How many tokens more (or, negative, less) each category has under the edits, by index."""
+        before = self.raw if self.unsent else self.under.request if self.under is not None else None
+        if before is None or self.request is None:
+            return {}
+        pairs = zip(before.categories, self.request.categories, strict=True)
+        return {category: after - was for category, (was, after) in enumerate(pairs) if after != was}
 
     def mark(self, node: int) -> str:
         """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""."""
@@ -281,9 +249,13 @@ class Staging:
         return "pinned" if at in self.applied.pinned else ""
 
     def behind(self, node: int) -> bool:
-        """Whether `node` lies where the cached prefix cannot be read any more."""
-        breaks = self.breaks_at
-        return breaks is not None and self.scene.session.tree[node].depth - 1 >= breaks
+        """Whether `node` lies where the cached prefix cannot be read any more: behind what changes, or behind the last
+        cache entry before that."""
+        broken, scene = self.breakage, self.scene
+        if broken is None:
+            return False
+        here = scene.session.tree[node]
+        return here.depth - 1 >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.left)
 
     @property
     def repairs(self) -> int:

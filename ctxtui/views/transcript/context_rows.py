@@ -376,7 +376,13 @@ class ContextRows:
         body = self.body(index, how, grid.body)
         here = body.spot(self.here[1], how.lines) if self.here and self.here[0] == self.entry(index) else None
         money = block_money.words(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
-        return body_line(body, how, line, row.gutter, row.style, here, money, details=self.details(index, grid.body))
+        gutter = row.gutter
+        if self.staging is not None:
+            from ctxtui.views.transcript.staged_row import gutter_of
+
+            node = self.entry(index)
+            gutter = gutter_of(gutter, self.staging.fate(node), broken=self.staging.behind(node))
+        return body_line(body, how, line, gutter, row.style, here, money, details=self.details(index, grid.body))
 
     def more(self, index: int) -> None:
         """Show more of an open row."""

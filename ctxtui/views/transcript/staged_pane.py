@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import proof
 from ctxtui.views.model.staging import Staging
-from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text import cells, narrow, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, width
 
 if TYPE_CHECKING:
     from ctxtui.curation.price.rest_of_session import RestOfSession
 
-SHORT: int = 5
-"""Lines of the pane that always show: freed, broken, and the three prices."""
+RESERVED: Final = 8
+"""Lines that the pane takes while its prices are being worked out."""
 _WIDE: Final = 44
 """Cells from which the pane says things in full."""
 _WORTH: Final = 0.0005
@@ -66,7 +66,8 @@ class StagedPane:
     """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
     `cheapest` the one that costs least once, `waits` the edits that wait for one, `dialect` the provider's dialect that
     the result was held against; `warnings` are short texts, each with what it is about; `asleep` are edits whose target
-    is not in this context. `known`: what the edits break is known."""
+    is not in this context. `known`: what the edits break is known. `active` are the edits that the call shown was sent
+    with, where nothing else is in question: then the pane is one line, and what a relay says that became of them."""
 
     staging: Staging
     usable: int
@@ -79,6 +80,7 @@ class StagedPane:
     warnings: tuple[tuple[str, str], ...] = ()
     asleep: int = 0
     known: bool = False
+    active: int = 0
     rest: RestOfSession | None = None
     """What the edits would have saved to the end of the recording; None where nothing followed, or it is not known."""
 
@@ -94,7 +96,9 @@ def edits(count: int) -> str:
 
 
 def notes(what: StagedPane, room: int) -> list[Span]:
-    """For the rule: how many edits, and the keys that end staging."""
+    """For the rule: how many edits, and the keys that end staging; of those that were sent, where they are listed."""
+    if what.active:
+        return [Span(f"{edits(what.active)} active · ", "dim"), Span("l", "accent bold")]
     count = len(what.staging.edits)
     if not count:
         return [Span("u", "accent bold"), Span(" takes back", "dim")]
@@ -106,54 +110,53 @@ def notes(what: StagedPane, room: int) -> list[Span]:
 
 
 def lines(what: StagedPane, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines; the prices come first."""
+    """The body in at most `height` lines: what is refused, what waits, sums, prices, what to look out for. What would
+    say 0 is left out; the heads of the prices go where something else would."""
+    if what.active:
+        facts: list[Spans] = []
+        for one in proof(what.staging.scene):
+            facts += [[Span(f" {line}", "ink")] for line in safe_text.wrap(one, max(8, room - 2))]
+        return facts[: max(0, height)]
     waits = [_fit([Span(" ◷ ", "accent"), Span(one.words, "accent bold")], room) for one in what.waits]
-    out: list[Spans] = [*waits, *_sums(what, room), *_prices(what, room), *_rest(what, room)]
-    if not what.staging.edits:
-        # This pane stands where the call's own would say it.
-        told = (line for one in proof(what.staging.scene) for line in safe_text.wrap(one, max(8, room - 2)))
-        out += [[Span(f" {line}", "ink")] for line in told]
-    below = [*_breaks(what, room)]
-    why = [[Span(f" {line}", "dim")] for line in safe_text.wrap(warm(what), room - 2)]
-    spare = height - len(out) - len(below)
-    if spare >= len(why):
-        out += why
-        spare -= len(why)
-    if below and spare >= 2:
-        out += [[], [Span(" what it breaks", "faint")]]
-    return [*out, *below][: max(0, height)]
+    heads, *prices = [*_prices(what, room)] or [()]
+    first, last = [*_refused(what, room), *waits, *_sums(what, room)], [*_rest(what, room), *_breaks(what, room)]
+    if heads and len(first) + 1 + len(prices) + len(last) <= height:
+        prices = [heads, *prices]
+    return [*first, *prices, *last][: max(0, height)]
+
+
+def lines_wanted(what: StagedPane, room: int) -> int:
+    """How many lines the body would fill; some of them are kept free while prices are worked out."""
+    now, usage = len(lines(what, room, RESERVED * 4)), what.staging.scene.call.usage
+    comes = not what.known and not what.active and usage is not None and usage.has_cache
+    return max(RESERVED, now) if comes and what.staging.applied.touched else now
 
 
 def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
-    staging = what.staging
+    staging, wide = what.staging, room >= _WIDE
+    broken = staging.breakage
     if not staging.counted:
         yield [Span(" frees  ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
-    else:
-        style = "add bold" if staging.freed > 0 else "warn bold" if staging.freed < 0 else "dim"
-        wide = room >= _WIDE
+    elif staging.freed:
+        style = "add bold" if staging.freed > 0 else "warn bold"
         share = f"{',' if wide else ''} {100 * staging.after / what.usable:.0f} %" if what.usable else ""
-        # Not the context of the call shown, which the header has: what came since leaves, too.
-        leaves = numbers.tokens(staging.after) if staging.request is not None else numbers.NONE
         yield _fit(
             [
                 Span(" frees  ", "ink"),
                 Span(cells.right(numbers.signed(-staging.freed), 8 if wide else 7), style),
                 Span("  next call " if wide else " next ", "dim"),
-                Span(f"{leaves}{share}", "ink bold"),
+                Span(f"{numbers.tokens(staging.after)}{share}", "ink bold"),
             ],
             room,
         )
-    broken = staging.breakage
-    if broken is not None:
+    if broken is None and what.known:
+        nothing = " " if staging.freed else " frees nothing, "
+        yield [Span(f"{nothing}breaks nothing of the prefix" if wide else f"{nothing}breaks nothing", "dim")]
+    elif broken is not None:
         parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken.tokens), 8), "warn bold")]
-        of = f"  of {numbers.tokens(broken.cached)} cached," if room >= _WIDE else " "
-        of = f"{of} from block {broken.at + 1:,}"
-        yield _fit([*parts, Span(of, "dim")], room)
-    elif what.known:
-        words = "nothing of the prefix" if room >= _WIDE else "prefix stays"
-        yield _fit([Span(" breaks ", "ink"), Span(cells.right("0", 8), "dim"), Span(f"  {words}", "dim")], room)
-    else:
-        yield [Span(" breaks ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
+        of, block = f"  of {numbers.tokens(broken.cached)} cached", f"from block {broken.at + 1:,}"
+        ways = (f"{of}, {block}", of) if wide else (f"  {block}", "")
+        yield [*parts, Span(narrow.first_that_fits(ways, max(0, room - width(parts) - 1)), "dim")]
 
 
 def warm(what: StagedPane) -> str:
@@ -162,11 +165,26 @@ def warm(what: StagedPane) -> str:
     now, later = prices.get("now"), prices.get("at expiry")
     if now is None or later is None or now < _WORTH or later >= now:
         return ""
-    return f"now costs {numbers.money(now)} once: the cache is warm; wait until it expires"
+    return f"applying now costs {numbers.money(now)} once, because the cache is warm"
+
+
+def _told_moments(what: StagedPane) -> list[tuple[int, MomentPrice]]:
+    """The moments that get a row, by index: the chosen one, and those whose prices are neither 0 nor those of the
+    moment before. None where applying changes no price."""
+
+    def prices(one: MomentPrice) -> tuple[float | None, float | None]:
+        return one.once, one.per_call
+
+    every = list(enumerate(what.moments))
+    told = [n for n, one in every if one.once is None or any(abs(usd or 0.0) >= _WORTH for usd in prices(one))]
+    told = [n for n in told if not n or prices(what.moments[n]) != prices(what.moments[n - 1])]
+    return [(n, one) for n, one in every if n in told or n == what.chosen] if told else []
 
 
 def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
-    if not what.moments:
+    """The heads, and a row for each moment; nothing where applying changes no price."""
+    rows = _told_moments(what)
+    if not rows:
         return
     wide = room >= _WIDE
     once, call, back = (10, 10, 12) if wide else (8, 8, 8)
@@ -177,7 +195,7 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
         Span("  " + cells.left("apply", name), "faint"),
         *(Span(cells.right(h, w), "faint") for h, w in zip(heads, (once, call, back), strict=True)),
     ]
-    for n, moment in enumerate(what.moments):
+    for n, moment in rows:
         chosen = n == what.chosen
         lead = Span("▸ " if chosen else "  ", "accent")
         told = f"{moment.name} {moment.hint}".rstrip() if wide else moment.name.split()[-1]
@@ -196,7 +214,7 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
 def _rest(what: StagedPane, room: int) -> Iterator[Spans]:
     """What the rest of the recording would have cost more, or less, in the calls that followed."""
     rest = what.rest
-    if rest is None or rest.usd is None or not rest.holding:
+    if rest is None or rest.usd is None or not rest.holding or abs(rest.usd) < _WORTH:
         return
     calls = f"{rest.calls:,} call{'' if rest.calls == 1 else 's'} to the end"
     held = f", {rest.holding:,} with it" if rest.holding < rest.calls and room >= _WIDE else ""
@@ -221,13 +239,20 @@ def payback(calls: int | None, wide: bool) -> str:
     return f"{told} call{'' if calls == 1 else 's'}" if wide else told
 
 
-def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
-    staging, wide = what.staging, room >= _WIDE
-    applied = staging.applied
-    ok, warn, refused = MARK["ok"].span, MARK["warning"].span, MARK["refused"].span
+def _refused(what: StagedPane, room: int) -> Iterator[Spans]:
+    """What the provider would not take, and edits that cannot be applied."""
+    applied, refused = what.staging.applied, MARK["refused"].span
     if applied.refused:
         yield from _wrapped(refused, applied.refused, room)
-    else:
+    for held in applied.held[:3]:
+        yield from _wrapped(refused, f"{held.edit.kind}: {held.why}", room)
+
+
+def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
+    """Whether the provider takes it, and what to look out for."""
+    staging, wide = what.staging, room >= _WIDE
+    ok, warn = MARK["ok"].span, MARK["warning"].span
+    if not staging.applied.refused and staging.applied.touched:
         yield _legal(ok, f" for {what.dialect.replace('_', ' ')}" if wide else "", staging.repairs, room)
     if what.thinking_lost:
         words = f" {numbers.tokens(what.thinking_lost)} of thinking is lost{' with it' if wide else ''}"
@@ -239,8 +264,6 @@ def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
         said = text.removesuffix(":") if text.endswith(":") else f"{text} it"
         brief = [*lead, Span(f"{said} ", "dim"), Span("(", "dim"), Span("l", "accent bold"), Span(")", "dim")]
         yield _fit(whole if width(whole) < room else brief, room)
-    for held in applied.held[:3]:
-        yield from _wrapped(refused, f"{held.edit.kind}: {held.why}", room)
     if what.asleep:
         why = "not in this context" if wide else "target gone"
         yield _fit([Span(" "), Span("z", "faint"), Span(f" {edits(what.asleep)} asleep: {why}", "dim")], room)

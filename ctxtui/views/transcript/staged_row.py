@@ -34,7 +34,7 @@ def draw(
     """A block's row. `fate` is what becomes of it, `mark` the name of another mark where nothing does (``pinned``,
     ``marked``, ``breakpoint``, ""); `broken`: it lies behind the place where the cached prefix ends. `author` is who
     put it in."""
-    gutter = GUTTER["write"].span if broken and row.gutter.text.strip() and not (fate and fate.out) else row.gutter
+    gutter = gutter_of(row.gutter, fate, broken=broken)
     words = _struck(row.words, fate) if fate is not None and fate.out else row.words
     if mark == "breakpoint":
         gutter, mark = MARK[mark].span, ""
@@ -54,6 +54,14 @@ def draw(
         line.append(figure(before, "dim", grid.before))
     line += [figure(after.text, after.style, 7), Span(" ")]
     return [*line, *bar, Span(" ")] if grid.bar else line
+
+
+def gutter_of(gutter: Span, fate: Fate | None, *, broken: bool) -> Span:
+    """How a block will be charged that was charged as `gutter` says: what is out is not, what lies behind the cached
+    prefix is written."""
+    if fate is not None and fate.out:
+        return Span(" ")
+    return GUTTER["write"].span if broken and gutter.text.strip() else gutter
 
 
 def _mark(fate: Fate) -> Span:

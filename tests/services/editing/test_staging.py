@@ -117,7 +117,8 @@ def test_what_applied_edits_cost_already_is_not_charged_again(first: int, second
         assert once == pytest.approx(two - one, abs=0.001)
         assert per_call == pytest.approx(two_call - one_call, abs=0.001)
     assert on_top.staging.freed + _freed(first) == both.staging.freed
-    assert on_top.staging.after == both.staging.after and on_top.staging.shown == both.staging.shown
+    assert on_top.staging.after == both.staging.after
+    assert sum(both.staging.by_category.values()) == -both.staging.freed
     assert on_top.staging.breaks_at == both.staging.breaks_at
     if first < second:
         assert costs(on_top)[0][0] < 0, "behind a break that is there already everything is written anew anyway"
@@ -202,8 +203,9 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         sent = table.pane()
         assert not sent.staging.unsent and not sent.moments
         assert sent.staging.breaks_at is None, "the request goes on from the one that left"
-        assert sent.staging.shown == pytest.approx(last.usage.input, abs=2)
-        assert sent.staging.freed >= before.staging.freed
+        assert sent.active == 1 and sent.staging.freed == 0
+        assert last.usage.input < sent.staging.after < sent.staging.before
+        assert sent.staging.gone >= before.staging.freed
         counter = Counter()
         plain = curated(table.study.book, counter, choose(host.session), prices=price_table())
         left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
@@ -212,7 +214,7 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         table.stage(TRUNCATE, results[1], head=1, tail=0)
         more = table.pane()
         assert more.moments and more.broken and more.staging.breaks_at == results[1]
-        assert more.staging.freed < sent.staging.freed
+        assert 0 < more.staging.freed < sent.staging.gone
         table.overlay.undo()
         table.overlay.undo()
         assert not table.overlay.applied
@@ -292,19 +294,19 @@ def test_the_pane_keeps_its_columns_apart_its_last_cell_free_and_its_sentences_w
         asleep=2,
     )
     kept = replace(pane, staging=replace(pane.staging, breakage=None), known=True)
-    assert any("prefix" in plain(line) for line in lines(kept, room, 40))
-    assert not any("…" in plain(line) for line in lines(kept, room, 40)), "also where nothing is broken"
+    assert any(plain(line).startswith(" breaks nothing") for line in lines(kept, room, 40))
+    assert not any("…" in plain(line) for line in lines(kept, room, 40))
     shown = [plain(line) for line in lines(pane, room, 40)]
     assert all(width(line) < room for line in lines(pane, room, 40)), shown
     assert not any("…" in line for line in shown), shown
     text = "\n".join(shown)
     assert re.search(r"\+\$0\.404 +−\$0\.011 +37", text)
     said = " ".join(text.split())
-    assert "now costs $0.404 once: the cache is warm; wait until it expires" in said
     assert "16 later blocks quote" in said and "legal" in said and "1 repair ✗" in said
     assert re.search(r"frees +−\S+ +next(?: call)? \S+", text), "which of the two figures it is"
-    # What does not cost more now needs no advice.
-    assert "warm" not in "".join(plain(line) for line in lines(replace(pane, moments=WORST[2:]), room, 40))
+    nothing = tuple(MomentPrice(name, "", 0.0, 0.0, 0) for name in ("now", "at expiry", "next miss"))
+    free = "\n".join(plain(line) for line in lines(replace(pane, moments=nothing), room, 40))
+    assert "frees" in free and "$" not in free and "once" not in free
 
 
 def test_a_database_that_is_only_just_being_made_has_no_edits(tmp_path: Path) -> None:
@@ -338,8 +340,8 @@ def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pyt
     from ctxtui.analysis import request_counts
 
     counted = []
-    whole = request_counts.request_count
-    monkeypatch.setattr(request_counts, "request_count", lambda *given: counted.append(given[2]) or whole(*given))
+    whole = request_counts.count_under
+    monkeypatch.setattr(request_counts, "count_under", lambda *given: counted.append(given[1]) or whole(*given))
     table = Table(every_category())
     first, second, *_ = table.results()
     table.stage(TRUNCATE, first, head=10, tail=0)

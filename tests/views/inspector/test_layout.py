@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 
 from ctxtui.views.inspector.layout import Wants, arrange
 
-wants = st.builds(Wants, st.integers(1, 14), st.integers(0, 30), st.integers(0, 20))
+staged = st.none() | st.integers(0, 14)
+wants = st.builds(Wants, st.integers(1, 14), st.integers(0, 30), st.integers(0, 20), staged)
 
 
 @given(st.integers(1, 320), st.integers(1, 120), wants)
 @example(80, 24, Wants())
 @example(120, 40, Wants(10))
 @example(200, 60, Wants(8, 4, 3))
+@example(60, 16, Wants(8, staged=12))
 def test_boxes_are_on_the_screen_and_apart(width: int, height: int, wanted: Wants) -> None:
     boxes = dict(arrange(width, height, wanted).boxes)
     if boxes.get("prompt") == boxes.get("keys"):
@@ -33,6 +35,7 @@ def test_what_is_never_folded_is_there(width: int, height: int, wanted: Wants) -
     layout = arrange(width, height, wanted)
     assert {"header", "transcript", "context", "map", "this-call", "calls", "prompt", "keys"} <= set(layout.boxes)
     assert layout.boxes["this-call"].height >= 3
+    assert ("staged" in layout.boxes) == (wanted.staged is not None)
     assert layout.boxes["transcript"].height >= 5
 
 
@@ -46,6 +49,15 @@ def test_the_three_sizes_of_the_look_book() -> None:
     assert [layout.map_scale for layout in (small, medium, wide)] == [False, True, True]
     assert "heaviest" not in small.boxes and "heaviest" in medium.boxes
     assert {"threads", "growth", "tools"} <= set(wide.boxes)
+
+
+def test_edits_fold_what_is_beside_them_last() -> None:
+    """Categories, the next call and what edits cost are there at once; one line stays of edits that were sent."""
+    for size, heaviest in (((80, 24), False), ((120, 40), False), ((200, 60), True)):
+        boxes = arrange(*size, Wants(8, 2, 1, staged=8)).boxes
+        assert boxes["context"].height >= 5 and boxes["staged"].height >= 6 and boxes["this-call"].height >= 4
+        assert ("heaviest" in boxes) == heaviest
+        assert arrange(*size, Wants(8, staged=0)).boxes["staged"].height == 1
 
 
 def test_tiny_screens() -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
-from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.category import INDEX
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import Applied
 from ctxtui.services.config.package_data import model_table
 from ctxtui.views.inspector.map.context_map import context_map
 from ctxtui.views.model.scene import Scene, scene_at
-from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import plain
 from ctxtui.views.transcript import segment_lines
@@ -75,17 +71,6 @@ def test_no_line_is_wider_than_its_room(room: int) -> None:
 
 def test_a_plain_block_has_none() -> None:
     assert drawn("only words") == []
-
-
-def test_what_an_edit_changes_of_a_split_block_is_taken_from_its_categories() -> None:
-    scene = scene_of(systems.reminder(2) + "Mend it.")
-    node = next(n for n in scene.session.tree.path(scene.head) if scene.session.tree[n].block.kind == "text")
-    staging = Staging(scene, cast(Applied, None), lambda block: 0)
-    own = scene.book.own_by_category(MODEL, node)
-    assert {CATEGORIES[category] for category in own} == {"user", "memory"}
-    dropped = staging._shared(node, -scene.running.own(node))
-    assert dropped == {category: -tokens for category, tokens in own.items()}
-    assert sum(staging._shared(node, -7).values()) == -7
 
 
 def test_a_block_is_shown_where_most_of_it_counts() -> None:

@@ -89,6 +89,7 @@ class SearchTerms:
     made: bool
     client: int
     gone: Sequence[tuple[int, int]]
+    residual: int
     usable: int
     cold: bool
     hidden: int
@@ -173,6 +174,7 @@ def packed(
         made=terms.made,
         client=terms.client,
         gone=terms.gone,
+        residual=terms.residual,
         usable=situation.usable,
         cold=situation.cold,
         hidden=situation.hidden,
@@ -235,6 +237,7 @@ class SearchColumns:
             made=terms.made,
             client=terms.client,
             gone=terms.gone,
+            residual=terms.residual,
         )
         sizes = array("q", terms.sizes)
         found = AdviceSearch(

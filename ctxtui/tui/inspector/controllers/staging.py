@@ -98,8 +98,6 @@ class StagingController(EditController):
     def foretell(self) -> None:
         """The next call of the context shown, or what this one was charged."""
         self.edits.look_ahead()
-        if self.panels.staging is not None:
-            self.say([Span("the pane of your edits stands here: its prices are those of the next call", "dim")])
 
 
 class Pin(OnBlocks):

@@ -38,13 +38,6 @@ def extent_of(scene: Scene) -> float:
     return float(max(scene.limits.usable, scene.figures.context_tokens, 1))
 
 
-def _stretch(scene: Scene) -> float:
-    """Reported tokens for one of ours: the map is as long as the context that the provider counted. A report of none
-    counts nothing."""
-    ours, told = scene.position(scene.head), scene.figures.context_tokens
-    return told / ours if ours and told and scene.figures.reported else 1.0
-
-
 def context_map(
     scene: Scene, path: Sequence[int], charge: Charge | None, count: int, cursor: int | None = None
 ) -> ContextMap:
@@ -52,7 +45,7 @@ def context_map(
     cursor."""
     if not scene.counted:
         return ContextMap(shown=(None,) * count, extent=extent_of(scene), limit=bars.limit_short(scene.limits))
-    extent, stretch = extent_of(scene), _stretch(scene)
+    extent, stretch = extent_of(scene), scene.stretch
     total, missing, read = scene.position(scene.head), scene.missing, scene.running.reading(scene.head)
     shown, at = list[int | None](), 0
     for pixel in range(count):
@@ -85,15 +78,15 @@ def here_of(scene: Scene, cursor: int | None) -> float | None:
     if cursor is None or not scene.counted or not tree.holds(scene.head, cursor):
         return None
     if cursor == ROOT:
-        return scene.missing / 2 * _stretch(scene)
-    return (scene.position(cursor) + scene.position(tree[cursor].parent)) / 2 * _stretch(scene)
+        return scene.missing / 2 * scene.stretch
+    return (scene.position(cursor) + scene.position(tree[cursor].parent)) / 2 * scene.stretch
 
 
 def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
     """The node whose block the map shows at `token`; ``ROOT`` for what is not recorded, None behind the context."""
     if not scene.counted:
         return None
-    token /= _stretch(scene)
+    token /= scene.stretch
     if not 0 <= token < scene.position(scene.head):
         return None
     if token < scene.missing:

@@ -27,24 +27,27 @@ _NEAR: Final = 150
 def staged_map(staging: Staging, count: int, cursor: int | None = None) -> ContextMap:
     """The map in `count` pixels; `cursor` is the node under the cursor."""
     scene = staging.scene
-    extent = max(extent_of(scene), float(staging.before))
+    extent = max(extent_of(scene), float(max(staging.without, staging.after)))
     if not staging.counted:
         return ContextMap(shown=(None,) * count, extent=extent)
     found = _Walk(staging)
-    total = found.total
-    shown: list[int | None] = [*found.categories([(pixel + 0.5) * extent / count for pixel in range(count)])]
+    # As long as the provider will count it.
+    total = float(staging.after)
+    stretch = total / found.total if found.total and total else 1.0
+    pixels = [(pixel + 0.5) * extent / count / stretch for pixel in range(count)]
+    shown: list[int | None] = [*found.categories(pixels)]
     shown += [None] * (count - len(shown))
     at = staging.breaks_at
-    broken = None if at is None else found.start(at)
-    cached = min(staging.cached, total) if broken is None else min(staging.cached, broken)
+    broken = None if at is None else found.start(at) * stretch
+    cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.left, total)
     segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
-    own = tuple(found.end(at) for at, edit in staging.applied.marks.items() if edit.given.get("on", True))
+    own = tuple(found.end(at) * stretch for at, edit in staging.applied.marks.items() if edit.given.get("on", True))
     return ContextMap(
         shown=tuple(shown),
         extent=extent,
         segments=segments,
         marks=(),
-        here=found.middle(cursor),
+        here=None if (here := found.middle(cursor)) is None else here * stretch,
         own=own,
         break_at=broken,
     )

@@ -54,11 +54,16 @@ async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctx
         at, tokens = staging.breakage.at, numbers.tokens(staging.breakage.tokens)
         assert re.findall(r"prefix ends here · breaks (\S+) cached", shown) == [tokens]
         assert re.findall(r" breaks +(\S+)  of \S+ cached, from block (\d+)", shown) == [(tokens, str(at + 1))]
-        # The map's break is where that block begins, the gutter tells of writing from there on.
-        begins = staging.scene.position(staging.scene.session.tree[staging.applied.context.nodes[at]].parent)
-        assert staged_map(staging, 200).break_at == pytest.approx(begins, abs=1)
-        nodes = staging.applied.context.nodes
-        assert [staging.behind(node) for node in nodes] == [n >= at for n in range(len(nodes))]
+        # The map's break is where that block begins, what is read ends with the last entry before it; the gutter tells
+        # of writing from there on.
+        drawn, nodes = staged_map(staging, 200), staging.applied.context.nodes
+        begins = staging.scene.reported_position(staging.scene.session.tree[nodes[at]].parent)
+        assert drawn.break_at == pytest.approx(begins, rel=0.01) and drawn.segments[0][1] == staging.breakage.left
+        assert staging.breakage.left <= begins + 1
+        behind = [staging.behind(node) for node in nodes]
+        assert all(behind[at:]) and behind == sorted(behind)
+        first = staging.scene.session.tree[nodes[behind.index(True)]].parent
+        assert behind.index(True) == at or staging.scene.reported_position(first) >= staging.breakage.left
         below = shown[shown.index("prefix ends here") :].splitlines()[1:6]
         assert any(line.startswith(GUTTER["write"].glyph) for line in below)
         assert screen.edits.overlay is not None
@@ -85,7 +90,7 @@ async def test_a_block_that_was_never_sent_breaks_nothing(tmp_path: Path, ctxtui
         overlay = screen.edits.overlay
         assert overlay is not None
         screen.edits.stage([make(DROP, context.targets([len(context) - 1]))])
-        await until(pilot, lambda: "nothing of the prefix" in text(screen))
+        await until(pilot, lambda: "breaks nothing of the prefix" in text(screen))
         assert "prefix ends here" not in text(screen)
         (tmp_path / "edits.jsonl").write_bytes(edit_json.dumps(overlay.staged))
     told = ctxtui("curate", SAMPLE, "--after", "--edits", tmp_path / "edits.jsonl", "--dry-run", "--json").json

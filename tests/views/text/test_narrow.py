@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.views.inspector import narrow
 from ctxtui.views.inspector.this_call import ThisCall, lines
+from ctxtui.views.text import narrow
 from ctxtui.views.text.span import plain, width
 
 
