@@ -34,12 +34,6 @@ Keep = Callable[[str, bytes], None]
 """Keeps an artifact under a name."""
 
 
-def holds(context: Context, node: int) -> bool:
-    """Whether `node` is on the context's path."""
-    at = context.tree[node].depth - 1
-    return 0 <= at < len(context.nodes) and context.nodes[at] == node
-
-
 def between(context: Context, first: int, last: int) -> list[int]:
     """The blocks from one position to another, both included, in either order; headers of messages are left out."""
     return [at for at in range(min(first, last), max(first, last) + 1) if context.items[at].block.kind != HEADER]

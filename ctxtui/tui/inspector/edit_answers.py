@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.core.block import HEADER
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -26,12 +26,25 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class SizesBefore:
-    """What a context came to before a key: the tokens that edits took from it (None: being counted), those of its
-    blocks under them, by node, and how many `repairs` there were."""
+    """What a context came to before a key, under `staging` (None: without edits): the tokens of its blocks by node, and
+    how many `repairs` there were."""
 
-    gone: int | None
     of: Callable[[int], int]
-    repairs: int = 0
+    staging: Staging | None = None
+
+    @property
+    def gone(self) -> int | None:
+        """The tokens that edits took from it; None while they are being counted."""
+        if self.staging is None:
+            return 0
+        # What was not counted with the key may be by now.
+        now = self.staging if self.staging.counted else replace(self.staging)
+        return now.gone if now.counted else None
+
+    @property
+    def repairs(self) -> int:
+        """How many blocks went along with edits."""
+        return self.staging.repairs if self.staging is not None else 0
 
 
 class EditAnswers:
@@ -86,15 +99,16 @@ class EditAnswers:
         """What the context comes to under `staging` (None: no edits)."""
         scene = self._state.scene
         if scene is None:
-            return SizesBefore(None, lambda node: 0)
+            return SizesBefore(lambda node: 0)
 
         def size(node: int) -> int:
             fate = staging.fate(node) if staging is not None else None
-            return (fate.after or 0) + fate.stays if fate is not None else transcript_notes.size(scene, node)
+            if fate is not None:
+                return (fate.after or 0) + fate.stays
+            shown = self._state.edits.shown(scene, [node]) if self._state.edits is not None else [node]
+            return transcript_notes.size(scene, shown[0])
 
-        if staging is None:
-            return SizesBefore(0, size)
-        return SizesBefore(staging.gone if staging.counted else None, size, staging.repairs)
+        return SizesBefore(size, staging)
 
     def staged(
         self,

@@ -56,14 +56,15 @@ class StagingController(EditController):
             if kind == "summarize" and made:
                 self.state.to_new(made[0].id)
         else:
-            self._refuse(kind, asked.why, [context.nodes[at] for at in positions])
+            self._refuse(kind, asked.why, self.edits.shown(scene, [context.nodes[at] for at in positions]))
 
     def _refuse(self, kind: str, why: str, nodes: Sequence[int]) -> None:
         """Say why nothing is staged, with what the block has; offer the model where a summary has nothing to say."""
         scene = self.panels.scene
         assert scene is not None
-        own = sum(transcript_notes.size(scene, node) for node in nodes)
-        words = edit_answers.refused(why, own if why != asked_edits.OUT else None, len(nodes))
+        known = why != asked_edits.OUT and all(scene.running.counted(node) for node in nodes)
+        own = sum(transcript_notes.size(scene, node) for node in nodes) if known else None
+        words = edit_answers.refused(why, own, len(nodes))
         if kind == "summarize":
             words += [Span("  ^s", "accent bold"), Span(" has a model write it", "ink")]
         self.say(words)
@@ -77,7 +78,7 @@ class StagingController(EditController):
         at = self.edits.positions()[-1:]
         if not at:
             return
-        unsent = at[0] >= scene.session.tree[scene.head].depth
+        unsent = at[0] >= scene.session.tree[scene.call.raw_head or scene.head].depth
         if unsent and not (self.state.live and scene.last):
             self.prompt.refuse("this block is not in the request of this call: no marker can stand behind it")
             return
@@ -90,10 +91,9 @@ class StagingController(EditController):
 
     def _noted(self, text: str) -> None:
         """Put `text` in behind the block under the cursor."""
-        scene, node = self.panels.scene, self.panels.transcript.node
-        if scene is not None and node and text.strip():
-            context = self.edits.context_of(scene)
-            self.edits.stage([edits_from_selection.note(context, context.position(node), text.strip())])
+        scene, at = self.panels.scene, self.edits.position(self.panels.transcript.node)
+        if scene is not None and at is not None and text.strip():
+            self.edits.stage([edits_from_selection.note(self.edits.context_of(scene), at, text.strip())])
 
     def foretell(self) -> None:
         """The next call of the context shown, or what this one was charged."""
