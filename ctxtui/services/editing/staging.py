@@ -24,6 +24,7 @@ from ctxtui.services.editing.request_counts import RequestCounts
 from ctxtui.views.model.known_fates import KnownFates
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
+from ctxtui.wire.grammars import GRAMMARS
 
 if TYPE_CHECKING:
     from ctxtui.core.block import Block
@@ -146,10 +147,13 @@ class StagingArea:
 
     def context(self, scene: Scene) -> Context:
         """The context that the request after the call shown would have, read for curation."""
-        head, tree = scene.tip or scene.head, scene.session.tree
-        if self._context is None or self._context.tree is not tree:
-            self._context = Context.of_call(tree, scene.call, head)
-        self._context = self._context.grown(head)
+        head, tree, spelled = scene.tip or scene.head, scene.session.tree, scene.call.skeleton
+        known = self._context
+        # Before the first call of a chat its dialect is only guessed.
+        named = spelled.dialect if spelled is not None and spelled.dialect in GRAMMARS else ""
+        if known is None or known.tree is not tree or (named and known.dialect != named):
+            known = Context.of_call(tree, scene.call, head)
+        self._context = known.grown(head)
         return self._context
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
@@ -184,7 +188,8 @@ class StagingArea:
         """Which blocks of `context` the call shown has sent."""
         applied, heads = self.applied(scene), (scene.call.raw_head, scene.call.sent_head)
         if self._sent is None or self._sent[0] is not applied or self._sent[1] != heads:
-            self._sent = applied, heads, SentBlocks(scene.call, applied)
+            log = self._overlays.of(scene.thread or "main").log
+            self._sent = applied, heads, SentBlocks(scene.call, applied, log)
         return self._sent[2]
 
     def _staged(self, context: Context, overlay: ThreadEdits, model: str) -> Applied:

@@ -70,7 +70,7 @@ class StagingController(EditController):
         self.say(words)
 
     def breakpoint(self) -> None:
-        """A breakpoint of five minutes behind the block, then of an hour, then none."""
+        """A breakpoint behind the block that lives as short as the provider offers, then longer, then none."""
         scene, overlay = self.panels.scene, self.edits.overlay
         if scene is None or overlay is None or not self.edits.ready():
             return
@@ -82,7 +82,10 @@ class StagingController(EditController):
         if unsent and not (self.state.live and scene.last):
             self.prompt.refuse("this block is not in the request of this call: no marker can stand behind it")
             return
-        self.edits.stage([edits_from_selection.breakpoint_step(context, overlay.in_force, at[0])])
+        for step in edits_from_selection.breakpoint_steps(context, overlay.in_force, at[0]):
+            # Where a longer life is not possible here, the next press takes the breakpoint off.
+            if self.edits.stage([step]):
+                break
 
     def note(self) -> None:
         """Ask for a note that goes in behind the block."""
@@ -140,7 +143,7 @@ class Externalize(OnBlocks):
 
 
 class Breakpoint(OnBlocks):
-    """A cache breakpoint behind this block: 5 minutes, an hour, none."""
+    """A cache breakpoint behind this block: 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none."""
 
     name, keys, label, short = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)
