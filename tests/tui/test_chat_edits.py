@@ -12,6 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
@@ -21,7 +22,6 @@ from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.dialogs.text_editor import TextEditor
 from ctxtui.tui.start import make_chat
-from ctxtui.views.inspector.next_call import Coming
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.wire.registry import DIALECTS
 from tests.services.chatting import config
