@@ -191,13 +191,15 @@ class ContextEdits:
 
     def blocks_of(self, nodes: Iterable[int]) -> list[int]:
         """The nodes of the context that is edited, of the blocks that `nodes` show."""
-        sent = self._sent(self._state.panels.scene)
-        return [*nodes] if sent is None else [sent.block(node) for node in nodes]
+        found, scene = [*nodes], self._state.panels.scene
+        sent = self._sent(scene) if found and scene is not None and scene.call.edited else None
+        return found if sent is None else [sent.block(node) for node in found]
 
     def shown(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
         """The nodes that show these blocks in `scene`: what was sent under edits has nodes of its own."""
-        sent = self._sent(scene)
-        return [*nodes] if sent is None else [sent.shown(node) for node in nodes]
+        found = [*nodes]
+        sent = self._sent(scene) if found and scene is not None and scene.call.edited else None
+        return found if sent is None else [sent.shown(node) for node in found]
 
     def chosen(self, *, marked: bool = True) -> list[int]:
         """The positions that a key acts on: the marked ones (where `marked`), else that under the cursor."""
@@ -354,8 +356,9 @@ class ContextEdits:
 
     def freed_since(self, before: SizesBefore) -> int | None:
         """Tokens that the next request has less than `before`; None while they are being counted."""
-        gone = self.now().gone
-        return None if gone is None or before.gone is None else gone - before.gone
+        now = self.now()
+        gone, had = now.gone(now.staging), before.gone(now.staging)
+        return None if gone is None or had is None else gone - had
 
     def changed(self) -> None:
         """The edits are others now: show them, and then keep them in the background."""

@@ -11,6 +11,7 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks import one_line
+from ctxtui.views.model.known_fates import KnownFates
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
@@ -32,14 +33,12 @@ class SizesBefore:
     of: Callable[[int], int]
     staging: Staging | None = None
 
-    @property
-    def gone(self) -> int | None:
-        """The tokens that edits took from it; None while they are being counted."""
-        if self.staging is None:
-            return 0
-        # What was not counted with the key may be by now.
-        now = self.staging if self.staging.counted else replace(self.staging)
-        return now.gone if now.counted else None
+    def gone(self, now: Staging | None) -> int | None:
+        """The tokens that edits took from it, as they are counted `now`; None while they are being counted."""
+        found = self.staging
+        if found is not None and not found.counted and now is not None:
+            found = replace(now, applied=found.applied, known=KnownFates())
+        return 0 if found is None else found.gone if found.counted else None
 
     @property
     def repairs(self) -> int:
@@ -125,7 +124,8 @@ class EditAnswers:
 
         def told(staging: Staging) -> Spans | None:
             mine = [change for change in staging.applied.changes.values() if change.edit.id in ids]
-            gained = staging.gone - before.gone if staging.counted and before.gone is not None else None
+            had = before.gone(staging)
+            gained = staging.gone - had if staging.counted and had is not None else None
             what = edit_answers.StagedEdits(
                 made=made,
                 before=sum(before.of(change.node) for change in mine if change.before.kind != HEADER),
