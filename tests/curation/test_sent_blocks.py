@@ -60,5 +60,5 @@ def test_law_whatever_the_edits_are_now_unchanged_blocks_are_told(dialect: str, 
         if block.kind != HEADER and blocks.count(block) == 1 and one.node >= 0 and one.edit is None:
             assert at == one.position, (node, one)
     for at in range(len(context)):
-        node = found.first(at)
-        assert node is None or found.place(node) >= at
+        first = found.first(at)
+        assert first is None or found.place(first) >= at

@@ -228,7 +228,7 @@ class ContextEdits:
             return "this was not recorded: it cannot be edited"
         if sent is not None and place.node in sent.put_in:
             return "an edit that was taken back put this in: the next request goes without it"
-        return "no block stands here"
+        return "there is no block on this line"
 
     # What comes of it
 

@@ -297,12 +297,13 @@ class Staging:
         return told
 
     def mark(self, node: int) -> str:
-        """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""."""
+        """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""; of one that
+        was put in, that of its edit, ``dropped`` where the next request goes without it."""
         if node in self.marked:
             return "marked"
-        new = self.put_in(node)
-        if new is not None:
-            return new.edit.does.mark
+        if self.sent is not None and node in self.sent.put_in:
+            edit = self.sent.put_in[node]
+            return edit.does.mark if edit is not None else "dropped"
         at = self.position(node)
         if at is None:
             return ""
