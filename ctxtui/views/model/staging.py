@@ -297,8 +297,8 @@ class Staging:
         return told
 
     def mark(self, node: int) -> str:
-        """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""; of one that
-        was put in, that of its edit, ``dropped`` where the next request goes without it."""
+        """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""; of one
+        that was put in, that of its edit, ``dropped`` where the next request goes without it."""
         if node in self.marked:
             return "marked"
         if self.sent is not None and node in self.sent.put_in:
