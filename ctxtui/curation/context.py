@@ -258,6 +258,12 @@ class Context:
         index = self.message_of[position]
         return self.messages[index] if index >= 0 else None
 
+    def is_alike(self, position: int, other: Item) -> bool:
+        """Whether `other` may be the block at `position` with another text: it has its kind, role and id."""
+        own = self.items[position]
+        same = own.block.kind == other.block.kind and own.place.role == other.place.role
+        return same and self._id(own.block) == self._id(other.block)
+
     def _id(self, block: Block) -> str:
         # Not remembered: the words of most blocks are never asked for.
         found = self.said.readings.get(block.digest) or read(block)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from ctxtui.core.block import HEADER
+from ctxtui.core.canonical import Json
 from ctxtui.core.category import category_of
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import (
@@ -21,9 +22,11 @@ from ctxtui.core.edit_kinds import (
     TRUNCATE,
 )
 from ctxtui.curation.apply.block_text import changeable, has_words, words_of
+from ctxtui.curation.apply.marker_limits import LIFETIMES
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.extractive_summary import facts, told
+from ctxtui.wire.grammars import RESPONSES
 
 HEAD, TAIL = 800, 400
 """Characters that a truncation keeps of a long text."""
@@ -32,12 +35,6 @@ LINE: Final = 120
 
 Keep = Callable[[str, bytes], None]
 """Keeps an artifact under a name."""
-
-
-def holds(context: Context, node: int) -> bool:
-    """Whether `node` is on the context's path."""
-    at = context.tree[node].depth - 1
-    return 0 <= at < len(context.nodes) and context.nodes[at] == node
 
 
 def between(context: Context, first: int, last: int) -> list[int]:
@@ -153,14 +150,16 @@ def _long(context: Context, at: int) -> bool:
     return len(got.text) + len(got.arguments) > HEAD + TAIL
 
 
-def breakpoint_step(context: Context, in_force: Sequence[Edit], at: int) -> Edit:
-    """The next state of the breakpoint behind position `at`: five minutes, an hour, none."""
-    now = ""
+def breakpoint_steps(context: Context, in_force: Sequence[Edit], at: int) -> list[Edit]:
+    """The next states of the breakpoint behind position `at`, the first of which is possible counts: the lifetimes that
+    the provider offers, the shortest first, then none."""
+    lives, now = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])[1:], ""
     for edit in in_force:
         if edit.kind == BREAKPOINT and any(context.find(target) == at for target in edit.targets):
-            now = str(edit.given.get("ttl") or "5m") if edit.given.get("on", True) else ""
-    given = {"": {"on": True, "ttl": "5m"}, "5m": {"on": True, "ttl": "1h"}}.get(now, {"on": False})
-    return make(BREAKPOINT, [context.target(at)], given)
+            now = str(edit.given.get("ttl") or lives[0]) if edit.given.get("on", True) else ""
+    longer = lives[lives.index(now) + 1 :] if now in lives else () if now else lives[:1]
+    states: list[dict[str, Json]] = [{"on": True, "ttl": ttl} for ttl in longer] + ([{"on": False}] if now else [])
+    return [make(BREAKPOINT, [context.target(at)], given) for given in states]
 
 
 def text_at(context: Context, in_force: Sequence[Edit], at: int) -> tuple[int | None, str, str]:

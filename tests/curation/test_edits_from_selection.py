@@ -6,13 +6,13 @@ import pytest
 
 from ctxtui.core import block
 from ctxtui.core.block import Block, Item, Place
-from ctxtui.core.edit import make
+from ctxtui.core.edit import Edit, make
 from ctxtui.core.edit_kinds import DROP, SUMMARIZE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import (
     between,
-    breakpoint_step,
+    breakpoint_steps,
     edits,
     reworded,
     runs,
@@ -119,10 +119,15 @@ def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
 
 
 def test_a_breakpoint_steps_through_its_lifetimes(context: Context) -> None:
-    log, here = [], at(context, "thanks")
-    for _ in range(4):
-        log.append(breakpoint_step(context, log, here))
-    assert [edit.given.get("ttl") for edit in log] == ["5m", "1h", None, "5m"]
+    for dialect, lives in (("anthropic", ["5m", "1h"]), ("openai_responses", ["30m", "12h"])):
+        there = Context(context.tree, context.head, dialect)
+        log, here, offered = list[Edit](), at(context, "thanks"), []
+        for _ in range(4):
+            steps = breakpoint_steps(there, log, here)
+            offered.append([edit.given.get("ttl") for edit in steps])
+            log.append(steps[0])
+        # Behind a breakpoint a longer one may be impossible: then none is next.
+        assert offered == [lives[:1], [lives[1], None], [None], lives[:1]]
 
 
 def test_what_stands_is_found_by_what_an_edit_is_about_wherever_that_is() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.counting.pricing import Pricer
+
+
+_EARLIER: Final = 20
+"""Calls of a chat that goes on that are looked at for what they have left in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,10 @@ class Foreteller:
         """Tokens of the request of each thread before it."""
         self._begun: deque[tuple[Draft, float, str]] = deque()
         """Answers that began since a request was foretold last."""
+        self._reported: dict[str, int] = {}
+        """How many calls of each thread were looked at for what was reported of them."""
+        self._beyond: dict[str, int] = {}
+        """Tokens that the last report of each thread has more than its blocks: the provider adds some in front."""
 
     def _count(self, block: Block) -> int:
         card, weights = self._book.card(self.partner.model), self._book.weights(self.partner.model)
@@ -77,10 +86,9 @@ class Foreteller:
         with self._lock:
             while self._begun:
                 self._take(*self._begun.popleft())
-            made, refused = prompt_of(
-                self._prefixes, request, self._rules, self._summed, provider=partner.endpoint.name, scope="chat"
-            )
-            if refused:
+            self._learn(thread)
+            made = self._prompt(request, thread)
+            if made is None:
                 return None
             outcome = self._simulator.ask(made, at)
             self._last[thread] = draft, outcome
@@ -88,6 +96,33 @@ class Foreteller:
         # Without the others waiting: the first price is asked of a process that has yet to start.
         usd = self._usd(outcome.usage(), at)
         return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss)
+
+    def _prompt(self, request: Request, thread: str) -> CachedPrompt | None:
+        more = self._beyond.get(thread, 0)
+
+        def tokens(node: int) -> int:
+            return self._summed(node) + more if node else 0
+
+        name = self.partner.endpoint.name
+        made, refused = prompt_of(self._prefixes, request, self._rules, tokens, provider=name, scope="chat")
+        return None if refused else made
+
+    def _learn(self, thread: str) -> None:
+        """Take in what was reported since: what the last request had beyond its blocks; where the chat goes on, what
+        its calls have left in the cache."""
+        calls, first = self._book.session.thread_calls(thread), thread not in self._reported
+        for call in calls[-_EARLIER:] if first else calls[self._reported[thread] :]:
+            if call.skeleton is None or call.usage is None or call.model != self.partner.model:
+                continue
+            made = self._prompt(Request(tuple(self._book.session.tree.items(call.sent_head)), call.skeleton), thread)
+            if made is None:
+                continue
+            if first and call.started is not None:
+                self._simulator.send(made, call.started, call.first_byte, why=False)
+                self._before[thread] = made.total
+            # Less than its blocks come to: they are counted as too much, which says nothing of other blocks.
+            self._beyond[thread] = max(0, self._beyond.get(thread, 0) + call.usage.input - made.total)
+        self._reported[thread] = len(calls)
 
     def _usd(self, usage: Usage, at: float) -> float | None:
         asked = Call("", "", provider=self.partner.endpoint.name, model=self.partner.model, usage=usage, started=at)

@@ -18,6 +18,7 @@ from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, KnownPrice, PriceTag, breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.dataclasses import replace
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
@@ -25,6 +26,7 @@ from ctxtui.services.editing.request_counts import RequestCounts
 from ctxtui.views.model.known_fates import KnownFates
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
+from ctxtui.wire.grammars import GRAMMARS
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
 MANY: Final = 20_000
-"""Blocks that are read at once where the user waits for it (a third of a second)."""
+"""Fates of blocks that are remembered."""
 
 UNTIL: Final = {edit_log.EXPIRY: EXPIRY, edit_log.MISS: MISS}
 """What edits wait for, by the name of the moment at which they then leave."""
@@ -95,6 +97,7 @@ class StagingArea:
         self._rest: tuple[object, RestOfSession | None] | None = None
         self._counts = RequestCounts(study)
         self._fates: tuple[object, KnownFates] = (None, KnownFates())
+        self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
         """The request that would follow the call shown, under the edits that are applied; None while it is worked out,
@@ -142,14 +145,13 @@ class StagingArea:
         """Whether edits are in force in `thread`, staged or applied."""
         return bool(self._overlays.of(thread).in_force)
 
-    def ready(self, scene: Scene, later: Later, *, waited_for: bool = False) -> bool:
-        """Whether `context` has it soon enough, maybe with the user waiting for it; else `later` reads it in a worker:
-        that of a long session takes a while."""
-        most = MANY if waited_for else FEW
+    def ready(self, scene: Scene, later: Later) -> bool:
+        """Whether `context` has it soon enough for a frame; else `later` reads it in a worker: that of a long session
+        takes a while."""
         head, tree, known = scene.tip or scene.head, scene.session.tree, self._context
         before = known.head if known is not None and known.tree is tree else ROOT
         new = tree[head].depth - tree[before].depth
-        if tree[head].depth <= most or head == before or (0 <= new <= most and tree.holds(head, before)):
+        if tree[head].depth <= FEW or head == before or (0 <= new <= FEW and tree.holds(head, before)):
             return True
         if self._reading != (tree, head):
             self._reading = tree, head
@@ -164,10 +166,13 @@ class StagingArea:
 
     def context(self, scene: Scene) -> Context:
         """The context that the request after the call shown would have, read for curation."""
-        head, tree = scene.tip or scene.head, scene.session.tree
-        if self._context is None or self._context.tree is not tree:
-            self._context = Context.of_call(tree, scene.call, head)
-        self._context = self._context.grown(head)
+        head, tree, spelled = scene.tip or scene.head, scene.session.tree, scene.call.skeleton
+        known = self._context
+        # Before the first call of a chat its dialect is only guessed.
+        named = spelled.dialect if spelled is not None and spelled.dialect in GRAMMARS else ""
+        if known is None or known.tree is not tree or (named and known.dialect != named):
+            known = Context.of_call(tree, scene.call, head)
+        self._context = known.grown(head)
         return self._context
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
@@ -195,7 +200,16 @@ class StagingArea:
             under=under,
             count=partial(self.counted, scene),
             known=self._known_fates(scene, context, head),
+            sent=self.sent_blocks(scene),
         )
+
+    def sent_blocks(self, scene: Scene) -> SentBlocks:
+        """Which blocks of `context` the call shown has sent."""
+        applied, heads = self.applied(scene), (scene.call.raw_head, scene.call.sent_head)
+        if self._sent is None or self._sent[0] is not applied or self._sent[1] != heads:
+            log = self._overlays.of(scene.thread or "main").log
+            self._sent = applied, heads, SentBlocks(scene.call, applied, log)
+        return self._sent[2]
 
     def _staged(self, context: Context, overlay: ThreadEdits, model: str) -> Applied:
         """`context` under all edits: from what it was under those before, where these only follow them."""

@@ -26,16 +26,16 @@ from ctxtui.views.transcript.row_index import MISSING
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
     from ctxtui.core.edit import Edit
-    from ctxtui.curation import edits_from_selection
     from ctxtui.curation.context import Context
+    from ctxtui.curation.sent_blocks import SentBlocks
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.scene import Scene
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript import edit_answers
+    from ctxtui.views.transcript.cursor_place import CursorPlace
     from ctxtui.views.transcript.staged_pane import StagedPane
 else:
-    edits_from_selection = later("ctxtui.curation.edits_from_selection")
     edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
@@ -153,21 +153,22 @@ class ContextEdits:
         return scene is not None and any(scene.session.tree[one].block.kind == TOOL for one in nodes)
 
     def editable(self) -> bool:
-        """Whether the context shown can be edited now: it is there, and counted."""
-        scene = self._state.panels.scene
-        return self.desk is not None and self._state.glimpse is None and scene is not None and scene.counted
+        """Whether the context shown can be edited now: all of it is there."""
+        return self.desk is not None and self._state.glimpse is None and self._state.panels.scene is not None
 
-    def ready(self) -> bool:
-        """Whether the context shown can be edited now; it is said where it cannot."""
-        scene, desk = self._state.panels.scene, self.desk
+    def ready(self, *, counted: bool = False) -> bool:
+        """Whether the context shown can be edited now, and is `counted` where a command needs that; it is said where it
+        is not."""
+        scene = self._state.panels.scene
         if self._unreadable:
             self._prompt.say([Span("▲ ", "warn"), Span(self._unreadable, "warn")])
             return False
-        if not self.editable() or scene is None or desk is None:
-            self._prompt.say([Span("this context is still being counted", "dim")])
+        if not self.editable() or scene is None:
+            what = "this recording is" if self._state.glimpse is not None or scene is None else "earlier edits are"
+            self._prompt.say([Span(f"{what} still being read", "dim")])
             return False
-        if not desk.ready(scene, self._state.feed.want, waited_for=True):
-            self._prompt.say([Span("this context is being read: once more in a moment", "dim")])
+        if counted and not scene.counted:
+            self._prompt.say([Span("this context is still being counted", "dim")])
             return False
         heavy = self._state.panels.heaviest
         if heavy.has_focus and heavy.screen.is_current and heavy.node is not None:
@@ -180,33 +181,54 @@ class ContextEdits:
         assert self.desk is not None
         return self.desk.context(scene)
 
-    def chosen(self, context: Context) -> list[int]:
-        """The positions that a key acts on: the marked ones, else that under the cursor."""
-        node = self._state.panels.transcript.node
-        nodes = list(self._state.marks) or ([node] if node else [])
-        holds = partial(edits_from_selection.holds, context)
-        return sorted(context.position(one) for one in nodes if holds(one))
+    def _sent(self, scene: Scene | None) -> SentBlocks | None:
+        return self.desk.sent_blocks(scene) if self.desk is not None and scene is not None else None
+
+    def position(self, node: int | None) -> int | None:
+        """The position, in the context that is edited, of the block that `node` shows; None where it shows none."""
+        sent = self._sent(self._state.panels.scene)
+        return sent.position(node) if sent is not None and node else None
+
+    def blocks_of(self, nodes: Iterable[int]) -> list[int]:
+        """The nodes of the context that is edited, of the blocks that `nodes` show."""
+        found, scene = [*nodes], self._state.panels.scene
+        sent = self._sent(scene) if found and scene is not None and scene.call.edited else None
+        return found if sent is None else [sent.block(node) for node in found]
+
+    def shown(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
+        """The nodes that show these blocks in `scene`: what was sent under edits has nodes of its own."""
+        found = [*nodes]
+        sent = self._sent(scene) if found and scene is not None and scene.call.edited else None
+        return found if sent is None else [sent.shown(node) for node in found]
+
+    def chosen(self, *, marked: bool = True) -> list[int]:
+        """The positions that a key acts on: the marked ones (where `marked`), else that under the cursor."""
+        marks = self._state.marks if marked else ()
+        found = map(self.position, marks or (self._state.panels.transcript.node,))
+        return sorted(at for at in found if at is not None)
 
     def positions(self, *, marked: bool = True) -> list[int]:
-        """As `chosen` of the context shown (or only the one under the cursor); where there is none it is said why."""
-        scene, pane = self._state.panels.scene, self._state.panels.transcript
-        if scene is None:
-            return []
-        context = self.context_of(scene)
-        found = self.chosen(context) if marked or not self._state.marks else []
-        if not marked and pane.node and edits_from_selection.holds(context, pane.node):
-            found = [context.position(pane.node)]
-        if found:
-            return found
+        """As `chosen`; where there is none it is said why."""
+        pane = self._state.panels.transcript
+        coming_in = pane.data is not None and pane.cursor in pane.data.coming_in
+        found = [] if coming_in and not (marked and self._state.marks) else self.chosen(marked=marked)
+        if not found:
+            self.answers.quiet(self._why_none(pane.place, marked=marked, coming_in=coming_in))
+        return found
+
+    def _why_none(self, place: CursorPlace, *, marked: bool, coming_in: bool) -> str:
+        sent = self._sent(self._state.panels.scene)
         if marked and self._state.marks:
-            self.answers.quiet("none of the marked blocks is in this call: esc clears the marks")
-        elif pane.place.new is not None:
-            self.answers.quiet("an edit puts this in: R edits it, d takes it back")
-        elif pane.node == MISSING:
-            self.answers.quiet("this was not recorded: it cannot be edited")
-        else:
-            self.answers.quiet("no block stands here")
-        return []
+            return "none of the marked blocks is in this call: esc clears the marks"
+        if coming_in:
+            return "this answer is still coming in: it can be edited when it is complete"
+        if place.new is not None:
+            return "an edit puts this in: R edits it, d takes it back"
+        if place.node == MISSING:
+            return "this was not recorded: it cannot be edited"
+        if sent is not None and place.node in sent.put_in:
+            return "an edit that was taken back put this in: the next request goes without it"
+        return "there is no block on this line"
 
     # What comes of it
 
@@ -339,8 +361,9 @@ class ContextEdits:
 
     def freed_since(self, before: SizesBefore) -> int | None:
         """Tokens that the next request has less than `before`; None while they are being counted."""
-        gone = self.now().gone
-        return None if gone is None or before.gone is None else gone - before.gone
+        now = self.now()
+        gone, had = now.gone(now.staging), before.gone(now.staging)
+        return None if gone is None or had is None else gone - had
 
     def changed(self) -> None:
         """The edits are others now: show them, and then keep them in the background."""

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.core.block import HEADER
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks import one_line
+from ctxtui.views.model.known_fates import KnownFates
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
@@ -26,12 +27,23 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class SizesBefore:
-    """What a context came to before a key: the tokens that edits took from it (None: being counted), those of its
-    blocks under them, by node, and how many `repairs` there were."""
+    """What a context came to before a key, under `staging` (None: without edits): the tokens of its blocks by node, and
+    how many `repairs` there were."""
 
-    gone: int | None
     of: Callable[[int], int]
-    repairs: int = 0
+    staging: Staging | None = None
+
+    def gone(self, now: Staging | None) -> int | None:
+        """The tokens that edits took from it, as they are counted `now`; None while they are being counted."""
+        found = self.staging
+        if found is not None and not found.counted and now is not None:
+            found = replace(now, applied=found.applied, known=KnownFates())
+        return 0 if found is None else found.gone if found.counted else None
+
+    @property
+    def repairs(self) -> int:
+        """How many blocks went along with edits."""
+        return self.staging.repairs if self.staging is not None else 0
 
 
 class EditAnswers:
@@ -86,15 +98,16 @@ class EditAnswers:
         """What the context comes to under `staging` (None: no edits)."""
         scene = self._state.scene
         if scene is None:
-            return SizesBefore(None, lambda node: 0)
+            return SizesBefore(lambda node: 0)
 
         def size(node: int) -> int:
             fate = staging.fate(node) if staging is not None else None
-            return (fate.after or 0) + fate.stays if fate is not None else transcript_notes.size(scene, node)
+            if fate is not None:
+                return (fate.after or 0) + fate.stays
+            shown = self._state.edits.shown(scene, [node]) if self._state.edits is not None else [node]
+            return transcript_notes.size(scene, shown[0])
 
-        if staging is None:
-            return SizesBefore(0, size)
-        return SizesBefore(staging.gone if staging.counted else None, size, staging.repairs)
+        return SizesBefore(size, staging)
 
     def staged(
         self,
@@ -111,7 +124,8 @@ class EditAnswers:
 
         def told(staging: Staging) -> Spans | None:
             mine = [change for change in staging.applied.changes.values() if change.edit.id in ids]
-            gained = staging.gone - before.gone if staging.counted and before.gone is not None else None
+            had = before.gone(staging)
+            gained = staging.gone - had if staging.counted and had is not None else None
             what = edit_answers.StagedEdits(
                 made=made,
                 before=sum(before.of(change.node) for change in mine if change.before.kind != HEADER),

@@ -95,6 +95,12 @@ class SceneEdits(Protocol):
     def coming_of(self, scene: Scene) -> Coming | None:
         """The next call, where it is to be shown."""
 
+    def blocks_of(self, nodes: Iterable[int]) -> list[int]:
+        """The nodes of the context that is edited, of the blocks that `nodes` show."""
+
+    def shown(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
+        """The nodes that show these blocks in `scene`."""
+
 
 class Panels:
     """All panes of the screen, and what must be kept from one showing to the next. The transcript shows the rows that
@@ -204,7 +210,8 @@ class Panels:
         """Show what is known, what `edits` make of it, and what comes next; whether the panes need other places."""
         known = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
-        found = edits.edits_of(scene) if edits is not None and scene.counted else None
+        view = replace(view, marks=frozenset(edits.shown(scene, view.marks))) if edits is not None else view
+        found = edits.edits_of(scene) if edits is not None else None
         self.staging, pane = found if found is not None else (None, None)
         self._rows(known, scene, view)
         self.note(study, view.shown)

@@ -43,9 +43,8 @@ class InspectorState:
     """Call `index` (from 0) of `thread` is shown, each category `shown` in its way.
 
     `study` knows the session that `loaded` reads; `glimpse` is its end, as long as the whole is not read. `live`
-    says that the recording is being written, `complete` that the first reading is done. `marks` are the nodes that
-    the user marked, in the order of marking; `only_edits` shows only the rows that edits touch; `edits` are those
-    of the context, if any; `kept` is how lists stood when closed.
+    says that the recording is being written, `complete` that the first reading is done. `only_edits` shows only the
+    rows that edits touch; `edits` are those of the context, if any; `kept` is how lists stood when closed.
     """
 
     def __init__(self, source: Source, panels: Panels, planner: Planner, *, follow: bool) -> None:
@@ -58,7 +57,7 @@ class InspectorState:
         self.shown: tuple[str, ...] = ALL_LINES
         self._following = Following(follow)
         self.live = self.complete = self._placed = False
-        self.marks: tuple[int, ...] = ()
+        self._marks: tuple[int, ...] = ()
         self.only_edits = False
         self.waits: int | None = None
         """Seconds until a held request of the session leaves by itself; None where none is held."""
@@ -113,7 +112,7 @@ class InspectorState:
             state=self.word,
             behind=behind,
             only_edits=self.only_edits,
-            marks=frozenset(self.marks),
+            marks=frozenset(self._marks),
             waits=self.waits,
         )
 
@@ -170,13 +169,18 @@ class InspectorState:
         self._planner.replan()
         self._planner.after_frame(self.show)
 
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """The nodes that show the marked blocks in the scene, in the order of marking."""
+        return tuple(self.edits.shown(self.scene, self._marks)) if self.edits is not None else self._marks
+
     def mark(self, nodes: Iterable[int]) -> None:
         """These nodes are marked from now on, and no others; each once, in this order."""
-        self.marks = tuple(dict.fromkeys(nodes))
+        self._marks = tuple(dict.fromkeys(self.edits.blocks_of(nodes) if self.edits is not None else nodes))
 
     def unmark(self) -> bool:
         """No block is marked any more; whether any was, which is then told."""
-        gone, self.marks = len(self.marks), ()
+        gone, self._marks = len(self._marks), ()
         if gone:
             self.show()
             self.on.told.emit([Span(f"{gone:,} mark{'' if gone == 1 else 's'} cleared", "dim")])
@@ -269,7 +273,7 @@ class InspectorState:
 
     def edit(self, kind: str, node: int) -> None:
         """Stage an edit of the marked blocks, else of this one: the cursor goes to it."""
-        if not self.marks:
+        if not self._marks:
             self.to_block(node)
         self.on.edit.emit(kind)
 

@@ -333,10 +333,13 @@ class ListHost(Protocol):
     index: int
     thread: str
     complete: bool
-    marks: tuple[int, ...]
     kept: dict[str, tuple[str, int]]
     loaded: Loaded | None
     study: Study | None
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """The nodes that show the marked blocks."""
 
     @property
     def came_from(self) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
     from ctxtui.curation.price.price_tag import Breakage
     from ctxtui.curation.price.request_count import RequestCount
+    from ctxtui.curation.sent_blocks import SentBlocks
 
 Tokens = Callable[[Block], int | None]
 """Tokens of a block that no context has yet; None while it is being counted."""
@@ -49,7 +50,8 @@ class Staging:
     `marked` the nodes that the user marked, `head` the end of the context that the next request would have. `under` is
     the same under the edits that are applied, where others are staged on top (None: nothing is to be taken off).
     `breakage` is what the next request breaks of the cache (None: nothing, or it is not known yet). `count` counts
-    whole requests, `known` remembers fates from one edit to the next."""
+    whole requests, `known` remembers fates from one edit to the next. `sent` tells which blocks of the raw context the
+    call shown has sent (None: they are the same nodes)."""
 
     scene: Scene
     applied: Applied
@@ -62,6 +64,7 @@ class Staging:
     breakage: Breakage | None = None
     count: Count = lambda applied: None
     known: KnownFates = field(default_factory=KnownFates, compare=False, repr=False)
+    sent: SentBlocks | None = None
 
     def breaking(self, breakage: Breakage | None) -> Staging:
         """The same, breaking that; what is known already and does not depend on it goes along."""
@@ -77,8 +80,30 @@ class Staging:
         return is_unsent(self.scene)
 
     def fate(self, node: int) -> Fate | None:
-        """What becomes of `node`; None where it stays as it is."""
-        return self.fates.get(node)
+        """What becomes of the block that `node` shows; None where it stays as it is."""
+        return self.fates.get(node if self.sent is None else self.sent.block(node))
+
+    def put_in(self, node: int) -> New | None:
+        """What an edit put in that the call shown has sent as `node`; None where it is none of these."""
+        edit = self.sent.put_in.get(node) if self.sent is not None else None
+        if edit is None:
+            return None
+        digest = self.scene.session.tree[node].block.digest
+        return next((new for new in self.news if new.edit.id == edit.id and new.item.block.digest == digest), None)
+
+    def first(self, position: int) -> int | None:
+        """The first node shown that stands at a raw position or behind it; None where none does."""
+        if self.sent is not None:
+            return self.sent.first(position)
+        nodes = self.applied.context.nodes
+        return nodes[position] if position < len(nodes) else None
+
+    def position(self, node: int) -> int | None:
+        """The raw position of the block that `node` shows; None where it shows none of the context."""
+        if self.sent is not None:
+            return self.sent.position(node)
+        nodes, at = self.applied.context.nodes, self.scene.session.tree[node].depth - 1
+        return at if 0 <= at < len(nodes) and nodes[at] == node else None
 
     @property
     def fates(self) -> dict[int, Fate]:
@@ -240,10 +265,16 @@ class Staging:
         return {category: after - was for category, (was, after) in enumerate(pairs) if after != was}
 
     def mark(self, node: int) -> str:
-        """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""."""
+        """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""; of one
+        that was put in, that of its edit, ``dropped`` where the next request goes without it."""
         if node in self.marked:
             return "marked"
-        at = self.scene.session.tree[node].depth - 1
+        if self.sent is not None and node in self.sent.put_in:
+            edit = self.sent.put_in[node]
+            return edit.does.mark if edit is not None else "dropped"
+        at = self.position(node)
+        if at is None:
+            return ""
         if at in self.applied.marks and self.applied.marks[at].given.get("on", True):
             return "breakpoint"
         return "pinned" if at in self.applied.pinned else ""
@@ -255,7 +286,8 @@ class Staging:
         if broken is None:
             return False
         here = scene.session.tree[node]
-        return here.depth - 1 >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.left)
+        place = self.sent.place(node) if self.sent is not None else here.depth - 1
+        return place >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.left)
 
     @property
     def repairs(self) -> int:

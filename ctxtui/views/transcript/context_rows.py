@@ -113,7 +113,7 @@ class ContextRows:
             from ctxtui.views.transcript.staged_rows import StagedRows
 
             only = (self.marked | self._unfolded) if self.only_edits else None
-            self._staged = StagedRows(self.readings.tree, self.staging, self._rows, only)
+            self._staged = StagedRows(self.staging, self._rows, only)
         rows = self._list
         self._listed = rows.entries if rows is not None else ()
 
@@ -165,6 +165,11 @@ class ContextRows:
     def new(self, index: int) -> New | None:
         """The block that an edit puts in at row `index`; None where a row is none."""
         return self._staged.new(self.entry(index)) if self._staged is not None else None
+
+    def sent_new(self, index: int) -> New | None:
+        """The block of row `index`, where an edit put it in before it was sent."""
+        entry = self.entry(index)
+        return self.staging.put_in(entry) if self.staging is not None and entry > 0 else None
 
     def open_put_in(self, edit: str) -> int | None:
         """Open what the edit of this id puts in; its row, None where it has none."""

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class CursorPlace:
     """What the cursor stands on: the `node` of a block (0: what is not recorded), the block that an edit puts in
-    (`new`), or a `rule` between blocks. None of them where there are no rows, or nobody went to the rule."""
+    (`new`; with a `node` where it was sent already), or a `rule` between blocks. None of them where there are no rows,
+    or nobody went to the rule."""
 
     node: int | None = None
     new: New | None = None
@@ -25,7 +26,7 @@ class CursorPlace:
         """The row of `rows` that it is now; None where that is not in this context. What an edit puts in no more is the
         block that stands there instead."""
         node, row = self.node, None
-        if self.new is not None:
+        if self.new is not None and node is None:
             row = rows.new_before(self.new.at)
             if row is None and self.new.at < len(rows.path):
                 node = rows.path[self.new.at]
@@ -46,7 +47,8 @@ def place_on(rows: ContextRows | None, index: int, rule: RuleRow | None = None) 
         return CursorPlace()
     index = min(index, rows.count - 1)
     entry, there = rows.entry(index), rows.rule_at(index)
-    return CursorPlace(entry if entry >= 0 else None, rows.new(index), there if _same(there, rule) else None)
+    new = rows.new(index) or rows.sent_new(index)
+    return CursorPlace(entry if entry >= 0 else None, new, there if _same(there, rule) else None)
 
 
 def _same(one: RuleRow | None, other: RuleRow | None) -> bool:

@@ -171,7 +171,7 @@ def _done(made: Sequence[Edit]) -> str:
     author = "" if made[0].author == USER else f"{safe_text.one_line(made[0].author, 30)}: "
     first = made[0]
     if first.kind == BREAKPOINT:
-        lives = {"1h": "an hour", "5m": "5 minutes", "": "5 minutes"}
+        lives = {"5m": "5 minutes", "1h": "an hour", "30m": "30 minutes", "12h": "12 hours", "": "5 minutes"}
         ttl = str(first.given.get("ttl") or "")
         return f"breakpoint of {lives.get(ttl, ttl)} behind" if first.given.get("on", True) else "no breakpoint behind"
     done = {kind_of(edit.kind).done or edit.kind for edit in made}

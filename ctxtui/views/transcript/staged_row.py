@@ -93,6 +93,8 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
     if fate is None:
         bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
         return "", row.tokens, [Span(bar.ljust(grid.bar), row.style)]
+    if row.tokens.text == numbers.NONE:
+        return "", row.tokens, [Span(" " * grid.bar)]
     drawn = bars.staged(
         fate.after or 0, max(0, fate.tokens - (fate.after or 0)), BAR_STEP * grid.bar, grid.bar, row.style
     )

@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ctxtui.core.tree import Tree
 from ctxtui.views.model.staging import New, Staging
 from ctxtui.views.transcript.row_index import MISSING, RowIndex, RuleRow
 
@@ -20,6 +19,8 @@ AROUND: Final = 1
 """Unchanged rows that stay in view on each side of what changed."""
 AHEAD: Final = 3
 """Unchanged rows that stay in view before the first change."""
+_END: Final = 1 << 40
+"""Behind every block."""
 
 
 class StagedRows:
@@ -27,8 +28,7 @@ class StagedRows:
     and for the place where the prefix ends. With `only` these are those that changed, are pinned, carry a breakpoint or
     are the nodes in `only`, and their neighbours; runs of others are a rule each. None shows all of them."""
 
-    def __init__(self, tree: Tree, staging: Staging, rows: RowIndex, only: frozenset[int] | None) -> None:
-        self._tree = tree
+    def __init__(self, staging: Staging, rows: RowIndex, only: frozenset[int] | None) -> None:
         self._staging = staging
         self._base = rows
         self._first = -len(rows.rules)
@@ -89,12 +89,14 @@ class StagedRows:
         if not self.own_rule(entry):
             return self._base.place(entry)
         before = self.rule(entry).before
-        depth = self._tree[before].depth if before >= 0 else len(self._staging.applied.context) + 1
-        return 2 * depth - 1
+        return 2 * self._base.depth(before) - 1 if before >= 0 else _END
 
     def _row_at(self, position: int) -> int:
         """The first row (of all) at a raw position or behind it."""
-        return bisect_left(self._base.entries, 2 * (position + 1), key=self._base.place)
+        node = self._staging.first(position)
+        if node is None:
+            return len(self._base)
+        return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.place)
 
     def _kept(self, only: frozenset[int]) -> list[int]:
         """The rows (of all) that stay in view where only what edits touch does."""
@@ -103,7 +105,7 @@ class StagedRows:
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.coming)}
         touched |= {staging.breaks_at} if staging.breaks_at is not None else set()
         first = self._row_at(min(touched)) if touched else 0
-        touched |= {self._tree[node].depth - 1 for node in only if self._holds(node)}
+        touched |= {at for node in only if (at := staging.position(node)) is not None}
         if not touched:
             return list(range(count))
         keep: set[int] = set(range(max(0, first - AHEAD), first))
@@ -113,14 +115,9 @@ class StagedRows:
             keep.add(0)
         return sorted(keep)
 
-    def _holds(self, node: int) -> bool:
-        context = self._staging.applied.context
-        at = self._tree[node].depth - 1
-        return 0 <= at < len(context.nodes) and context.nodes[at] == node
-
     def _build(self, only: frozenset[int] | None) -> None:
         staging = self._staging
-        nodes, breaks = staging.applied.context.nodes, staging.breaks_at
+        breaks = staging.breaks_at
         stops = [(new.at, 1, new) for new in staging.coming]
         rules: list[tuple[int, int, New | None]] = [*stops, *([(breaks, 0, None)] if breaks is not None else [])]
         rules.sort(key=lambda one: one[:2])
@@ -128,8 +125,8 @@ class StagedRows:
         row = 0
         for at, _, new in rules:
             row = self._rows(kept, row, self._row_at(at))
-            before = nodes[at] if at < len(nodes) else -1
-            self._put(NEW if new is not None else BREAK, "", before)
+            before = staging.first(at)
+            self._put(NEW if new is not None else BREAK, "", -1 if before is None else before)
             if new is not None:
                 self._news[self._entries[-1]] = new
         self._rows(kept, row, len(self._base))

@@ -37,8 +37,10 @@ def marked(scene: Scene, here: Collection[int], away: int) -> list[Span]:
 
 
 def size(scene: Scene, node: int) -> int:
-    """Tokens of a counted block of the context shown, as far as the model reads it."""
+    """Tokens of a block of the context shown, as far as the model reads it; 0 while it is being counted."""
     tree, running = scene.session.tree, scene.running
+    if not running.counted(node):
+        return 0
     behind = tree[node].depth > tree[scene.head].depth
     read = behind or running.is_read(scene.head, node)
     return running.own(node) if read and tree[node].block.kind != HEADER else 0

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin
 from ctxtui.core.call import Call
-from ctxtui.core.session import Session
+from ctxtui.core.session import CallSeen, Session
+from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.request_forecast import Foreteller
@@ -84,3 +86,20 @@ def test_what_began_is_known_whenever_it_is_told() -> None:
         assert then is not None
         found.append(then.read)
     assert found[0] == 0 and found[1] > 2000
+
+
+def test_a_chat_that_goes_on_knows_what_was_reported_and_what_is_cached() -> None:
+    session, conversation = chat()
+    known = price_here(prices_for(Settings()))
+    first = asked(conversation, "What is it?")
+    plain = teller(session, known).foretell(first, 1000.0)
+    assert plain is not None
+    usage = Usage(write_5m=plain.written + 290, fresh=plain.fresh)
+    heads = (first.raw_head, first.sent_head, first.sent_head)
+    call = Call("c1", "main", *heads, model=MODEL, started=1000.0, first_byte=1001.0, usage=usage)
+    session.fold([CallSeen(replace(call, skeleton=first.skeleton))])
+    then = teller(session, known).foretell(asked(conversation, "And then?"), 1060.0)
+    assert then is not None and not then.miss
+    assert then.read == usage.write_5m and 0 < then.total - usage.input < 20
+    late = teller(session, known).foretell(asked(conversation, "And now?"), 5000.0)
+    assert late is not None and late.read == 0 and late.miss == "expired" and late.total > usage.input

@@ -56,20 +56,25 @@ class MarkController(EditController):
         node, scene = self.panels.transcript.node, self.panels.scene
         if not node or scene is None or not self.edits.ready():
             return
-        context = self.edits.context_of(scene)
-        last = next(reversed(self.state.marks), node)
-        found = edits_from_selection.between(context, context.position(last), context.position(node))
-        self._mark([context.nodes[at] for at in found], "")
+        last = self.edits.position(next(reversed(self.state.marks), node))
+        here = self.edits.positions(marked=False)
+        if here and last is None:
+            self.edits.answers.quiet("the block marked last is not in this call: esc clears the marks")
+        elif here and last is not None:
+            context = self.edits.context_of(scene)
+            found = edits_from_selection.between(context, last, here[0])
+            self._mark(self.edits.shown(scene, [context.nodes[at] for at in found]), "")
 
     def widen(self) -> None:
         """Widen the mark to the message, the turn, the tool's results, the category."""
         node, scene = self.panels.transcript.node, self.panels.scene
         if not node or scene is None or not self.edits.ready():
             return
-        context = self.edits.context_of(scene)
-        now = {context.position(one) for one in self.state.marks} or {context.position(node)}
-        wider, what = edits_from_selection.widened(context, context.position(node), frozenset(now))
-        self._mark([context.nodes[at] for at in wider], f": {what}")
+        here = self.edits.positions(marked=False)
+        if here:
+            context, now = self.edits.context_of(scene), self.edits.chosen() or here
+            wider, what = edits_from_selection.widened(context, here[0], frozenset(now))
+            self._mark(self.edits.shown(scene, [context.nodes[at] for at in wider]), f": {what}")
 
     def _mark(self, nodes: Sequence[int], what: str) -> None:
         """Mark these and no others, and say how many there are now."""

@@ -28,7 +28,7 @@ class PoliciesController(EditController):
     def policies(self) -> None:
         """The list; what is chosen there is staged under the policy's name, and only staged."""
         scene, desk = self.panels.scene, self.edits.desk
-        if scene is None or desk is None or not self.edits.ready():
+        if scene is None or desk is None or not self.edits.ready(counted=True):
             return
         from ctxtui.services.editing.policy_proposals import Proposals
         from ctxtui.tui.lists.policies import PoliciesScreen
@@ -46,7 +46,7 @@ class PoliciesController(EditController):
     def advice(self) -> None:
         """What would help from here on; what is chosen there is staged, and only staged."""
         scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
-        if scene is None or desk is None or loaded is None or not self.edits.ready():
+        if scene is None or desk is None or loaded is None or not self.edits.ready(counted=True):
             return
         from ctxtui.services.editing.policy_proposals import Proposals
         from ctxtui.services.workers.advice_worker import AdviceSearcher
@@ -65,7 +65,7 @@ class PoliciesController(EditController):
     def findings(self) -> None:
         """What is the case in this thread and what cures it; what is chosen there is staged, and only staged."""
         scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
-        if scene is None or desk is None or loaded is None or not self.edits.ready():
+        if scene is None or desk is None or loaded is None or not self.edits.ready(counted=True):
             return
         from ctxtui.services.workers.session_report import findings_report
         from ctxtui.tui.lists.findings import FindingsScreen

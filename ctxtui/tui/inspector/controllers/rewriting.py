@@ -60,9 +60,9 @@ class RewritingController(EditController):
                 return Wording(text, partial(self._put_in_again, edit))
         else:
             context = self.edits.context_of(scene)
-            node, text, kind = self._editable_text(context)
-            if node is not None:
-                return Wording(text, partial(self._reworded, context, node, kind))
+            at, text, kind = self._editable_text(context)
+            if at is not None:
+                return Wording(text, partial(self._reworded, context, at, kind))
         self.prompt.refuse("this block has no text that can be replaced")
         return None
 
@@ -94,12 +94,10 @@ class RewritingController(EditController):
         return new if new != text else None
 
     def _editable_text(self, context: Context) -> tuple[int | None, str, str]:
-        node = self.panels.transcript.node
-        if node:
-            return edits_from_selection.text_at(
-                context, self.edits.overlay.in_force if self.edits.overlay else (), context.position(node)
-            )
-        return None, "", ""
+        at = self.edits.position(self.panels.transcript.node)
+        if at is None:
+            return None, "", ""
+        return edits_from_selection.text_at(context, self.edits.overlay.in_force if self.edits.overlay else (), at)
 
     def edit_in_place(self) -> None:
         """Write another text, on the screen."""

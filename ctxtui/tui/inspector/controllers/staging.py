@@ -56,20 +56,21 @@ class StagingController(EditController):
             if kind == "summarize" and made:
                 self.state.to_new(made[0].id)
         else:
-            self._refuse(kind, asked.why, [context.nodes[at] for at in positions])
+            self._refuse(kind, asked.why, self.edits.shown(scene, [context.nodes[at] for at in positions]))
 
     def _refuse(self, kind: str, why: str, nodes: Sequence[int]) -> None:
         """Say why nothing is staged, with what the block has; offer the model where a summary has nothing to say."""
         scene = self.panels.scene
         assert scene is not None
-        own = sum(transcript_notes.size(scene, node) for node in nodes)
-        words = edit_answers.refused(why, own if why != asked_edits.OUT else None, len(nodes))
+        known = why != asked_edits.OUT and all(scene.running.counted(node) for node in nodes)
+        own = sum(transcript_notes.size(scene, node) for node in nodes) if known else None
+        words = edit_answers.refused(why, own, len(nodes))
         if kind == "summarize":
             words += [Span("  ^s", "accent bold"), Span(" has a model write it", "ink")]
         self.say(words)
 
     def breakpoint(self) -> None:
-        """A breakpoint of five minutes behind the block, then of an hour, then none."""
+        """A breakpoint behind the block that lives as short as the provider offers, then longer, then none."""
         scene, overlay = self.panels.scene, self.edits.overlay
         if scene is None or overlay is None or not self.edits.ready():
             return
@@ -77,11 +78,14 @@ class StagingController(EditController):
         at = self.edits.positions()[-1:]
         if not at:
             return
-        unsent = at[0] >= scene.session.tree[scene.head].depth
+        unsent = at[0] >= scene.session.tree[scene.call.raw_head or scene.head].depth
         if unsent and not (self.state.live and scene.last):
             self.prompt.refuse("this block is not in the request of this call: no marker can stand behind it")
             return
-        self.edits.stage([edits_from_selection.breakpoint_step(context, overlay.in_force, at[0])])
+        for step in edits_from_selection.breakpoint_steps(context, overlay.in_force, at[0]):
+            # Where a longer life is not possible here, the next press takes the breakpoint off.
+            if self.edits.stage([step]):
+                break
 
     def note(self) -> None:
         """Ask for a note that goes in behind the block."""
@@ -90,10 +94,9 @@ class StagingController(EditController):
 
     def _noted(self, text: str) -> None:
         """Put `text` in behind the block under the cursor."""
-        scene, node = self.panels.scene, self.panels.transcript.node
-        if scene is not None and node and text.strip():
-            context = self.edits.context_of(scene)
-            self.edits.stage([edits_from_selection.note(context, context.position(node), text.strip())])
+        scene, at = self.panels.scene, self.edits.position(self.panels.transcript.node)
+        if scene is not None and at is not None and text.strip():
+            self.edits.stage([edits_from_selection.note(self.edits.context_of(scene), at, text.strip())])
 
     def foretell(self) -> None:
         """The next call of the context shown, or what this one was charged."""
@@ -138,7 +141,7 @@ class Externalize(OnBlocks):
 
 
 class Breakpoint(OnBlocks):
-    """A cache breakpoint behind this block: 5 minutes, an hour, none."""
+    """A cache breakpoint behind this block: 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none."""
 
     name, keys, label, short = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)

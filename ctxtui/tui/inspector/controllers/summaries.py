@@ -127,7 +127,7 @@ class SummariesController(EditController):
         if scene is None or overlay is None or not (node or new) or not self.edits.ready():
             return
         context = self.edits.context_of(scene)
-        at = context.position(node) if node else context.find(new.edit.targets[0]) if new is not None else None
+        at = context.find(new.edit.targets[0]) if new is not None else self.edits.position(node)
         edit = None if at is None else edits_from_selection.annotated(context, overlay.in_force, at, rating, remark)
         if edit is None:
             self.say([Span("no summary stands for this block", "dim")])
@@ -143,7 +143,7 @@ class SummariesController(EditController):
         if new is not None and new.edit.kind == "summarize" and not self.state.marks:
             return new.edit
         context = self.edits.context_of(scene)
-        positions = self.edits.chosen(context)
+        positions = self.edits.chosen()
         made = edits_from_selection.edits(context, "summarize", positions, lambda name, data: None) if positions else []
         return made[0] if made else None
 

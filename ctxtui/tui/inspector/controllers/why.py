@@ -192,7 +192,7 @@ class WhyController(EditController):
             places = (context.find(target) for edit in reasons.cut.edits for target in edit.targets)
             at = min((place for place in places if place is not None), default=None)
             if at is not None:
-                self.state.to_block(context.nodes[at])
+                self.state.to_block(self.edits.shown(scene, [context.nodes[at]])[0])
                 self.panels.transcript.focus()
                 self.say([Span("the first block of the cheapest cut: ", "ink"), *self._how()])
                 return
@@ -215,7 +215,7 @@ class WhyController(EditController):
         """Stage the cheapest cut as one action, under the names of its policies."""
         reasons, desk = self.panels.reasons, self.edits.desk
         scene = self.panels.scene
-        if scene is None or desk is None or not self.edits.ready():
+        if scene is None or desk is None or not self.edits.ready(counted=True):
             return
         if reasons.subject != self._subject or reasons.cut is None or self._proposals is None:
             looked = reasons.subject == self._subject

@@ -61,7 +61,6 @@ class _Walk:
         self._nodes = staging.applied.context.nodes
         self._read = staging.scene.running.along(staging.head, self._nodes)
         """Raw tokens up to and with each block, less what is not recorded."""
-        self._tree = staging.scene.session.tree
         self._stretches: list[_Stretch] = []
         self.total = self._before(len(self._nodes)) + self._enter()
 
@@ -133,7 +132,7 @@ class _Walk:
         """The staged token at the middle of the block of `node`; None where it is not in the context."""
         if not node:
             return None
-        at = self._tree[node].depth - 1
-        if not 0 <= at < len(self._nodes) or self._nodes[at] != node:
+        at = self._staging.position(node)
+        if at is None:
             return None
         return (self._before(at) + self._before(at + 1)) / 2 + self._shifted(at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import nullcontext
 
 import pytest
@@ -9,12 +10,13 @@ from textual.pilot import Pilot
 
 from ctxtui.core.session import Session
 from ctxtui.curation import edits_from_selection
+from ctxtui.services.study.study import Study
 from ctxtui.tui.inspector.controllers.summaries import SummariesController
 from ctxtui.tui.inspector.loader import Complete, Worked
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.edit_log import EditLogScreen
 from tests.cases.sessions import Story, every_category, long_session, use
-from tests.tui.inspector.test_inspector import opened, text, until
+from tests.tui.inspector.test_inspector import app_on, opened, text, until
 
 
 def session() -> Session:
@@ -85,6 +87,52 @@ async def test_what_the_provider_does_not_read_breaks_nothing() -> None:
         await until(pilot, lambda: "prefix ends here" in text(screen))
 
 
+async def test_keys_edit_before_anything_is_counted_and_figures_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    may, count = threading.Event(), Study.count
+
+    def held_back(study: Study) -> bool:
+        may.wait()
+        return count(study)
+
+    monkeypatch.setattr(Study, "count", held_back)
+    monkeypatch.setattr(Study, "keep_up", lambda study: False)
+    app = app_on(session())
+    try:
+        async with app.run_test(size=(120, 40)) as pilot:
+            screen = app.screen
+            assert isinstance(screen, InspectorScreen)
+            await until(pilot, lambda: screen.edits.desk is not None and screen.panels.scene is not None)
+            overlay, scene = screen.edits.overlay, screen.panels.scene
+            assert overlay is not None and scene is not None and not scene.counted
+            line = "line of code"
+            for words, keys, kind in (
+                ("The cart is fine", "p", "pin"), (line, "t", "truncate"), ("second question", "d", "drop"),
+                (line, "x", "externalize"), ("Yes.", "d", "drop"), ("first question", "b", "breakpoint"),
+            ):  # fmt: skip
+                at(screen, words)
+                await pilot.press(*keys)
+                assert overlay.staged and overlay.staged[-1].kind == kind, (keys, text(screen).splitlines()[-2])
+            await pilot.press("u", "ctrl+r", "u")
+            assert "undone: breakpoint" in text(screen)
+            at(screen, "first question")
+            await pilot.press("space")
+            at(screen, "The cart is fine")
+            await pilot.press("v")
+            assert "■ 4 marked" in text(screen) and "0→" not in text(screen), "tokens are not known yet"
+            await pilot.press("escape", "a")
+            assert len(overlay.applied) == 5 and not overlay.staged and "5 applied" in text(screen)
+            at(screen, "first question")
+            await pilot.press("d")
+            told = text(screen).splitlines()[-2]
+            assert "dropped: first question" in told and told.rstrip().endswith("·")
+            assert not screen.panels.scene.counted
+            may.set()
+            await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
+            await until(pilot, lambda: "shop/cart.py  −" in text(screen))
+    finally:
+        may.set()
+
+
 async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
     async with opened(long_session(40)) as (screen, pilot):
@@ -97,12 +145,8 @@ async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.Monk
         asked[0]()
         assert desk.ready(scene, asked.append) and desk.context(scene).head == scene.tip
         desk._context = None
-        monkeypatch.setattr("ctxtui.services.editing.staging.MANY", 2)
         await pilot.press("d")
-        assert "being read" in text(screen) and not screen.edits.overlay.in_force
-        await until(pilot, lambda: desk.ready(scene, asked.append))
-        await pilot.press("d")
-        assert [edit.kind for edit in screen.edits.overlay.staged] == ["drop"]
+        assert [edit.kind for edit in screen.edits.overlay.staged] == ["drop"], "a key waits for no worker"
 
 
 async def test_the_next_request_of_a_long_context_is_worked_out_when_it_is_asked_for(
