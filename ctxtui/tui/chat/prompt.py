@@ -33,7 +33,7 @@ else:
     ev = later("ctxtui.agent.events")
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
-HINT: Spans = [Span("i", "accent bold"), Span(" say something", "faint")]
+HINT: Spans = [Span("i ", "accent bold"), Span("say something", "faint")]
 _DRAFT = 0.7
 """Seconds after the last key until the draft is kept."""
 _LEAVES = {"y": "ONCE", "a": "SESSION", "n": "NOT_NOW", "N": "NEVER"}
