@@ -153,9 +153,21 @@ class Conversation:
         if body is None:
             return Draft(plain or self._speller.body(items), self.head, self.head, skeleton)
         sent = registry.DIALECTS[self.dialect].decode_request(body, None)
-        marks = {item.block.digest: item.place.mark for item in items if item.place.mark}
-        left = (i._replace(place=i.place._replace(mark=marks.get(i.block.digest, i.place.mark))) for i in sent.items)
+        left = _with_marks(sent.items, items)
         return Draft(body, self.head, self.tree.extend(ROOT, left), sent.skeleton)
+
+
+def _with_marks(sent: Sequence[Item], own: Sequence[Item]) -> list[Item]:
+    """The items as they are sent, with the marks that they have as the agent's `own`. A header has that of what is
+    behind it: all headers of one side are one block."""
+    marks = {item.block.digest: item.place.mark for item in own if item.place.mark and item.block.kind != HEADER}
+    found: list[Item] = []
+    behind = ""
+    for item in reversed(sent):
+        here = behind if item.block.kind == HEADER else marks.get(item.block.digest, "")
+        behind = "" if item.block.kind == HEADER else here
+        found.append(item._replace(place=item.place._replace(mark=here or item.place.mark)))
+    return found[::-1]
 
 
 def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) -> Conversation:

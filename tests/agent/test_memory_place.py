@@ -154,3 +154,15 @@ def test_files_and_images_stand_in_front_of_the_words(dialect: str) -> None:
     body = talk.draft().body
     assert b"the file" in body and b"iVBORw0KGgo=" in body and b"hello" in body
     sent(talk)
+
+
+@EVERY
+def test_what_leaves_as_it_is_is_the_agents_own_context_with_memory_in_it(dialect: str) -> None:
+    talk = begun(dialect)
+    talk.memory = MemoryPlace(("one", "two"))
+    talk.say("hello")
+    body = talk.draft().body
+    # As under edits that change no block: a pin.
+    talk.shape = lambda head, skeleton: body
+    draft = talk.draft()
+    assert draft.sent_head == draft.raw_head
