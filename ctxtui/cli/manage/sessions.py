@@ -27,7 +27,8 @@ from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
 
 FIGURES_SECONDS: Final = 3.0
-"""Seconds for which a list on a terminal reads sessions of which nothing is remembered."""
+"""Seconds for which a list on a terminal reads sessions of which nothing is remembered, from the first on; elsewhere
+only what the database alone holds."""
 HEADS_SECONDS: Final = 1.0
 """Seconds for which the heads of files are read of which nothing is remembered."""
 
@@ -59,11 +60,13 @@ def sessions(
     settings = config_of(context).settings
     shelf = SessionLibrary(settings, Path.cwd())
     found = _found(shelf, folder, archived)
-    found = [s for s in found if s.group == HERE or not here][:limit]
+    found = _remembered(shelf, [s for s in found if s.group == HERE or not here][:limit])
     if figures:
         found = _with_figures(shelf, found)
     else:
-        found, left = shelf.looked_into(_remembered(shelf, found), HEADS_SECONDS)
+        # What only the database holds has no head to look into.
+        found = _with_figures(shelf, found, FIGURES_SECONDS, files=False)
+        found, left = shelf.looked_into(found, HEADS_SECONDS)
         if not as_json and sys.stdout.isatty():
             found = _with_figures(shelf, found, FIGURES_SECONDS)
             left = sum(not one.known for one in found)
@@ -94,19 +97,24 @@ def _remembered(shelf: SessionLibrary, found: list[SessionSummary]) -> list[Sess
 
 
 def _with_figures(
-    shelf: SessionLibrary, found: list[SessionSummary], seconds: float | None = None
+    shelf: SessionLibrary, found: list[SessionSummary], seconds: float | None = None, *, files: bool = True
 ) -> list[SessionSummary]:
-    """With what Home shows of each, as far as `seconds` reach (None: of all)."""
+    """With what Home shows of each, as far as `seconds` reach (None: of all); without `files` only of those that the
+    database alone holds."""
+    unread = [one for one in found if not one.known and (files or not one.path)]
+    if not unread:
+        return found
     stop = Event()
     timer = Timer(seconds or 0.0, stop.set)
     timer.daemon = True
-    if seconds is not None:
-        timer.start()
     read: dict[str, SessionSummary] = {}
     with Working("reading") as work:
-        for one in shelf.figures(found, stop):
+        for one in shelf.figures(unread, stop):
+            if seconds is not None and not read:
+                # On a busy machine a reader may take as long to start.
+                timer.start()
             read[one.key] = one
-            work.say(f"{len(read)} of {len(found)} sessions")
+            work.say(f"{len(read)} of {len(unread)} sessions")
     timer.cancel()
     return [read.get(one.key, one) for one in found]
 
