@@ -84,8 +84,13 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
         return here if head == call.sent_head else uncounted(replace(call, usage=None))
     sums = [book.read_sums(call.model, node, book.contexts.at(node)) for node in (call.raw_head, head)]
     grown = {name: after - before for name, before, after in zip(CATEGORIES, *sums, strict=True)}
-    coming = replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None)
-    foretold = book.forecast(coming) if call.usage is not None and not call.edited else None
+    tree, sent = book.session.tree, head
+    if call.edited:
+        # What left goes on with what came since, where a request was made of that.
+        sent = tree.find(call.sent_head, tree.items(head, call.raw_head)) if tree.holds(head, call.raw_head) else ROOT
+    coming = replace(call, id="", raw_head=sent, sent_head=sent, response_head=sent, usage=None)
+    known = call.usage is not None and sent != ROOT and book.counted(call.model, sent)
+    foretold = book.forecast(coming) if known else None
     if foretold is not None and foretold.step.base.id == call.id:
         total, lo, hi = foretold.predicted, foretold.lo, foretold.hi
     else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import NextRequest, Weigh
-from ctxtui.analysis.figures import figures, lacking, next_figures
+from ctxtui.analysis.figures import lacking, next_figures
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
@@ -65,7 +65,7 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
     )
     if call.edited:
         # There is no report of the context without edits.
-        return replace(terms, residual=figures(book, call).residual)
+        return replace(terms, residual=next_figures(book, call, context.head).residual)
     plain = count_under(terms, Applied(context, length=len(context)), book.measure(model))
     return replace(terms, residual=next_figures(book, call, context.head).context_tokens - plain.whole)
 

@@ -171,6 +171,14 @@ class Tree:
             return found
         return self._others.get((parent, digest, place), ROOT)
 
+    def find(self, head: int, items: Iterable[Item]) -> int:
+        """The node of the context that `items` make of the context `head`; `ROOT` where no such node was made."""
+        for block, place in items:
+            head = self._known(head, block.digest, place)
+            if head == ROOT:
+                break
+        return head
+
     def extend(self, head: int, items: Iterable[Item]) -> int:
         """The head of the context `head` followed by `items`."""
         for block, place in items:
