@@ -98,7 +98,8 @@ def sums_of(one: Advice | None) -> dict[str, str]:
     if one is None:
         return {}
     edits = f"{len(one.edits):,} edits of {len(one.names):,} policies."
-    return {"tokens": _sum_of_freed(one), "policies": edits, "saves": _sum_of_saved(one)}
+    freed = _sum_of_freed(one)
+    return {"tokens": freed, "next call": freed, "policies": edits, "saves": _sum_of_saved(one)}
 
 
 def note(every: Sequence[Advice]) -> str:
