@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from ctxtui.core.block import Item
@@ -25,11 +26,17 @@ class _Place(NamedTuple):
     own: bool
 
 
-class SentBlocks:
-    """What `call` sent, block by block, in `applied.context`, which goes on from what the agent had at it. `log` are
-    the edits that there ever were: the call may have left under others than those that are applied now."""
+def _goes_along(applied: Applied, place: _Place) -> bool:
+    change = applied.changes.get(place.position)
+    return place.own and change is not None and change.repaired
 
-    def __init__(self, call: Call, applied: Applied, log: Iterable[Edit] = ()) -> None:
+
+class SentBlocks:
+    """What `call` sent, block by block, in `applied.context`, which goes on from what the agent had at it. It may have
+    left under other edits than those that are applied now: `log` are all that there ever were, `earlier` the context
+    under those that were applied before, the latest first."""
+
+    def __init__(self, call: Call, applied: Applied, log: Iterable[Edit] = (), earlier: Iterable[Applied] = ()) -> None:
         context = self._context = applied.context
         tree = context.tree
         self._start = tree[tree.common(call.sent_head, context.head)].depth
@@ -39,7 +46,9 @@ class SentBlocks:
         """The nodes that are none of the context's own."""
         self.put_in: dict[int, Edit | None] = {}
         """Those that edits put in, each with the edit; None where that is no longer in force."""
-        places = [*self._places(applied, log)] if self._nodes else []
+        places: list[_Place] = []
+        if self._nodes:
+            places = self._found(chain([applied], earlier)) or [*self._likely(applied, log)]
         self._order = [one.position for one in places]
         self._place = dict(zip(self._nodes, self._order, strict=True))
         new = {item.block.digest: insert.edit for insert in applied.inserts for item in insert.items}
@@ -48,22 +57,34 @@ class SentBlocks:
                 self.put_in[node] = new.get(tree[node].block.digest)
         self._shown = {at: node for node, at in self._place.items() if node not in self.put_in}
 
-    def _places(self, applied: Applied, log: Iterable[Edit]) -> Iterator[_Place]:
-        """Where each of the nodes stands."""
+    def _found(self, states: Iterable[Applied]) -> list[_Place] | None:
+        """Where each of the nodes stands under the first of `states` under which just these leave, less what only goes
+        along with others: that depends on what was said since. None where there is no such state."""
+        digests = [self._context.tree[node].block.digest for node in self._nodes]
+        for state in states:
+            there = [*self._expected(state)]
+            known, places = [digest for _, digest in there], list[_Place]()
+            for (first, last), (begin, end) in aligned(known, digests):
+                here = [place for place, _ in there[first:last]]
+                if known[first:last] != digests[begin:end]:
+                    here = [place for place in here if not _goes_along(state, place)]
+                if len(here) != end - begin:
+                    break
+                # As many as these are the same ones, which the provider's dialect spells in another way.
+                places += here
+            else:
+                return places
+        return None
+
+    def _likely(self, applied: Applied, log: Iterable[Edit]) -> Iterator[_Place]:
+        """Where each of the nodes stands by what it says."""
         tree = self._context.tree
         sent = [Item(tree[node].block, tree[node].place) for node in self._nodes]
         digests = [item.block.digest for item in sent]
         texts = [str(edit.given.get("text") or "") for edit in log if edit.does.adds]
-        # First without what edits drop: of two blocks that say the same, the one that was sent is the other.
-        for dropped in (False, True):
-            there = [*self._expected(applied, dropped=dropped)]
-            known = [digest for _, digest in there]
-            stretches = [*aligned(known, digests)]
-            if all(
-                known[own[0] : own[1]] == digests[left[0] : left[1]] for own, left in stretches if left[0] < left[1]
-            ):
-                break
-        at = self._start
+        there = [*self._expected(applied, dropped=True)]
+        known = [digest for _, digest in there]
+        stretches, at = aligned(known, digests), self._start
         for (first, last), (begin, end) in stretches:
             if known[first:last] == digests[begin:end]:
                 places = [place for place, _ in there[first:last]]
@@ -73,7 +94,7 @@ class SentBlocks:
             yield from places
             at = max(at, places[-1].position + places[-1].own) if places else at
 
-    def _expected(self, applied: Applied, *, dropped: bool) -> Iterator[tuple[_Place, str]]:
+    def _expected(self, applied: Applied, *, dropped: bool = False) -> Iterator[tuple[_Place, str]]:
         """The blocks that would have left under `applied`, with those that went along with others; with those that are
         `dropped`, too."""
         inserts = [one for one in applied.inserts if self._start <= one.position <= self._end]

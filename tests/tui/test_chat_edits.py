@@ -176,9 +176,11 @@ async def opened(
         yield chat
 
 
-def write_files(tmp_path: Path) -> None:
+def write_files(tmp_path: Path, *, memory: bool = False) -> None:
     work = tmp_path / "work"
     work.mkdir()
+    if memory:
+        (work / "AGENTS.md").write_text("Be brief. Prefer lists.\n" * 20)
     (work / "large.txt").write_text("".join(f"line {n} of a large file\n" for n in range(900)))
     (work / "notes.txt").write_text("forty-two is the answer, said the mouse\n" * 60)
     (work / "app.py").write_text("def f():\n    return 1\n")
@@ -362,7 +364,7 @@ async def edit_and_say(chat: EditedChat, turn: Turn, clock: SetClock) -> None:
 
 async def edited_twelve_times(tmp_path: Path, asked: Asked, rounds: int, killed_after: int) -> None:
     """Twelve turns, `rounds` times; killed after so many turns, and continued."""
-    write_files(tmp_path)
+    write_files(tmp_path, memory=rounds > 1)
     clock, home, name, turns = SetClock(), "home", "", TURNS * rounds
     async with serving(Server(Provider(clock=clock))) as running:
         for start in range(0, len(turns), killed_after):

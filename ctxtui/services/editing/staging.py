@@ -44,6 +44,9 @@ FEW: Final = 1000
 MANY: Final = 20_000
 """Fates of blocks that are remembered."""
 
+_EARLIER: Final = 8
+"""Times that edits were applied, or taken back, among which those are looked for under which a call left."""
+
 UNTIL: Final = {edit_log.EXPIRY: EXPIRY, edit_log.MISS: MISS}
 """What edits wait for, by the name of the moment at which they then leave."""
 WAIT_FOR: Final = {NOW: "", **{moment: until for until, moment in UNTIL.items()}}
@@ -208,8 +211,17 @@ class StagingArea:
         applied, heads = self.applied(scene), (scene.call.raw_head, scene.call.sent_head)
         if self._sent is None or self._sent[0] is not applied or self._sent[1] != heads:
             log = self._overlays.of(scene.thread or "main").log
-            self._sent = applied, heads, SentBlocks(scene.call, applied, log)
+            self._sent = applied, heads, SentBlocks(scene.call, applied, log, self._earlier(applied, log, scene))
         return self._sent[2]
+
+    def _earlier(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
+        """The context under the edits that were applied before those that are, the latest first."""
+        known, left = edit_log.standing(log).applied, _EARLIER
+        for count in range(len(log) - 1, -1, -1):
+            before = edit_log.standing(log[:count]).applied
+            if before != known and left:
+                known, left = before, left - 1
+                yield self._apply(applied.context, before, scene.call.model)
 
     def _staged(self, context: Context, overlay: ThreadEdits, model: str) -> Applied:
         """`context` under all edits: from what it was under those before, where these only follow them."""

@@ -23,7 +23,7 @@ class MarkController(EditController):
     def mark(self) -> None:
         """Mark the block under the cursor, or unmark it."""
         node = self.panels.transcript.node
-        if not node or not self.edits.ready():
+        if not node or not self.edits.ready() or not self.edits.positions(marked=False):
             return
         others = [one for one in self.state.marks if one != node]
         self._mark(others if node in self.state.marks else [*others, node], "")
