@@ -38,7 +38,7 @@ compiled: install
 		PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n0 --collect-only > /dev/null && touch tests/__pycache__; }
 
 unit: install compiled
-	$(BIN)/pytest -n auto $(ARGS)
+	$(BIN)/pytest -n auto --dist worksteal $(ARGS)
 
 format: install
 	$(BIN)/ruff format .
