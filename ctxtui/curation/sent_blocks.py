@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from ctxtui.core.block import Item
@@ -48,7 +47,8 @@ class SentBlocks:
         """Those that edits put in, each with the edit; None where that is no longer in force."""
         places: list[_Place] = []
         if self._nodes:
-            places = self._found(chain([applied], earlier)) or [*self._likely(applied, log)]
+            states = [applied, *earlier]
+            places = self._exact(states) or self._found(states) or [*self._likely(applied, log)]
         self._order = [one.position for one in places]
         self._place = dict(zip(self._nodes, self._order, strict=True))
         new = {item.block.digest: insert.edit for insert in applied.inserts for item in insert.items}
@@ -56,6 +56,15 @@ class SentBlocks:
             if not one.own:
                 self.put_in[node] = new.get(tree[node].block.digest)
         self._shown = {at: node for node, at in self._place.items() if node not in self.put_in}
+
+    def _exact(self, states: Iterable[Applied]) -> list[_Place] | None:
+        """Where each of the nodes stands under the first of `states` under which just these leave; None without one."""
+        digests = [self._context.tree[node].block.digest for node in self._nodes]
+        for state in states:
+            there = [one for one in state.items if one.position <= self._end][-len(digests) :]
+            if [one.item.block.digest for one in there] == digests:
+                return [_Place(one.position, one.node >= 0) for one in there]
+        return None
 
     def _found(self, states: Iterable[Applied]) -> list[_Place] | None:
         """Where each of the nodes stands under the first of `states` under which just these leave, less what only goes
