@@ -15,6 +15,9 @@ from ctxtui.dataclasses import dataclass
 END: Final = b"\r\n\r\n"
 MOST_HEAD: Final = 1 << 20
 """Bytes of a head at most."""
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_LINE_BREAKING: Final = re.compile(r"[\r\n\0]")
+_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")
 _SIZE_LINE: Final = 4096
@@ -59,16 +62,16 @@ class RequestLine:
 
 
 def read_head(raw: bytes) -> Head:
-    """The head in `raw`, which ends with its blank line. Raises `Malformed`."""
+    """The head in `raw`, which ends with its blank line. Raises `Malformed`, also where two readers may see other
+    headers in it: a bare CR or LF, a NUL, a name that is no token, a value on two lines (RFC 9112 §2.2, §5)."""
     lines = raw[: -len(END)].decode("latin-1").split("\r\n")
     fields: list[tuple[str, str]] = []
+    for line in lines:
+        if _LINE_BREAKING.search(line):
+            raise Malformed(f"a control character in a head: {line[:80]!r}")
     for line in lines[1:]:
-        if line[:1] in (" ", "\t") and fields:
-            name, value = fields[-1]
-            fields[-1] = (name, f"{value} {line.strip()}".strip())
-            continue
-        name, colon, value = line.partition(":")
-        if not colon or not name or name != name.strip():
+        name, _, value = line.partition(":")
+        if _TOKEN.fullmatch(name) is None or name == line:
             raise Malformed(f"no header: {line[:80]!r}")
         fields.append((name, value.strip(" \t")))
     values: dict[str, list[str]] = {}
@@ -90,7 +93,7 @@ def next_head(came: bytes) -> tuple[Head, bytes] | None:
 def asked(head: Head) -> RequestLine:
     """What a request's first line says. Raises `Malformed`."""
     parts = head.start.split(" ")
-    if len(parts) != 3 or not parts[2].startswith("HTTP/1.") or not parts[0].isalpha():
+    if len(parts) != 3 or parts[2] not in _VERSIONS or not parts[0].isalpha() or not parts[1].isprintable():
         raise Malformed(f"no request of HTTP/1.1: {head.start[:80]!r}")
     return RequestLine(parts[0], parts[1])
 
@@ -208,8 +211,10 @@ class BodyReader:
             if len(self._held) > _SIZE_LINE:
                 raise Malformed("a chunk whose size has no end")
             if stop >= 0:
-                line, self._held = self._held.strip(), b""
-                self._line(line)
+                line, self._held = self._held, b""
+                if not line.endswith(b"\r\n") or b"\r" in line[:-2]:
+                    raise Malformed("a line of a body in chunks that ends otherwise than in CRLF")
+                self._line(line[:-2])
         return at, b"".join(said)
 
     def _whole_chunks(self, data: bytes, at: int, said: list[bytes]) -> int:
@@ -235,7 +240,7 @@ class BodyReader:
                 raise Malformed("a chunk longer than it said")
             self._state = "size"
         elif self._state == "size":
-            size = line.partition(b";")[0].strip()
+            size = line.partition(b";")[0].rstrip(b" \t")
             if not size or not _HEX.issuperset(size) or len(size) > 15:
                 raise Malformed(f"no size of a chunk: {line[:40]!r}")
             self._left = int(size, 16)
@@ -256,12 +261,12 @@ def _length(head: Head) -> int | None:
 
 def request_body(head: Head) -> BodyReader:
     """The body that follows a request's head. Raises `Malformed`, also where it may be read two ways."""
-    chunked, length = head.holds("transfer-encoding", "chunked"), _length(head)
-    if chunked and length is not None:
+    coding, length = head.all("transfer-encoding"), _length(head)
+    if coding and length is not None:
         raise Malformed("a body with two lengths")
-    if head.all("transfer-encoding") and not chunked:
-        raise Malformed("a body whose end nothing tells")
-    return BodyReader(0, chunked=True) if chunked else BodyReader(length or 0)
+    if coding and [value.lower() for value in coding] != ["chunked"]:
+        raise Malformed(f"a body whose end nothing tells: {', '.join(coding)[:40]!r}")
+    return BodyReader(0, chunked=True) if coding else BodyReader(length or 0)
 
 
 def answer_body(head: Head, status: int, method: str) -> BodyReader:
