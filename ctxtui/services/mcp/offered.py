@@ -25,14 +25,12 @@ _ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool of `server`: its `own` name there, the `name` that the model knows, its `definition` (Anthropic's form),
-    and whether the server says that it changes nothing."""
+    """A tool of `server`: its `own` name there, the `name` that the model knows, its `definition` (Anthropic's form)."""
 
     server: str
     own: str
     name: str
     definition: Json
-    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,7 @@ def tools_of(server: str, listed: Sequence[Tool]) -> tuple[OfferedTool, ...]:
     for tool in listed:
         name = model_name(server, tool.name)
         said = {"name": name, "description": tool.description or tool.title or "", "input_schema": tool.input_schema}
-        reads = tool.annotations is not None and bool(tool.annotations.read_only_hint)
-        found.setdefault(name, OfferedTool(server, tool.name, name, said, reads))
+        found.setdefault(name, OfferedTool(server, tool.name, name, said))
     return tuple(found.values())
 
 

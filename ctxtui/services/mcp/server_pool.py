@@ -94,11 +94,11 @@ class ServerPool:
         return any(tool.name == name for one in self.known.values() for tool in one.tools)
 
     def asks(self, name: str) -> bool:
-        """Whether the user is asked before the tool `name` runs: where its server does not say that it only reads, and
-        the user's configuration gives no leave."""
+        """Whether the user is asked before the tool `name` runs: unless the user's configuration allows it. That a tool
+        only reads is its server's word, which allows nothing."""
         tool = self._tool(name)
         allowed = self.known[tool.server].server.allow
-        return not tool.reads and not any(fnmatchcase(tool.own, one) for one in allowed)
+        return not any(fnmatchcase(tool.own, one) for one in allowed)
 
     def plan(self, call: ToolCall) -> PlannedCall:
         """What the user is asked."""

@@ -40,11 +40,12 @@ context_size = {WINDOW}
 [mcp.files]
 command = {json.dumps(str(NODE / "mcp-server-filesystem"))}
 args = [{json.dumps(str(work))}]
+allow = ["read_*"]
 
 [mcp.graph]
 command = {json.dumps(str(NODE / "mcp-server-memory"))}
 env = {{ MEMORY_FILE_PATH = {json.dumps(graph["MEMORY_FILE_PATH"])} }}
-allow = ["create_*"]
+allow = ["create_*", "read_*", "search_*"]
 """
     )
     return config

@@ -53,8 +53,8 @@ async def test_a_server_over_stdio_works_hangs_is_cancelled_dies_and_comes_back(
     assert pool.offered == {"small"} and [one.why for one in pool.failed] == [
         "Connection closed: no key", "there is no command no-such-command",
     ]  # fmt: skip
-    # What the server says that it only reads, and what the user allows, needs no leave.
-    assert [pool.asks(f"mcp__small__{name}") for name in ("add", "die", "hang")] == [False, True, False]
+    # What the user allows runs without asking; that a tool only reads is its server's word (`add` says so).
+    assert [pool.asks(f"mcp__small__{name}") for name in ("add", "die", "hang")] == [True, True, False]
     done = await pool.run(call("add", a=1, b=2))
     assert (done.text, done.is_error) == ("3", False)
     done = await pool.run(call("add", a="x"))
