@@ -25,7 +25,7 @@ _ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool of `server`: its `own` name there, the `name` that the model knows, its `definition` (Anthropic's form)."""
+    """A tool of `server`: its `own` name there, the model's `name` for it, its `definition` (Anthropic's form)."""
 
     server: str
     own: str
