@@ -38,7 +38,7 @@ class Draft:
 
 
 class ConversationStart(NamedTuple):
-    """What a conversation begins with: the dialect, top-level parameters (``model`` among them), tool definitions in
+    """The start of a conversation: the dialect, top-level parameters (``model`` among them), tool definitions in
     Anthropic's form, the system text (or its parts, which are one text where the dialect has no parts), and what was
     said before (items of any dialect)."""
 
@@ -220,8 +220,8 @@ def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
 
 
 def _static(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
-    """What asks to cache a system text of several parts: the end of a request, which is asked for anyway, is no place
-    where a request with another last part begins the same way."""
+    """The cache marker of a system text in several parts. The marker at the end of a request does not help a request
+    whose last part differs."""
     return CACHED if dialect == ANTHROPIC and not isinstance(system, str) and len(system) > 1 else None
 
 

@@ -34,7 +34,7 @@ class BlockFigure:
     """One block of a context: its tree `node` (`ROOT` for what is not recorded), its tokens with 90 % interval, and
     how they were obtained (``exact``, ``guessed``; ``reported`` for reasoning, ``inferred`` for what is not recorded).
     `read` is False for a block that the provider takes out before the model reads (its tokens count nowhere). `gone`
-    says why and since when, where a report shows that a block is gone; what stands in its place is ``inferred``."""
+    says why and since when, where a report shows that a block is gone; its replacement is ``inferred``."""
 
     node: int
     block: Block
@@ -196,20 +196,20 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """The block that stands for what the recording lacks; its interval is that of the figure it was inferred from."""
+    """The block *not recorded*; its interval is that of the figure it was inferred from."""
     what = missing_words(book, call)
     return _inferred(book, call, tokens, NOT_RECORDED, what)
 
 
 def missing_words(book: Book, call: Call) -> str:
-    """What the recording lacks of the context of `call`."""
+    """Text that names the parts of a context that are not recorded."""
     if call.fidelity != Fidelity.TRANSCRIPT:
         return f"{unseen(book.searches, book.session.tree, call)}, not in the recording"
     return WITH_SEARCHES if book.searches.any_in(call.thread) else WHAT
 
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """The block that stands for what the client attached again after a compaction."""
+    """The block *re-attached*: sent again by the client after a compaction, not recorded."""
     return _inferred(book, call, tokens, ATTACHED, AGAIN)
 
 
@@ -265,7 +265,7 @@ class Growth:
 
 
 def growth(book: Book, thread: str) -> list[Growth]:
-    """How the context of `thread` grew, call by call."""
+    """Context tokens of each call of `thread`, in order."""
     points = []
     for number, call in enumerate(book.session.thread_calls(thread), 1):
         got = figures(book, call)

@@ -1,4 +1,4 @@
-"""What a request under edits comes to, as a book counts: the one figure of every price tag."""
+"""Counts the tokens of a request under edits: the one figure of every price tag."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ctxtui.wire.translate.anthropic import is_signed
 def request_count(
     book: Book, call: Call, applied: Applied, measure: Measure | None = None, known: KnownStretches | None = None
 ) -> RequestCount:
-    """The request that leaves under `applied` after `call` (or in its place), in tokens of its model: under the weights
-    by which everything of the session is counted, and with what the client adds, and the residual, as in `call`.
+    """Tokens of the request after `call` (or in its place) under `applied`, by the weights of the session, with what
+    the client adds and the residual as in `call`.
     `measure` counts blocks that no context has yet (None: as the book does), `known` remembers what stretches come to.
     Raises `IndexError` while the context is not counted."""
     terms = counting_terms(book, call, applied.context)
@@ -36,10 +36,10 @@ def request_count(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountingTerms:
-    """How requests of one context are counted, whatever edits they are under: the running features of its tree, their
-    `weights`, whether the provider `strips` thinking of earlier turns, whether the request is `made` from a transcript,
-    what the `client` adds (tokens), the `residual` that stays whatever goes, and the blocks that reports show to be
-    `gone`: their positions, each with the tokens that it has more than what stands in its place as it was read."""
+    """Terms to count requests of one context under any edits: the running features of its tree, their `weights`,
+    whether the provider `strips` thinking of earlier turns, whether the request is `made` from a transcript, tokens
+    that the `client` adds, the `residual` (the same under all edits), and the blocks that reports show to be `gone`:
+    position, and tokens beyond those of its replacement as it was read."""
 
     counts: Cumulated
     weights: Weights
@@ -51,8 +51,8 @@ class CountingTerms:
 
 
 def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
-    """How requests are counted that leave after `call` with what edits make of `context`: without edits it is what the
-    figures say of that context. Raises `IndexError` while it is not counted."""
+    """Terms to count requests after `call` with `context` under edits; without edits the count is that of its figures.
+    Raises `IndexError` while it is not counted."""
     model = call.model or book.session.model
     absences = book.contexts.at(context.head).of
     terms = CountingTerms(
@@ -117,7 +117,7 @@ def _is_signed(context: Context, block: Block) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReportedWeights:
-    """What features come to under `weights`, of which so much of a `share` was reported."""
+    """Turns features into tokens by `weights`, scaled by the `share` that was reported."""
 
     weights: Weights
     share: float

@@ -22,8 +22,8 @@ Charge = Callable[[Usage, float], float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coming:
-    """The next call, foretold: tokens `read`, `write` and `fresh` of its `input`, which lies between `lo` and `hi` in
-    90 % of cases, and a typical `answer`. `usd` are the prices of those four parts (None: not known), `uncached` that
+    """Forecast of the next call: tokens `read`, `write` and `fresh` of its `input` (90 % interval `lo` to `hi`), and a
+    typical `answer`. `usd` are the prices of those four parts (None: not known), `uncached` that
     of the call without any cache. `expires` is when what would be read cannot be read any more (Unix seconds; None:
     nothing would be), `life` how long it lives. `inferred`: the client's markers are not recorded, its habit was
     followed. `marks` counts its markers. What is read should lie between `floor` and `ceiling` in 95 % of cases;

@@ -41,11 +41,10 @@ if TYPE_CHECKING:
 
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
-MANY: Final = 20_000
+_FATES: Final = 20_000
 """Fates of blocks that are remembered."""
-
-_EARLIER: Final = 8
-"""Times that edits were applied, or taken back, among which those are looked for under which a call left."""
+_EARLIER_STATES: Final = 8
+"""States of the edit log before the present one that are tried for the one a call left under."""
 
 UNTIL: Final = {edit_log.EXPIRY: EXPIRY, edit_log.MISS: MISS}
 """What edits wait for, by the name of the moment at which they then leave."""
@@ -216,7 +215,7 @@ class StagingArea:
 
     def _earlier(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
         """The context under the edits that were applied before those that are, the latest first."""
-        known, left = edit_log.standing(log).applied, _EARLIER
+        known, left = edit_log.standing(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
             before = edit_log.standing(log[:count]).applied
             if before != known and left:
@@ -236,7 +235,7 @@ class StagingArea:
 
     def _known_fates(self, scene: Scene, context: Context, head: int) -> KnownFates:
         of = (head, context, scene.running, scene.running.version, scene.running.done, scene.call.raw_head)
-        if self._fates[0] != of or len(self._fates[1]) > MANY:
+        if self._fates[0] != of or len(self._fates[1]) > _FATES:
             self._fates = of, KnownFates()
         return self._fates[1]
 

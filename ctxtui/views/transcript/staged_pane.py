@@ -149,10 +149,10 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
             ],
             room,
         )
-    if broken is None and what.known:
+    if what.known and (broken is None or not broken.tokens):
         nothing = " " if staging.freed else " frees nothing, "
         yield [Span(f"{nothing}breaks nothing of the prefix" if wide else f"{nothing}breaks nothing", "dim")]
-    elif broken is not None:
+    elif broken is not None and broken.tokens:
         parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken.tokens), 8), "warn bold")]
         of, block = f"  of {numbers.tokens(broken.cached)} cached", f"from block {broken.at + 1:,}"
         ways = (f"{of}, {block}", of) if wide else (f"  {block}", "")

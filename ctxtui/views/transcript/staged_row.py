@@ -137,7 +137,8 @@ def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
 def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:
     """A folded run, or the place where the prefix ends; `broken` are the cached tokens that are not read any more."""
     if rule.kind == BREAK:
-        text = f" prefix ends here · breaks {numbers.tokens(broken)} cached "
+        lost = f"prefix ends here · breaks {numbers.tokens(broken)} cached"
+        text = f" {lost if broken else 'changed from here on, nothing cached is lost'} "
         here = cursor.strip()
         lead = [
             Span(MARK["break"].glyph, "crit"),

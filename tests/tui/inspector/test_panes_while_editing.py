@@ -8,8 +8,11 @@ from textual.pilot import Pilot
 
 from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.core.session import Session
+from ctxtui.curation.price.price_tag import Breakage
+from ctxtui.dataclasses import replace
 from ctxtui.tui.inspector.screen import SessionScreen
 from ctxtui.views.text.span import plain
+from ctxtui.views.transcript import staged_pane
 from tests.cases.sessions import Story, use
 from tests.tui.inspector.test_inspector import opened
 from tests.tui.test_waiting_edits import chatting, provider, say
@@ -101,6 +104,12 @@ async def test_the_forecast_stays_while_edits_are_staged_and_applied() -> None:
         dropped = shown(screen)
         assert dropped is not None and dropped.input < untouched.input and dropped.read < untouched.read
         assert any("frees" in row for row in pane(screen, "staged"))
+        what = screen.panels.staged.what
+        assert what is not None
+        behind = replace(what, staging=what.staging.breaking(Breakage(at=3, tokens=0, cached=90)))
+        for room in (30, 60):
+            rows = [plain(line) for line in staged_pane.lines(behind, room, 20)]
+            assert any("breaks nothing" in row for row in rows) and not any(" 0 " in row for row in rows), rows
         await pilot.press("a")
         await until(pilot, lambda: shown(screen) is not None)
         applied = shown(screen)
