@@ -40,7 +40,7 @@ COMMANDS = (
     ("check", "--max-cost", "1", "--max-context", "100k", "--max-rewrites", "2"),
     *(("curate", "--dry-run", "--policy", policy) for policy in POLICIES),
 )
-LEFT_OUT = frozenset({"modified", "age", "path", "file", "id", "log"})
+LEFT_OUT = frozenset({"modified", "live", "age", "path", "file", "id", "log"})
 """Members that name a place or a time of the file; ids of sessions that are paths are among them."""
 
 Said = dict[str, Any]

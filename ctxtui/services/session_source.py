@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from stat import S_ISREG
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ctxtui.core.errors import CtxtuiError
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
     from ctxtui.services.study.deputy import Deputy
-    from ctxtui.services.study.recording_end import EndFacts, RecordingEnd
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
-    from ctxtui.services.work_ahead import WorkAhead
     from ctxtui.services.workers.session_report import Report
     from ctxtui.services.workers.study_worker import StudyWorker
 
@@ -46,8 +44,6 @@ class SessionSource:
         self._loaded: Loaded | None = None
         self._deputy: Deputy | None = None
         self._glimpsed = False
-        self._ahead: WorkAhead[EndFacts | None] | None = None
-        """Who reads the recording's end, where that was begun before it was asked for."""
         self._reads: StudyWorker | None = None
         """Who reads the recording in another process, until a study has it."""
 
@@ -57,61 +53,18 @@ class SessionSource:
 
         return Helpers(self.settings)
 
-    def begin(self) -> None:
-        """Begin to read the recording's end, in a copy of this process: the screen is loaded meanwhile. For who has
-        loaded nothing else yet."""
-        from ctxtui.services.work_ahead import WorkAhead
-
-        if self._may_be_long() and WorkAhead.possible():
-            self._ahead = WorkAhead(self._facts)
-
-    def _may_be_long(self) -> bool:
-        """Whether it may take long to read the whole, as far as a look at the file tells."""
-        if self.name == "-":
-            return False
-        # What a session is made of: the screen and the copy need it, and so it is loaded once.
-        from ctxtui.services.recordings.tail_preview import is_long
-
-        try:
-            found = os.stat(self.name)
-        except (OSError, ValueError):
-            return True  # what is stored may be
-        return S_ISREG(found.st_mode) and is_long(found.st_size)
-
-    def read_ahead(self) -> bool:
-        """Whether the recording's end was read by now: `glimpse` waits for nothing then."""
-        return self._ahead is not None and self._ahead.there()
-
     def glimpse(self) -> RecordingEnd | None:
         """The end of the recording, where the whole of it takes long to read; None where it does not."""
-        facts = self._facts_ahead()
-        self._glimpsed = facts is not None
-        if facts is None:
-            return None
-        from ctxtui.services.study.recording_end import RecordingEnd
-
-        return RecordingEnd(facts, self.settings)
-
-    def _facts_ahead(self) -> EndFacts | None:
-        if self._ahead is None:
-            return self._facts()
-        from ctxtui.services.work_ahead import CopyGone
-
-        try:
-            return self._ahead.take()
-        except CopyGone:
-            return self._facts()
-
-    def _facts(self) -> EndFacts | None:
         try:
             found = self._end()
         except CtxtuiError:
             return None  # opening it in earnest tells what is wrong
+        self._glimpsed = found is not None
         if found is None:
             return None
-        from ctxtui.services.study.recording_end import end_facts
+        from ctxtui.services.study.recording_end import RecordingEnd
 
-        return end_facts(found, self.settings)
+        return RecordingEnd(found, self.settings)
 
     def _end(self) -> Session | None:
         from ctxtui.services.recordings.tail_preview import ending, stored_ending
@@ -242,8 +195,6 @@ class SessionSource:
 
     def close(self) -> None:
         """End the helpers."""
-        if self._ahead is not None:
-            self._ahead.close()
         if self._reads is not None:
             self._reads.close()
         if self._deputy is not None:

@@ -135,24 +135,6 @@ sys.exit(run(sys.argv[1:]))
         assert "loaded: []" in screen.text
 
 
-@pytest.mark.parametrize("command", [[], ["open"]])
-def test_the_process_is_one_for_a_screen_before_a_session_begins_to_be_read(
-    home: Path, recording: Path, command: list[str]
-) -> None:
-    check = """
-import gc, sys
-from ctxtui.services.session_source import SessionSource
-def begin(source):
-    sys.exit(f"collects: {gc.isenabled()}; {[type(one).__name__ for one in sys.meta_path[:2]]}")
-SessionSource.begin = begin
-from ctxtui.cli.run import run
-sys.exit(run(sys.argv[1:]))
-"""
-    screen = Terminal(sys.executable, ["-c", check, *command, str(recording)])
-    screen.end()
-    assert "collects: False; [" in screen.text and "_OwnFinder" in screen.text, screen.text
-
-
 @pytest.mark.slow
 def test_nothing_is_looked_through_for_garbage_when_the_screen_is_left(home: Path, recording: Path) -> None:
     check = """

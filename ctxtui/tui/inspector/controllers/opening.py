@@ -34,9 +34,7 @@ class OpeningController(Controller):
         state.on.loader.subscribe(self.take)
 
     def start(self) -> None:
-        """Begin to read; the empty screen is there already. What was read ahead of it is shown at once."""
-        if (end := self.state.feed.glimpse_ahead()) is not None:
-            self.state.on.loader.emit(Glimpsed(end))
+        """Begin to read; the empty screen is there already."""
         self.access.work(self.state.feed.read, "feed")
         self.access.work(self.state.feed.figure, "feed")
         self.access.every(_LIVE_EVERY, self.state.look_alive)
