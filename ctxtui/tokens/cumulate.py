@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any, Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.core.tree import Node, Tree
 from ctxtui.tokens.feature_rows import Composition, FeatureRows
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights
@@ -21,9 +19,6 @@ Parts = Callable[[Node], Sequence[tuple[int, Features]]]
 nothing where the whole block belongs to the node's category."""
 
 _THINKING: Final = INDEX["thinking"]
-_MANY: Final = 1024
-"""Nodes that are counted at once from which on they are added up by numpy, where the process has loaded it (what counts
-texts does): loading it for this alone would take longer."""
 _WAYS: Final = 8
 """Weights under which whole tokens are kept: those of a few models, and of the step of learning before."""
 
@@ -118,10 +113,6 @@ class Cumulated:
         rows = self._rows
         first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
-        numpy = sys.modules.get("numpy") if last - first >= _MANY else None
-        if numpy is not None:
-            self._advance(first, last, numpy)
-            return len(rows)
         for node in self._tree.nodes(first, last):
             more = self._more(node)
             if more is None:
@@ -129,30 +120,6 @@ class Cumulated:
             else:
                 rows.add(node.parent, more)
         return len(rows)
-
-    def _advance(self, first: int, last: int, numpy: ModuleType) -> None:
-        """Count the nodes from `first` to the one before `last`: those of each stretch, in which every node goes on
-        from the one before it, together."""
-        rows, blocks, steps = self._rows, list[tuple[int, Features]](), list[int]()
-
-        def close(end: int) -> None:
-            before = self._tree[end - len(steps)].parent if steps else ROOT
-            made = rows.grow_on(before, blocks, numpy) - 1 if blocks else 0
-            rows.name([made + step if step else rows.composition(before) for step in steps])
-            blocks.clear()
-            steps.clear()
-
-        for node in self._tree.nodes(first, last):
-            if node.parent != node.id - 1:
-                close(node.id)
-            more = self._more(node)
-            if more is None or len(more) == 1:
-                blocks.extend(more or ())
-                steps.append(len(blocks))
-            else:
-                close(node.id)
-                rows.add(node.parent, more)
-        close(last)
 
     def _more(self, node: Node) -> list[tuple[int, Features]] | None:
         """What the block of `node` adds, with category indexes; None for a header, which counts with what follows."""

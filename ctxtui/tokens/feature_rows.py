@@ -10,9 +10,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from struct import Struct
-from types import ModuleType
 from typing import Any, Final
 
 from ctxtui.core.category import CATEGORIES
@@ -113,36 +111,6 @@ class FeatureRows:
     def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
         """One context more: that of `before` and `more`, one after another, each with its category index."""
         self._of.append(self._made(before, more))
-
-    def grow_on(self, before: int, blocks: Sequence[tuple[int, Features]], numpy: ModuleType) -> int:
-        """As `add` for each of `blocks` (its category index and features), each after the one before it, the first
-        after the context `before`; gives the number of the first composition that they make. Sums are made block after
-        block as there, all of a category at once."""
-        categories = numpy.array([category for category, _ in blocks])
-        values = numpy.fromiter(chain.from_iterable([own for _, own in blocks]), float, len(blocks) * _WIDTH)
-        values = values.reshape(-1, _WIDTH)
-        rows = numpy.empty((len(blocks), _KINDS), dtype=numpy.intc)
-        rows[:] = self.rows_at(before)
-        first = len(self._values)
-        for category in numpy.flatnonzero(numpy.bincount(categories)).tolist():
-            of_it = numpy.flatnonzero(categories == category)
-            known = numpy.array([self._row(int(rows[0, category]))])
-            values[of_it] = numpy.add.accumulate(numpy.concatenate([known, values[of_it]]))[1:]
-            # A composition has the newest row of each category: the one with the largest number.
-            rows[of_it, category] = first + of_it
-            numpy.maximum.accumulate(rows[:, category], out=rows[:, category])
-        made = len(self._rows)
-        self._values.since.frombytes(values.tobytes())
-        self._rows.since.frombytes(rows.tobytes())
-        return made
-
-    def name(self, compositions: Iterable[int]) -> None:
-        """One context more for each of `compositions`, which has this one."""
-        self._of.extend(compositions)
-
-    def composition(self, number: int) -> int:
-        """Which composition a context has."""
-        return self._of[number]
 
     def put(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
         """As `add`, in place of the context `number`."""

@@ -118,7 +118,7 @@ def test_a_crash_restores_the_terminal_and_names_session_and_log(home: Path, rec
 
 
 def test_nothing_heavy_is_loaded_at_first_paint(home: Path, recording: Path) -> None:
-    heavy = "anthropic openai mcp aiohttp tiktoken gigatoken numpy sqlite_utils genai_prices pydantic httpx2".split()
+    heavy = "anthropic openai mcp aiohttp tiktoken sqlite_utils genai_prices pydantic httpx2".split()
     check = f"""
 import sys
 from ctxtui.tui.app import CtxtuiApp

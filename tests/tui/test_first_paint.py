@@ -13,7 +13,7 @@ import pytest
 from tests.cases.claude_code import generate
 from tests.sampling import few
 
-HEAVY = set("anthropic openai mcp aiohttp tiktoken gigatoken numpy sqlite_utils genai_prices pydantic httpx2".split())
+HEAVY = set("anthropic openai mcp aiohttp tiktoken sqlite_utils genai_prices pydantic httpx2".split())
 NOT_FOR_HOME = set("agent analysis cache curation offline pricing providers store tokens transcripts wire".split())
 """Rooms that Home needs only once it reads sessions; their import would take as long as its first frame."""
 SLOW = {"hashlib", "sqlite3", "tomllib", "ctxtui.core.block", "ctxtui.core.canonical"}
