@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
@@ -20,16 +20,11 @@ if TYPE_CHECKING:
     from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
-    from ctxtui.services.study.deputy import Deputy
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
-    from ctxtui.services.workers.study_worker import StudyWorker
 
 T = TypeVar("T")
-
-LONG: Final = 16_000_000
-"""Bytes of a recording from which on a process of its own is worth its start and a second reading."""
 
 
 class SessionSource:
@@ -42,10 +37,6 @@ class SessionSource:
         self._subscribed = False
         self._found: Named | None = None
         self._loaded: Loaded | None = None
-        self._deputy: Deputy | None = None
-        self._glimpsed = False
-        self._reads: StudyWorker | None = None
-        """Who reads the recording in another process, until a study has it."""
 
     @cached_property
     def _helpers(self) -> Helpers:
@@ -59,7 +50,6 @@ class SessionSource:
             found = self._end()
         except CtxtuiError:
             return None  # opening it in earnest tells what is wrong
-        self._glimpsed = found is not None
         if found is None:
             return None
         from ctxtui.services.study.recording_end import RecordingEnd
@@ -96,48 +86,13 @@ class SessionSource:
         found = self._named()
         self._subscribed = subscribed(found, self.settings)
         self._loaded, news = opening_named(found, self.settings)
-        if not self._glimpsed or self._loaded.plain_reading is None or not self._is_long(self._loaded):
-            return self._loaded, iter(news)
-        # Imported here: few recordings are long. Its end is on the screen until all of it is read.
-        from ctxtui.services.recordings.read_elsewhere import ReadElsewhere
-        from ctxtui.services.workers.study_worker import StudyWorker
-
-        assert self._loaded.path is not None
-        self._reads = StudyWorker(self._loaded.path, self.settings)
-        read = self._loaded = ReadElsewhere(self._loaded, iter(news), self._reads)
-        return read, read.pieces()
+        return self._loaded, iter(news)
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
-        made = self._helpers.study(session, self._another_process(session))
+        made = self._helpers.study(session)
         made.subscription = self._subscribed
         return made
-
-    def _another_process(self, session: Session) -> Deputy | None:
-        """Who works out `session` elsewhere: where it is the recording itself, not its end, and that is long."""
-        loaded = self._loaded
-        if loaded is None or loaded.session is not session or loaded.path is None:
-            return None
-        if self._deputy is not None:
-            # The recording was rewritten.
-            self._deputy.close()
-            self._deputy = None
-        if self._is_long(loaded):
-            # Imported here: few recordings are long.
-            from ctxtui.services.study.deputy import Deputy
-            from ctxtui.services.workers.study_worker import StudyWorker
-
-            worker, self._reads = self._reads or StudyWorker(loaded.path, self.settings), None
-            self._deputy = Deputy(worker, lambda: loaded.taken_over)
-        return self._deputy
-
-    @staticmethod
-    def _is_long(loaded: Loaded) -> bool:
-        """Whether a recording is worth a process of its own."""
-        try:
-            return loaded.path is not None and os.stat(loaded.path).st_size >= LONG
-        except OSError:
-            return False
 
     def report(self, kind: Report[T], loaded: Loaded) -> T:
         """A report on the session; worked out in a process of its own, but for what cannot be read a second time."""
@@ -195,9 +150,5 @@ class SessionSource:
 
     def close(self) -> None:
         """End the helpers."""
-        if self._reads is not None:
-            self._reads.close()
-        if self._deputy is not None:
-            self._deputy.close()
         if "_helpers" in self.__dict__:
             self._helpers.close()

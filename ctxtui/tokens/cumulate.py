@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
@@ -49,22 +49,6 @@ class _Owed:
         if node >= len(self._of):
             self._of.frombytes(bytes(self._of.itemsize * (node + 1 - len(self._of))))
         self._of[node] = number
-
-    def kept(self) -> tuple[list[Features], bytes, bytes]:
-        """All of it: the different ones, the nodes, and which of them each has."""
-        nodes = array("q", [node for node, number in enumerate(self._of) if number])
-        return list(self._several), nodes.tobytes(), array("q", [self._of[node] - 1 for node in nodes]).tobytes()
-
-    def take(self, several: Sequence[Sequence[float]], nodes: bytes, numbers: bytes) -> None:
-        """Be what `kept` gave. Raises `ValueError` for anything else."""
-        ids = array("q", nodes)
-        self._several = [Features(*one) for one in several]
-        self._numbers = {one: number for number, one in enumerate(self._several, 1)}
-        self._of = array("i", bytes(self._of.itemsize * (max(ids, default=-1) + 1)))
-        for node, number in zip(ids, array("q", numbers), strict=True):
-            if number >= len(self._several):
-                raise ValueError("features of another shape")
-            self._of[node] = number + 1
 
 
 class Cumulated:
@@ -139,31 +123,6 @@ class Cumulated:
         self._split[node.id] = tuple(category for category, _ in parts)
         (category, first), *others = parts
         return [(category, plus(first, owed)), *others]
-
-    def kept(self) -> list[Any]:
-        """All that is counted, in plain values."""
-        several, nodes, owed = self._owed.kept()
-        split = [[node, *categories] for node, categories in self._split.items()]
-        return [self._rows.packed(), several, nodes, owed, split]
-
-    def kept_of(self, nodes: Sequence[int]) -> list[Any]:
-        """As `kept`, for another tree that has these `nodes` alone: theirs are its numbers 1, 2 ... in order. Raises
-        `IndexError` while one of them is not counted."""
-        owed = _Owed()
-        for new, node in enumerate(nodes, 1):
-            if node in self._owed:
-                owed.put(new, self._owed.at(node))
-        split = [[new, *self._split[node]] for new, node in enumerate(nodes, 1) if node in self._split]
-        return [self._rows.packed_of(nodes), *owed.kept(), split]
-
-    def take_over(self, kept: Sequence[Any]) -> None:
-        """Go on from what `kept` gave. Raises `ValueError` where another machine wrote it."""
-        rows, several, nodes, numbers, split = kept
-        self._rows = FeatureRows.unpacked(rows)
-        self._owed = _Owed()
-        self._owed.take(several, nodes, numbers)
-        self._alone = {}
-        self._split = {node: tuple(categories) for node, *categories in split}
 
     def revise(self, first: int) -> None:
         """Count the nodes from `first` on again: a report came that tells more of one of them."""

@@ -118,5 +118,6 @@ def m012_quotas(db: Database) -> None:
 
 @LADDER()
 def m013_trigrams(db: Database) -> None:
-    """SQLite finds the sequences of a text itself; all recordings are indexed anew."""
-    db.executescript("DROP TABLE texts; DELETE FROM indexed;" + tables.TEXTS)
+    """SQLite finds the sequences of a text itself; all recordings are indexed anew. Figures of whole recordings are
+    worked out anew: what is kept are counts of blocks."""
+    db.executescript("DROP TABLE texts; DELETE FROM indexed; DROP TABLE kept_figures;" + tables.TEXTS)

@@ -132,14 +132,6 @@ class Read(Message):
     """A large block that was wanted is read."""
 
 
-class Hampered(Message):
-    """A helper failed, and its work is done in another way."""
-
-    def __init__(self, error: CtxtuiError) -> None:
-        super().__init__()
-        self.error = error
-
-
 class Failed(Message):
     """Opening or reading ended in an error."""
 
@@ -284,7 +276,6 @@ class SessionLoader:
                 self._post(Worked(done=True))
                 self._source.keep()
                 if finished is not None:
-                    finished.keep()
                     if self._worked_out:
                         self._pace.worked(time.thread_time() - begun)
                     self._worked_out = self._read_whole
@@ -323,8 +314,6 @@ class SessionLoader:
             self._tell()
             if self._study is not None:
                 self._spare(self._study.session)
-                if (trouble := self._study.take_trouble()) is not None:
-                    self._post(Hampered(trouble))
         return found
 
     def _spare(self, session: Session) -> None:

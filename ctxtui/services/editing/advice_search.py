@@ -1,4 +1,4 @@
-"""What would help a context from here on: policies tried one by one and in pairs, priced, ranked; in any process."""
+"""What would help a context from here on: policies tried one by one and in pairs, priced, ranked."""
 
 from __future__ import annotations
 
