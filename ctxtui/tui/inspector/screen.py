@@ -128,7 +128,6 @@ class SessionScreen(StillScreen, Commanded):
         self.line.say(())
         self.offer_keys()
         self.state.on.shown.subscribe(self.offer_keys)
-        self.state.on.shown.subscribe(self.shown_whole)
         self.state.on.fitted.subscribe(self.offer_keys)
         self.state.on.told.subscribe(self.line.say)
         self.state.on.complete.subscribe(self._all_read)
@@ -161,11 +160,9 @@ class SessionScreen(StillScreen, Commanded):
     def give_way(self) -> None:
         """A key came: what is worked out in the background waits until its frame is on the screen."""
         self.state.feed.hold()
-        self.hurry()
 
     def answered(self) -> None:
-        """What the key does is done. News of the background may have been painted meanwhile."""
-        self.finish()
+        """What the key does is done."""
         self.call_after_refresh(self.state.feed.go_on)
 
     def on_delivery(self, message: Delivery) -> None:
