@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, Call, EpochStart
+from ctxtui.core import canonical
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
@@ -145,22 +146,29 @@ class Talk:
         for part in message.parts:
             if part.get("type") == "step-finish":
                 steps += 1
-                yield from self._step(message, step, part)
+                yield from self._step(message, step, part, steps)
                 step = []
             else:
                 step.append(part)
         if not steps or any(spelled.answered(part) is not None for part in step):
-            yield from self._step(message, step, {} if steps else message.info)
+            yield from self._step(message, step, {} if steps else message.info, steps + 1)
         if message.left_out:
             self._dialogue.head = before
 
-    def _step(self, message: OpenCodeMessage, step: list[Part], figures: dict[str, Json]) -> Iterator[Event]:
-        """One request of the model: what it said, then what its tools gave back."""
+    def _step(
+        self, message: OpenCodeMessage, step: list[Part], figures: dict[str, Json], number: int
+    ) -> Iterator[Event]:
+        """One request of the model, the one with `number` in its message: what it said, then what its tools gave
+        back."""
         info = message.info
         usage = spelled.usage(figures)
         extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
         if usage is not None and message.id in self._estimated:
             extra[ESTIMATED_INPUT], usage = usage.input, None
+        if message.created is not None:
+            # A fork is a copy under ids of its own, at the same times.
+            evidence = [number, info.get("time"), info.get("modelID"), figures.get("tokens")]
+            extra[PAID_ID] = "opencode-" + canonical.digest(canonical.dumps(evidence))[:24]
         if message.id in self._copied:
             extra[COPIED_BY] = MAKER
         known = Call(
