@@ -113,9 +113,7 @@ def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionS
     session = loaded.session
     models = tuple(Tally(call.model for call in session.calls.values() if call.model).most_common())
     index, main = {name: number for number, (name, _) in enumerate(models)}, main_thread(session)
-    spent = tuple(
-        _placed(one_spent(call, price(call)), call, index, session, main) for call in session.calls.values()
-    )
+    spent = tuple(_placed(one_spent(call, price(call)), call, index, session, main) for call in session.calls.values())
     return with_sums(
         replace(
             seen,

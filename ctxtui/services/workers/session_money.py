@@ -46,8 +46,8 @@ class CostAsked(NamedTuple):
 
 
 class SessionCost(NamedTuple):
-    """What each call `spent`; their sums and rows; of those that have both, USD as recorded and by list price; the price
-    tables that were used, in the order of the calls."""
+    """What each call `spent`; their sums and rows; of those that have both, USD as recorded and by list price; the
+    price tables that were used, in the order of the calls."""
 
     spent: list[CallSpent]
     sums: SessionTotals

@@ -297,7 +297,9 @@ class CopilotTotals:
             self._beside[model] = replace(self._beside[model], usage=rest, extra=extra)
             yield CallSeen(self._beside[model])
             return
-        for event in in_all(self._tree, self._ids, Call("", "", model=model, usage=rest, extra=extra), f"totals {model}"):
+        for event in in_all(
+            self._tree, self._ids, Call("", "", model=model, usage=rest, extra=extra), f"totals {model}"
+        ):
             if isinstance(event, CallSeen):
                 self._beside[model] = event.call
             yield event
