@@ -44,6 +44,10 @@ PAID_ID: Final = "paid_id"
 """In `Call.extra`: the id that all copies of a call have, where a client gives each copy another one (a fork's)."""
 
 
+SUM: Final = "sum"
+"""In `Call.extra`, True for what several calls used in all: no context ever had that size."""
+
+
 BY_TRANSCRIPT: Final = "by_transcript"
 """In `Call.extra`, True in a session that ctxtui recorded where a call went by without it: the client's own transcript
 tells of it."""
@@ -150,6 +154,11 @@ class Call:
     def is_copy(self) -> bool:
         """Whether ctxtui copied the call from another session: no total over sessions counts it."""
         return COPIED_BY in self.extra
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it stands for several calls: its figures are no context's."""
+        return SUM in self.extra
 
     @property
     def answered_in_part(self) -> bool:

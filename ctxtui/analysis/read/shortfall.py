@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.read.absence import NOT_SENT, Absences, Missing, explain, oldest_messages
-from ctxtui.analysis.read.read_line import ReadLine, ReadStep, left_cached, reported_input
+from ctxtui.analysis.read.read_line import ReadLine, ReadStep, is_estimate, left_cached, reported_input
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity, answer_in
 from ctxtui.core.category import INDEX
@@ -40,13 +40,15 @@ _BACK: Final = 0.25
 """Share by which a rise may differ from what was gone, to be taken for its return."""
 _EXCESS: Final = 0.02
 """Share of a report by which blocks may exceed it: beyond that some are gone, whatever the call before says."""
+_ROUGH: Final = 0.3
+"""The same shares where the size is the client's own estimate, by characters."""
 _CLEARED: Final = Features(result=9.0, returns=1.0)
 """What stands in the place of a cleared result: a short notice."""
 
 
 def least_missing(call: Call) -> float:
     """Tokens by which the report of `call` must at least fall short before anything is looked for."""
-    return max(_LEAST, _SHARE * reported_input(call))
+    return max(_LEAST, (_ROUGH if is_estimate(call) else _SHARE) * reported_input(call))
 
 
 class Shortfalls:
@@ -84,7 +86,8 @@ class Shortfalls:
 
     def certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
         """As `gone`, of what exceeds the report whatever the residual was before: so much is gone for certain."""
-        call, most = step.call, -_EXCESS * reported_input(step.call)
+        call = step.call
+        most = -(_ROUGH if is_estimate(call) else _EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MOST:
             return gone
         found = self.gone(line, replace(step, level=0), gone, rest, before)
