@@ -75,7 +75,7 @@ def test_files_are_read_by_another_program_and_not_replaced_unasked(
         assert [field.name for field in parquet.read_schema(file)] == list(TABLES[name])
     with pytest.raises(CtxtuiError, match="there is a file already"):
         into(tmp_path / "out")
-    with ParquetFolder(tmp_path / "out", again=True):
+    with ParquetFolder(tmp_path / "out", replace=True):
         pass
     assert parquet.read_table(files["calls"]).num_rows == 0
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == sorted(f"{name}.parquet" for name in made)
@@ -84,8 +84,8 @@ def test_files_are_read_by_another_program_and_not_replaced_unasked(
 def test_what_breaks_off_leaves_what_was_there(tmp_path: Path, parquet: Any) -> None:
     files = into(tmp_path)
     before = {file: file.read_bytes() for file in files.values()}
-    with pytest.raises(KeyboardInterrupt), ParquetFolder(tmp_path, again=True) as out:
-        out.add(TableRows().of(KNOWN[0]))
+    with pytest.raises(KeyboardInterrupt), ParquetFolder(tmp_path, replace=True) as out:
+        out.add(TableRows(CallOwners()).of(KNOWN[0]))
         raise KeyboardInterrupt
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
 
@@ -94,7 +94,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, parquet: Any) -
     (tmp_path / "file").write_text("x")
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(CtxtuiError, match="it cannot be written"):
-            ParquetFolder(place, again=False)
+            ParquetFolder(place, replace=False)
 
 
 def test_the_documented_columns_are_those_that_there_are() -> None:
