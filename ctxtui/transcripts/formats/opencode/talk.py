@@ -165,9 +165,12 @@ class Talk:
         extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
         if usage is not None and message.id in self._estimated:
             extra[ESTIMATED_INPUT], usage = usage.input, None
+        said = [made for part in step if (made := spelled.answered(part)) is not None]
+        items = spoken("assistant", *said) if said else []
         if message.created is not None:
-            # A fork is a copy under ids of its own, at the same times.
-            evidence = [number, info.get("time"), info.get("modelID"), figures.get("tokens")]
+            # A fork is a copy under ids of its own, with the same times.
+            what = [item.block.digest for item in items]
+            evidence = [message.created, number, info.get("modelID"), figures.get("tokens"), *what]
             extra[PAID_ID] = "opencode-" + canonical.digest(canonical.dumps(evidence))[:24]
         if message.id in self._copied:
             extra[COPIED_BY] = MAKER
@@ -183,8 +186,7 @@ class Talk:
             error=word(at(info, "error", "data", "message")) or word(at(info, "error", "name")),
             extra=extra,
         )
-        said = [made for part in step if (made := spelled.answered(part)) is not None]
-        yield self._dialogue.answer(spoken("assistant", *said) if said else [], known)
+        yield self._dialogue.answer(items, known)
         self._dialogue.say(self._results(message, step, self._pruned))
 
     def _results(self, message: OpenCodeMessage, parts: list[Part], when: float) -> list[Item]:
