@@ -129,9 +129,7 @@ def claude_code_family(seed: int) -> Family:
             script.user("and now?")
             given, output = calls.draw()
             use = claude_code_script.usage(fresh=given, output=output)
-            script.assistant(
-                claude_code_script.text("so"), id=f"msg_{calls.random.random()}", use=use, stop="end_turn"
-            )
+            script.assistant(claude_code_script.text("so"), id=f"msg_{calls.random.random()}", use=use, stop="end_turn")
         scripts.append(script)
     return Family({f"{script.session}.jsonl": script.dump() for script in scripts}, calls.made)
 
