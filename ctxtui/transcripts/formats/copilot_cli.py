@@ -24,8 +24,8 @@ from ctxtui.transcripts.kit.timestamps import shrunk
 
 NAME: Final = "copilot cli"
 _SILENT: Final = (
-    "hook.", "permission.", "assistant.turn_", "tool.execution_start", "tool.execution_p", "session.permissions", "session.usage_info",
-    "assistant.reasoning", "assistant.intent", "tool.user_requested", "session.info",
+    "hook.", "permission.", "assistant.turn_", "tool.execution_start", "tool.execution_p", "session.permissions",
+    "assistant.reasoning", "assistant.intent", "tool.user_requested", "session.info", "session.usage_info",
 )  # fmt: skip
 
 _SYSTEM: Final = "system"
