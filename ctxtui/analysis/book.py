@@ -69,6 +69,7 @@ class Book:
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
         self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
+        self._first_estimate: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
 
     @property
@@ -273,7 +274,7 @@ class Book:
         return None if exact else weights.half_width
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
-        """The first call with a report in an epoch of a thread."""
+        """The first call with a report in an epoch of a thread, else the first whose size the client says."""
         order = self.session.order.get(thread, [])
         # It may grow while it is gone through.
         last = len(order)
@@ -282,6 +283,8 @@ class Book:
             call = self.session.calls[order[index]]
             if call.usage is not None:
                 self._first.setdefault((thread, call.epoch.number), call.id)
+            elif call.estimated_input is not None:
+                self._first_estimate.setdefault((thread, call.epoch.number), call.id)
         self._scanned[thread] = max(0, last - 1)
-        found = self._first.get((thread, epoch))
+        found = self._first.get((thread, epoch)) or self._first_estimate.get((thread, epoch))
         return self.session.calls[found] if found else None

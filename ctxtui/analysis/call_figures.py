@@ -35,7 +35,7 @@ class CallFigures:
 
 def uncounted(call: Call) -> CallFigures:
     """The figures of a call whose context has blocks without a count."""
-    total = call.usage.input if call.usage else 0
+    total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
         context_tokens=total,
         method="reported" if call.usage else "guessed",

@@ -40,6 +40,14 @@ MAKER: Final = "ctxtui"
 """Who copies: ctxtui, in the files that it writes for a tool to resume."""
 
 
+PAID_ID: Final = "paid_id"
+"""In `Call.extra`: the id that all copies of a call have, where a client gives each copy another one (a fork's)."""
+
+
+SUM: Final = "sum"
+"""In `Call.extra`, True for what several calls used in all: no context ever had that size."""
+
+
 BY_TRANSCRIPT: Final = "by_transcript"
 """In `Call.extra`, True in a session that ctxtui recorded where a call went by without it: the client's own transcript
 tells of it."""
@@ -148,6 +156,11 @@ class Call:
         return COPIED_BY in self.extra
 
     @property
+    def is_sum(self) -> bool:
+        """Whether it stands for several calls: its figures are no context's."""
+        return SUM in self.extra
+
+    @property
     def answered_in_part(self) -> bool:
         """Whether the report was made before the answer was whole: `output` is then the least that it can be."""
         return self.usage is not None and not self.usage.output_final
@@ -168,6 +181,12 @@ def provider_id(call: Call) -> str:
     them."""
     told = call.extra.get("response_id")
     return told if isinstance(told, str) and told else call.id
+
+
+def paid_id(call: Call) -> str:
+    """The id by which a call counts once, however many recordings hold a copy of it."""
+    paid = call.extra.get(PAID_ID)
+    return paid if isinstance(paid, str) and paid else provider_id(call)
 
 
 def answered_from(tree: Tree, call: Call) -> int:

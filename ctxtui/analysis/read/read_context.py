@@ -184,7 +184,7 @@ class ReadContexts:
         events, gone = line.events + explained, found
         rest = reported - self._visible(call, gone) - before
         lowered = was.lowered if same and was is not None else 0
-        less = 0 if explained else self._shortfalls.less(line, step, front, rest, lowered)
+        less = self._shortfalls.less(line, step, front, rest, lowered, explained=explained)
         if less:
             front, lowered, rest = (front or 0) - less, max(0, less), rest + less
         before = (front or 0) + attached + held

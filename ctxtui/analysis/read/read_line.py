@@ -98,13 +98,18 @@ def residual_of(read: Sequence[ReadContext], at: int) -> tuple[int, int] | None:
 
 
 def has_report(call: Call) -> bool:
-    """Whether `call` has a report of an input."""
-    return call.usage is not None and call.usage.input > 0
+    """Whether the recording says how large the context of `call` was: its provider reported it, or its client did."""
+    return reported_input(call) > 0
 
 
 def reported_input(call: Call) -> int:
-    """The input that was reported for `call`, in tokens; 0 without a report."""
-    return call.usage.input if call.usage is not None else 0
+    """The input that was reported for `call`, in tokens, else the client's own figure; 0 without either."""
+    return call.usage.input if call.usage is not None else call.estimated_input or 0
+
+
+def is_estimate(call: Call) -> bool:
+    """Whether what is said of the input of `call` is its client's own figure."""
+    return call.usage is None
 
 
 def left_cached(call: Call | None) -> int:

@@ -11,9 +11,14 @@ from itertools import islice
 from typing import Final
 
 from ctxtui.core.call import Call, answer_path
+from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
+from ctxtui.core.tree import Node
 
 _KIND: Final = "reasoning"
+_THINKING: Final = INDEX["thinking"]
+_CIPHERS: Final = (b"encrypted_content", b"EncryptedContent")
+"""Members in which clients keep OpenAI's cipher beside the summary of a thought (pi, OpenCode)."""
 _TELLING: Final = 16
 """Tokens of reasoning from which on a report tells whether they are there."""
 _VOTES: Final = 9
@@ -55,12 +60,18 @@ class ReportedThinking:
 
     def _take(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
-        nodes = [node for node in answer_path(tree, call) if tree[node].block.kind == _KIND and node not in self.tokens]
+        nodes = [node for node in answer_path(tree, call) if node not in self.tokens and _is_cipher(tree[node])]
         whole = sum(len(tree[node].block.body) for node in nodes)
         for node in nodes:
             self.tokens[node] = tokens * len(tree[node].block.body) / whole
             self.alike.setdefault(tree[node].block.digest, self.tokens[node])
         return nodes
+
+
+def _is_cipher(node: Node) -> bool:
+    if node.block.kind == _KIND:
+        return True
+    return node.category == _THINKING and any(name in node.block.body for name in _CIPHERS)
 
 
 class Carried:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -104,17 +103,8 @@ def priced(session: Session, book: Book, settings: Settings) -> Account:
     return Account(session, book, costs, table, settings.usable_share)
 
 
-def once(accounts: Iterable[tuple[str, Account]]) -> Iterator[tuple[str, Account, frozenset[str]]]:
-    """Each account with the calls that no account before it had: a call that stands in two files counts once."""
-    seen: set[str] = set()
-    for name, one in accounts:
-        own = frozenset(one.session.calls) - seen
-        seen |= own
-        yield name, one, own
-
-
 def _input(call: Call) -> int:
-    return call.usage.input if call.usage else 0
+    return call.usage.input if call.usage and not call.is_sum else 0
 
 
 def _slim(call: Call) -> Call:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import SUM, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import replace
@@ -104,4 +104,4 @@ def in_all(tree: Tree, ids: Ids, known: Call, thread: str = "totals", parent: st
     """A thread that holds nothing but a sum: what several calls used whose own figures nobody wrote down."""
     side = Dialogue(tree, thread, ids)
     yield ThreadSeen(thread, "what the calls used in all", parent)
-    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS))
+    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS, extra={**known.extra, SUM: True}))
