@@ -8,33 +8,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ctxtui.core.call import ANSWER_LEAST, Call
+from ctxtui.core.call import ANSWER_LEAST, COUNTED, IN_ALL, WINDOW, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import KW_ONLY, dataclass_acyclic, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
 from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of
+from ctxtui.tokens.models import ModelCard
+from ctxtui.wire.request import Request
 from ctxtui.wire.usage import anthropic_passes
 
 __all__ = [
-    "COUNTED",
     "Cost",
     "Override",
     "PriceTable",
     "call_rates",
     "essence",
+    "most_usd",
     "parse_prices",
     "price",
     "price_call",
     "uncached",
 ]
 
-COUNTED: Final = "count_tokens"
-"""Stop reason of a request that only counts: it costs nothing (facts §1)."""
-
 _PRICED_BY: Final = (
     "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations", ANSWER_LEAST,
+    IN_ALL,
 )  # fmt: skip
 """What of `Call.extra` decides a price."""
 
@@ -96,13 +96,47 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     return _cost(billed, found, _passes(call.extra, found) + searches_of(call.extra) * found.search)
 
 
+_ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""Members of a request that say how long its answer may be."""
+
+
+def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY) -> float | None:
+    """The most that `call` of the model of `card` can have cost; `cost` is its price. None where nothing bounds it.
+
+    An answer whose end is not reported counts as what the request allows, else as the model's limit, and an input that
+    is not reported as the model's window, at its dearest rate.
+    """
+    if not call.answered_in_part:
+        return known_usd(call, cost)
+    told = call.extra.get(WINDOW)
+    window = told if isinstance(told, int) else card.long_window or card.window
+    answer = _answer_limit(call) or card.max_output
+    length = call.usage.input if call.usage is not None else window
+    by = rates(call.model, call.provider, call.started, length or 1, table, terms_of(call.extra))
+    if by is None or length is None or answer is None:
+        return None
+    if cost is not None:
+        return cost.usd + max(0, answer - call.output) * by.output
+    return length * max(by.fresh, by.read, by.write_1h, by.write_12h) + answer * by.output
+
+
+def _answer_limit(call: Call) -> int | None:
+    """Tokens that the request of `call` allows for the answer, where the request is on record."""
+    told = Request((), call.skeleton).params if call.skeleton is not None else {}
+    found = [limit for name in _ANSWER_LIMITS if isinstance(limit := told.get(name), int) and limit > 0]
+    return max(found, default=None)
+
+
 def recorded_usd(call: Call) -> float | None:
     """The recording's own figure; a zero says that the client knew no price."""
     return (call.usage.cost or None) if call.usage else None
 
 
 def known_usd(call: Call, cost: Cost | None) -> float | None:
-    """What `call` counts as in USD: its list price, else what its record says; None where neither is known."""
+    """What `call` counts as in USD: its list price, else what its record says, nothing where it was refused; None where
+    that is not known."""
+    if call.usage is None and not call.answered_in_part:
+        return 0.0
     return cost.usd if cost is not None else recorded_usd(call)
 
 
@@ -112,11 +146,15 @@ def essence(call: Call) -> Call:
     return Call(
         call.id,
         call.thread,
+        call.raw_head,
+        call.sent_head,
+        call.response_head,
         provider=call.provider,
         model=call.model,
         started=call.started,
         usage=call.usage,
         stop_reason=call.stop_reason,
+        error=call.error,
         extra=extra,
     )
 

@@ -260,7 +260,7 @@ def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] |
         sum(row.alarm and not row.missed for row in finder.rows),
         sum(known) if known else None,
         len(calls) - len(known),
-        sum(call.answered_in_part for call in calls),
+        sum(call.answered_in_part for call in book.session.calls.values()),
     )
 
 

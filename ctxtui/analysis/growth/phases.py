@@ -118,7 +118,7 @@ def merged(one: Iterable[Start], own: Iterable[Start]) -> list[Start]:
 
 
 Cost = Callable[[Call], tuple[float | None, bool]]
-"""Gives what a call cost in USD (None where its price is not known, 0 where it has no report), and whether that is
+"""Gives what a call cost in USD (None: not known), and whether that is
 worked out."""
 
 

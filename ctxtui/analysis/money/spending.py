@@ -76,7 +76,7 @@ def by_call(
 def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if call.usage is None:
-        return SpendingRow(name, calls=1)
+        return SpendingRow(name, calls=1, partial=int(call.answered_in_part))
     usd = known_usd(call, cost)
     tokens = call.usage.input + call.output
     return SpendingRow(name, usd, tokens, 1, int(usd is None and tokens > 0), int(call.answered_in_part))

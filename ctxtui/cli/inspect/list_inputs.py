@@ -99,7 +99,7 @@ class ListInputs:
         price = price_of(prices_for(self.settings))
 
         def cost(call: Call) -> tuple[float | None, bool]:
-            return (0.0 if call.usage is None else known_usd(call, price(call))), True
+            return known_usd(call, price(call)), True
 
         return phases(
             calls,

@@ -61,7 +61,7 @@ def growth_report(
         return figures(book, call).context_tokens
 
     def cost(call: Call) -> tuple[float | None, bool]:
-        return (0.0 if call.usage is None else known_usd(call, account.costs.get(call.id))), True
+        return known_usd(call, account.costs.get(call.id)), True
 
     rows = phases(calls, starts, tokens, cost)
     costs = costs_of(account, chosen.thread)

@@ -215,7 +215,7 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
     facts = (models.get(call.model, -1), int(call.started or 0), label, side)
     name = provider_id(call)
     if usage is None or call.is_copy:
-        return CallSpent(name, 0, 0, 0, None, *facts, copied=call.is_copy)
+        return CallSpent(name, 0, 0, 0, None, *facts, partial=call.answered_in_part, copied=call.is_copy)
     usd = known_usd(call, cost)
     tokens = usage.input + call.output
     return CallSpent(name, tokens, usage.input, usage.cache_read, usd, *facts, partial=call.answered_in_part)

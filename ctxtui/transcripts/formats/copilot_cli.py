@@ -196,7 +196,9 @@ class CopilotTotals:
         rest = replace(used, fresh=max(0, used.fresh - known.fresh), output=max(0, used.output - known.output))
         extra = {"requests": report["requests"]} if "requests" in report else {}
         whole = Call("", "", model=model, usage=rest, extra=extra)
-        yield from in_all(self._tree, self._ids, whole, f"totals {model}")
+        yield from in_all(
+            self._tree, self._ids, whole, [call for call in calls if call.model == model], f"totals {model}"
+        )
 
 
 def usage(report: dict[str, Json]) -> Usage | None:

@@ -272,9 +272,7 @@ class NotesController(Controller):
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens
 
         def cost(call: Call) -> tuple[float | None, bool]:
-            if call.usage is None:
-                return 0.0, True
-            return known_usd(call, costs.get(call.id)), call.id in costs
+            return known_usd(call, costs.get(call.id)), call.usage is None or call.id in costs
 
         every = sizes(book, calls)
         rows = phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)
