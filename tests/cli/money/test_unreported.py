@@ -166,7 +166,7 @@ def test_an_answer_counts_as_what_the_request_allows_else_as_what_the_model_can(
     # 500 tokens against all that the model can write, at the rate of a full window: $45 for a million.
     assert free - bound == pytest.approx((128_000 - 500) * 45e-6)
     # As Claude Code wrote answers down: the report of a message's start.
-    records = [one for one in ClaudeCode(model="claude-opus-4-5").turns(2)]
+    records = list(ClaudeCode(model="claude-opus-4-5").turns(2))
     for one in records:
         if one["type"] == "assistant":
             one["message"]["stop_reason"] = None
