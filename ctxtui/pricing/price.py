@@ -14,7 +14,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import KW_ONLY, dataclass_acyclic, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
-from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of
+from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of, told_of
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.request import Request
 from ctxtui.wire.usage import anthropic_passes
@@ -25,6 +25,7 @@ __all__ = [
     "PriceTable",
     "call_rates",
     "essence",
+    "lacks_price",
     "most_usd",
     "parse_prices",
     "price",
@@ -34,7 +35,7 @@ __all__ = [
 
 _PRICED_BY: Final = (
     "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations", ANSWER_LEAST,
-    IN_ALL,
+    IN_ALL, "tool_usage", "serviceTier", "performanceConfig", "fallback_credit",
 )  # fmt: skip
 """What of `Call.extra` decides a price."""
 
@@ -43,7 +44,8 @@ _PRICED_BY: Final = (
 class Cost:
     """What a call costs: USD in total and by part; the parts add up to the total. `version` names the price table.
 
-    `other` is what no token of the context stands for: web searches, further passes of the provider (compaction).
+    `other` is what no token of the context stands for: web searches, further passes of the provider (compaction). It
+    leaves out what the fields of the report in `lacks` cost: nobody knows how much.
     """
 
     usd: float
@@ -54,6 +56,7 @@ class Cost:
     output: float
     version: str
     other: float = 0.0
+    lacks: tuple[str, ...] = ()
 
 
 def price(
@@ -93,7 +96,18 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     found = call_rates(call, table)
     if found is None:
         return None
-    return _cost(billed, found, _passes(call.extra, found) + searches_of(call.extra) * found.search)
+    searches = searches_of(call.extra)
+    cost = _cost(billed, found, _passes(call.extra, found) + searches * found.search)
+    lacks = found.lacks + table.unpriced(told_of(call.extra))
+    lacks += ("web_search",) if searches and not found.search else ()
+    return replace(cost, lacks=lacks) if lacks else cost
+
+
+def lacks_price(call: Call, cost: Cost | None) -> bool:
+    """Whether the price of what the report of `call` tells is not known, or not all of it."""
+    if call.usage is None or not call.usage.input + call.output:
+        return False
+    return known_usd(call, cost) is None or (cost is not None and bool(cost.lacks))
 
 
 _ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -106,6 +120,8 @@ def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable =
     An answer whose end is not reported counts as what the request allows, else as the model's limit, and an input that
     is not reported as the model's window, at its dearest rate.
     """
+    if cost is not None and cost.lacks:
+        return None
     if not call.answered_in_part:
         return known_usd(call, cost)
     told = call.extra.get(WINDOW)

@@ -28,7 +28,7 @@ WRITE_LONG: Final = 2.0
 WRITE_12H: Final = 2.0
 """Writes that live 12 hours, times the 30-minute ones; the price library lacks them (facts §4: 2.50 against 1.25)."""
 BATCH: Final = 0.5
-"""Batches and OpenAI's flex tier, times the standard rate, where the price library has no rate of its own (facts §2)."""
+"""Batches and OpenAI's flex tier, times the standard rate, where the price library has no rate for them (facts §2)."""
 US_ONLY: Final = 1.1
 """Inference in the US alone, times all rates; the price library lacks it (facts §2)."""
 
@@ -37,8 +37,8 @@ _TOKENS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """USD per token of each kind, and per web search; `version` names the price table. `lacks` are the terms of the call
-    that raise the price by nobody knows how much: these rates leave them out."""
+    """USD per token of each kind, and per web search; `version` names the price table. `lacks` are the terms of the
+    call that raise the price by nobody knows how much: these rates leave them out."""
 
     fresh: float
     read: float
@@ -108,7 +108,7 @@ def _on_terms(standard: Rates, terms: Terms, *, known: bool, fast: float | None)
     """`standard` on other terms by the providers' published multiples; `known`: the table has told batch and speed;
     `fast`: what fast mode of the model costs, times the standard rate (None: it has none)."""
     factor = US_ONLY if terms.us else 1.0
-    lacks = ("inference_geo",) if terms.elsewhere else ()
+    lacks: tuple[str, ...] = ("inference_geo",) if terms.elsewhere else ()
     if not known:
         factor *= BATCH if terms.batch or terms.tier == FLEX else 1.0
         factor *= fast if terms.fast and fast is not None else 1.0

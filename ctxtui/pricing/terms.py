@@ -36,8 +36,7 @@ _ANYWHERE: Final = frozenset({"", "us", "global", "not_available"})
 
 def terms_of(extra: Mapping[str, Json]) -> Terms:
     """The terms in what a call's record says beyond its usage (`Call.extra`); standard ones where it says nothing."""
-    usage = extra.get("usage")
-    said = {**usage, **extra} if isinstance(usage, Mapping) else extra
+    said = told_of(extra)
     tier, place = _word(said.get("service_tier")), _word(said.get("inference_geo"))
     return Terms(
         batch=tier == "batch" or said.get("processing") == "batch",
@@ -58,7 +57,17 @@ _MOST: Final = 1 << 53
 
 def searches_of(extra: Mapping[str, Json]) -> int:
     """Web searches that the provider made for the call and bills one by one."""
+    said = told_of(extra)
+    for place, name in (("server_tool_use", "web_search_requests"), ("tool_usage", "web_search")):
+        used = said.get(place)
+        count = used.get(name) if isinstance(used, Mapping) else None
+        count = count.get("num_requests") if isinstance(count, Mapping) else count
+        if isinstance(count, int) and 0 < count < _MOST:
+            return count
+    return 0
+
+
+def told_of(extra: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What the record of a call says beyond `Call.usage`: the members of the report, and of the answer around it."""
     usage = extra.get("usage")
-    used = extra.get("server_tool_use") or (usage.get("server_tool_use") if isinstance(usage, Mapping) else None)
-    count = used.get("web_search_requests") if isinstance(used, Mapping) else None
-    return count if isinstance(count, int) and 0 < count < _MOST else 0
+    return {**usage, **extra} if isinstance(usage, Mapping) else extra

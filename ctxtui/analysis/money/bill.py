@@ -18,7 +18,7 @@ from ctxtui.analysis.running_totals import running_of
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.session import MAIN
 from ctxtui.dataclasses import dataclass, field
-from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.price import Cost, known_usd, lacks_price
 
 
 def to_the_cent(amounts: Sequence[float], decimals: int = 2) -> list[float]:
@@ -168,8 +168,9 @@ def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Miss
     if missed is not None:
         to.rewrites.append(missed)
     usd = known_usd(call, cost)
-    if usd is None:
+    if lacks_price(call, cost):
         to.unpriced[call.model] = to.unpriced.get(call.model, 0) + 1
+    if usd is None:
         to.add(REWRITES, 0.0, lost)
         return
     to.priced += 1

@@ -21,7 +21,9 @@ REPORT = {"prompt_tokens": 3000, "completion_tokens": 40, "total_tokens": 3040}
 
 def streamed(id_: str, *usage: dict[str, int]) -> str:
     """A streamed answer, with a chunk of usage or without."""
-    said = [{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Forty-two."}, "finish_reason": None}]}]
+    said: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Forty-two."}, "finish_reason": None}]}
+    ]
     said.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     said += [{"choices": [], "usage": one} for one in usage]
     events = [json.dumps({**CHUNK, "id": id_, **one}) for one in said]
