@@ -15,9 +15,9 @@ from ctxtui.dataclasses import KW_ONLY, dataclass_acyclic, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
 from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of, told_of
-from ctxtui.tokens.models import ModelCard
+from ctxtui.tokens.models import ModelCard, plain_id
 from ctxtui.wire.request import Request
-from ctxtui.wire.usage import anthropic_passes
+from ctxtui.wire.usage import further_passes
 
 __all__ = [
     "Cost",
@@ -25,11 +25,13 @@ __all__ = [
     "PriceTable",
     "call_rates",
     "essence",
+    "further_usage",
     "lacks_price",
     "most_usd",
     "parse_prices",
     "price",
     "price_call",
+    "tokens_of",
     "uncached",
 ]
 
@@ -97,7 +99,7 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     if found is None:
         return None
     searches = searches_of(call.extra)
-    cost = _cost(billed, found, _passes(call.extra, found) + searches * found.search)
+    cost = _cost(billed, found, _cost(further_usage(call), found).usd + searches * found.search)
     lacks = found.lacks + table.unpriced(told_of(call.extra))
     lacks += ("web_search",) if searches and not found.search else ()
     return replace(cost, lacks=lacks) if lacks else cost
@@ -105,7 +107,7 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
 
 def lacks_price(call: Call, cost: Cost | None) -> bool:
     """Whether the price of what the report of `call` tells is not known, or not all of it."""
-    if call.usage is None or not call.usage.input + call.output:
+    if call.usage is None or not tokens_of(call):
         return False
     return known_usd(call, cost) is None or (cost is not None and bool(cost.lacks))
 
@@ -141,6 +143,12 @@ def _answer_limit(call: Call) -> int | None:
     told = Request((), call.skeleton).params if call.skeleton is not None else {}
     found = [limit for name in _ANSWER_LIMITS if isinstance(limit := told.get(name), int) and limit > 0]
     return max(found, default=None)
+
+
+def tokens_of(call: Call) -> int:
+    """Tokens in and out that `call` is charged for, all passes of its model."""
+    further = further_usage(call)
+    return (call.usage.input if call.usage else 0) + call.output + further.input + further.output
 
 
 def recorded_usd(call: Call) -> float | None:
@@ -190,19 +198,11 @@ def call_rates(call: Call, table: PriceTable = EMPTY) -> Rates | None:
     return rates(call.model, call.provider, call.started, length, table, terms_of(call.extra))
 
 
-def _passes(extra: Mapping[str, Json], by: Rates) -> float:
-    """What passes other than the one that answered cost (facts §1: top-level totals leave compaction out)."""
-    report = extra.get("usage")
-    if not isinstance(report, dict) or "iterations" not in report:
-        listed = extra.get("iterations")
-        report = {"input_tokens": 0, "iterations": listed} if isinstance(listed, list) else None
-    if report is None:
-        return 0.0
-    answered, every = anthropic_passes(report)
-    if answered is None or not every:
-        return 0.0
-    whole = sum(_cost(one, by).usd for one in every)
-    return max(0.0, whole - _cost(answered, by).usd)
+def further_usage(call: Call) -> Usage:
+    """What the model of `call` used in passes other than the one that answered (facts §1: top-level totals leave
+    compaction out). Passes of other models are calls of their own."""
+    own = (one.usage for one in further_passes(call.extra) if plain_id(one.model or call.model) == plain_id(call.model))
+    return sum(own, Usage.nothing())
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:

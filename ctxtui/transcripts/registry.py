@@ -11,6 +11,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.dataclasses import KW_ONLY, dataclass, replace
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.identify import what_is as _what_is
+from ctxtui.transcripts.passes import PassReader
 from ctxtui.transcripts.reader import Reader
 
 
@@ -68,7 +69,7 @@ def _format(
 
     def open_(tree: Tree) -> Reader:
         made: Reader = getattr(_module(module), opener)(tree)
-        return made
+        return PassReader(made)
 
     def kin(head: bytes, other: bytes) -> bool:
         found: bool = _module(module).kin(head, other)
@@ -76,7 +77,7 @@ def _format(
 
     def open_usage(tree: Tree) -> Reader:
         made: Reader = _module(usage).usage_reader(tree)
-        return made
+        return PassReader(made)
 
     found = Format(name, sniff, open_, companions, bare, bodies=bodies, kin=kin if strangers else None)
     return replace(found, open_usage=open_usage) if usage else found
@@ -89,7 +90,7 @@ def _bodies(name: str, dialect: str) -> Format:
 
     def open_(tree: Tree) -> Reader:
         made: Reader = _module("bodies").open_as(dialect)(tree)
-        return made
+        return PassReader(made)
 
     return Format(name, sniff, open_, bare="JSON bodies without any message")
 

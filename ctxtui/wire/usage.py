@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
@@ -109,6 +110,32 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
         return total, ()
     last = next((u for kind, u in reversed(found) if kind in _MESSAGES), found[-1][1])
     return last, tuple(usage for _, usage in found)
+
+
+class Pass(NamedTuple):
+    """One pass of a model inside an answer: its `kind` (``message``, ``compaction``, ``advisor_message`` ...), the
+    `model` ("": the one that was asked), its usage."""
+
+    kind: str
+    model: str
+    usage: Usage
+
+
+def pass_id(call: str, number: int) -> str:
+    """The id of the further pass `number` (from 1) of the call with the id `call`."""
+    return f"{call}/{number}"
+
+
+def further_passes(extra: Mapping[str, Json]) -> list[Pass]:
+    """The passes of an answer, as `Call.extra` has them, but the one that answered."""
+    listed = extra.get("iterations") or _dict(extra.get("usage")).get("iterations")
+    found = [
+        Pass(str(one.get("type")), model if isinstance(model := one.get("model"), str) else "", usage)
+        for one in map(_dict, _list(listed))
+        if (usage := anthropic(one)) is not None
+    ]
+    answered = max((n for n, one in enumerate(found) if one.kind in _MESSAGES), default=len(found) - 1)
+    return [one for n, one in enumerate(found) if n != answered]
 
 
 def _list(value: Json) -> list[Json]:

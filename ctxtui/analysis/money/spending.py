@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
-from ctxtui.pricing.price import Cost, known_usd, lacks_price
+from ctxtui.pricing.price import Cost, known_usd, lacks_price, tokens_of
 
 if TYPE_CHECKING:
     # What many sessions come to is asked of rows alone: working out a session's is not read in for it.
@@ -78,8 +78,7 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     if call.usage is None:
         return SpendingRow(name, calls=1, partial=int(call.answered_in_part))
     usd = known_usd(call, cost)
-    tokens = call.usage.input + call.output
-    return SpendingRow(name, usd, tokens, 1, int(lacks_price(call, cost)), int(call.answered_in_part))
+    return SpendingRow(name, usd, tokens_of(call), 1, int(lacks_price(call, cost)), int(call.answered_in_part))
 
 
 def by_category(

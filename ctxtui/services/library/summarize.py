@@ -26,7 +26,7 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.dataclasses import replace
-from ctxtui.pricing.price import Cost, known_usd, lacks_price
+from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price, tokens_of
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
@@ -217,9 +217,9 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
     if usage is None or call.is_copy:
         return CallSpent(name, 0, 0, 0, None, *facts, partial=call.answered_in_part, copied=call.is_copy)
     usd = known_usd(call, cost)
-    tokens = usage.input + call.output
+    more = further_usage(call)
     return CallSpent(
-        name, tokens, usage.input, usage.cache_read, usd, *facts,
+        name, tokens_of(call), usage.input + more.input, usage.cache_read + more.cache_read, usd, *facts,
         partial=call.answered_in_part, unpriced=lacks_price(call, cost),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
+from ctxtui.wire.usage import further_passes, pass_id
 
 SIDE: Final = "side calls"
 _LABEL: Final = "calls that the client counts and does not record"
@@ -109,8 +110,11 @@ class SideCalls:
         if not self._metered:
             self._metered = True
             for call in calls.values():
+                own = call.id not in self._others
                 if call.usage is not None:
-                    self._calls[call.id] = (plain(call.model), _of(call.usage), call.id not in self._others)
+                    self._calls[call.id] = (plain(call.model), _of(call.usage), own)
+                for number, one in enumerate(further_passes(call.extra), 1):
+                    self._calls[pass_id(call.id, number)] = (plain(one.model or call.model), _of(one.usage), own)
         if not self._continued(now):
             for model, spent in self._now.items():
                 self._earlier[model] = self._earlier.get(model, _NONE).plus(spent)
