@@ -142,6 +142,11 @@ class Call:
         return self.sent_head != self.raw_head
 
     @property
+    def at(self) -> float | None:
+        """When it was made, in Unix seconds: when it began, else when its answer had come; None: not recorded."""
+        return self.started if self.started is not None else self.ended
+
+    @property
     def estimated_input(self) -> int | None:
         """Tokens of input as whoever wrote the recording worked them out; None where it gives no such figure."""
         found = self.extra.get(ESTIMATED_INPUT)

@@ -130,7 +130,7 @@ def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable =
     window = told if isinstance(told, int) else card.long_window or card.window
     answer = _answer_limit(call) or card.max_output
     length = call.usage.input if call.usage is not None else window
-    by = rates(call.model, call.provider, call.started, length or 1, table, terms_of(call.extra))
+    by = rates(call.model, call.provider, call.at, length or 1, table, terms_of(call.extra))
     if by is None or length is None or answer is None:
         return None
     if cost is not None:
@@ -176,6 +176,7 @@ def essence(call: Call) -> Call:
         provider=call.provider,
         model=call.model,
         started=call.started,
+        ended=call.ended,
         usage=call.usage,
         stop_reason=call.stop_reason,
         error=call.error,
@@ -195,7 +196,7 @@ def uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
 def call_rates(call: Call, table: PriceTable = EMPTY) -> Rates | None:
     """The rates that `call` is charged by; None where its model has no price."""
     length = call.usage.input if call.usage else 1
-    return rates(call.model, call.provider, call.started, length, table, terms_of(call.extra))
+    return rates(call.model, call.provider, call.at, length, table, terms_of(call.extra))
 
 
 def further_usage(call: Call) -> Usage:

@@ -124,7 +124,7 @@ def _input(call: Call) -> int:
 
 
 def _slim(call: Call) -> Call:
-    made = replace(essence(call), first_byte=call.first_byte, ended=call.ended)
+    made = replace(essence(call), first_byte=call.first_byte)
     return replace(made, extra={**made.extra, COPIED_BY: call.extra[COPIED_BY]}) if call.is_copy else made
 
 

@@ -212,7 +212,7 @@ def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: S
     usage, thread = call.usage, session.threads.get(call.thread)
     label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
     side = side_of(call, main)
-    facts = (models.get(call.model, -1), int(call.started or 0), label, side)
+    facts = (models.get(call.model, -1), int(call.at or 0), label, side)
     name = provider_id(call)
     if usage is None or call.is_copy:
         return CallSpent(name, 0, 0, 0, None, *facts, partial=call.answered_in_part, copied=call.is_copy)

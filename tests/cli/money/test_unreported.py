@@ -174,3 +174,50 @@ def test_an_answer_counts_as_what_the_request_allows_else_as_what_the_model_can(
             one["message"]["stop_reason"] = None
     (tmp_path / "part.jsonl").write_bytes(lines(records))
     assert ctxtui("check", tmp_path / "part.jsonl", "--max-cost", "100").code == 0
+
+
+def stream_json(result: bool) -> bytes:
+    """What ``claude -p --output-format stream-json`` prints: reports of beginnings, and the sums in its last line."""
+    session = "00000000-0000-4000-8000-000000000001"
+    reports = [(3, 20_000, 0, 40), (5, 300, 20_000, 20)]
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    said: list[dict[str, Any]] = [{"type": "system", "subtype": "init", "cwd": "/tmp/shop", "tools": ["Read"]}]
+    for number, report in enumerate(reports):
+        message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "claude-opus-4-8"}
+        text = {"content": [{"type": "text", "text": f"Step {number}."}], "stop_reason": None}
+        said.append(
+            {"type": "assistant", "message": {**message, **text, "usage": dict(zip(names, report, strict=True))}}
+        )
+    told = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
+    sums = dict(zip(told, (8, 20_300, 20_000, 460), strict=True))
+    said += [{"type": "result", "subtype": "success", "modelUsage": {"claude-opus-4-8": sums}}] if result else []
+    records = [
+        {**one, "session_id": session, "uuid": f"{n:08}-0000-4000-8000-000000000000"} for n, one in enumerate(said)
+    ]
+    return lines(records)
+
+
+def test_the_sums_of_a_result_make_what_was_reported_in_part_exact(ctxtui: Run, tmp_path: Path) -> None:
+    for result, tokens, partial in ((False, 40_308 + 60, 2), (True, 40_308 + 460, 0)):
+        path = tmp_path / f"run-{result}.jsonl"
+        path.write_bytes(stream_json(result))
+        found = ctxtui("cost", path, "--json").json
+        assert (found["tokens"], found["partial_calls"]) == (tokens, partial)
+        assert (found["totals"]["cost_usd"] is None) == bool(partial)
+        assert ctxtui("stats", tmp_path, "--json").code == 0
+    usd = (8 * 5 + 20_300 * 6.25 + 20_000 * 0.5 + 460 * 25) / 1e6
+    assert found["total_usd"] == pytest.approx(usd)
+
+
+def test_a_call_with_a_right_time_stands_on_its_day_whatever_the_clock_said_before(ctxtui: Run, tmp_path: Path) -> None:
+    records = list(ClaudeCode().turns(2))
+    for one in records[:4]:
+        one["timestamp"] = "2031-01-01T00:00:05.000Z"
+    path = tmp_path / "skew.jsonl"
+    path.write_bytes(lines(records))
+    rows = ctxtui("cost", path, "--by", "day", "--json").json["rows"]
+    assert {row["name"]: row["calls"] for row in rows} == {"2025-10-09": 3, "2031-01-01": 1}
+    assert {row["name"] for row in ctxtui("stats", tmp_path, "--by", "day", "--json").json["rows"]} == {
+        "2025-10-09",
+        "2031-01-01",
+    }
