@@ -158,15 +158,23 @@ class Call:
         return COPIED_BY in self.extra
 
     @property
+    def is_reported(self) -> bool:
+        """Whether there is a report; one of nothing but zeros is none."""
+        usage = self.usage
+        return usage is not None and (usage.input > 0 or usage.output > 0 or bool(usage.cost))
+
+    @property
     def answered_in_part(self) -> bool:
         """Whether the call used more than is known of it: `usage` and `output` are then the least that it can be.
 
-        The report was made before the answer was whole, or there is none for a request that was not refused.
+        The report was made before the answer was whole, or there is none for a request that was not refused, or none of
+        its input: no request is empty.
         """
-        if IN_ALL in self.extra or self.stop_reason == COUNTED:
+        if IN_ALL in self.extra or self.stop_reason == COUNTED or self.fidelity == Fidelity.TOTALS:
             return False
-        if self.usage is not None:
-            return not self.usage.output_final
+        usage = self.usage
+        if usage is not None and self.is_reported:
+            return not usage.output_final or not (usage.input or usage.cost)
         return not self.error or self.response_head not in (ROOT, self.sent_head, self.raw_head)
 
     @property

@@ -159,8 +159,8 @@ def recorded_usd(call: Call) -> float | None:
 def known_usd(call: Call, cost: Cost | None) -> float | None:
     """What `call` counts as in USD: its list price, else what its record says, nothing where it was refused; None where
     that is not known."""
-    if call.usage is None and not call.answered_in_part:
-        return 0.0
+    if not call.is_reported:
+        return None if call.answered_in_part else 0.0
     return cost.usd if cost is not None else recorded_usd(call)
 
 
@@ -175,6 +175,7 @@ def essence(call: Call) -> Call:
         call.response_head,
         provider=call.provider,
         model=call.model,
+        fidelity=call.fidelity,
         started=call.started,
         ended=call.ended,
         usage=call.usage,

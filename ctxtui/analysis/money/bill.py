@@ -161,7 +161,7 @@ def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
 
 def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Missed | None) -> None:
     usage = call.usage
-    if usage is None:
+    if usage is None or not call.is_reported:
         to.unreported += 1
         return
     lost = missed.tokens if missed is not None else 0
