@@ -168,9 +168,9 @@ class Call:
         """Whether the call used more than is known of it: `usage` and `output` are then the least that it can be.
 
         The report was made before the answer was whole, or there is none for a request that was not refused, or none of
-        its input: no request is empty.
+        its input: no request is empty. One without an id is still to be sent.
         """
-        if IN_ALL in self.extra or self.stop_reason == COUNTED or self.fidelity == Fidelity.TOTALS:
+        if not self.id or IN_ALL in self.extra or self.stop_reason == COUNTED or self.fidelity == Fidelity.TOTALS:
             return False
         usage = self.usage
         if usage is not None and self.is_reported:
