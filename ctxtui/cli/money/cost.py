@@ -206,7 +206,7 @@ def _copies(found: CostAnswer) -> str:
 
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
     unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
-    partial = f"  {row.partial:,} answer{'s' if row.partial != 1 else ''} reported in part" if row.partial else ""
+    partial = f"  {row.partial:,} answer{'s' if row.partial != 1 else ''} not reported in full" if row.partial else ""
     return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}{partial}", "dim")]
 
 

@@ -17,7 +17,7 @@ from ctxtui.core.call import COPIED_BY, Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
-from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
+from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, most_usd, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -84,6 +84,12 @@ class Account:
         own = {id_: cost if id_ in only else None for id_, cost in self.costs.items()}
         return by_tool(thread_costs(self.book, own), own, self.book.names, only)
 
+    def most_usd(self) -> float | None:
+        """USD that the session can have cost at most; None where nothing bounds it."""
+        calls = self.session.calls.values()
+        most = [most_usd(call, self.costs[call.id], self.book.card(call.model), self.table) for call in calls]
+        return None if None in most else sum(usd for usd in most if usd is not None)
+
     def rates(self, call: Call) -> Rates | None:
         """What a token of a call costs; None where no price is known."""
         return call_rates(call, self.table) if call.usage is not None else None
@@ -108,7 +114,7 @@ def _input(call: Call) -> int:
 
 
 def _slim(call: Call) -> Call:
-    made = replace(essence(call), first_byte=call.first_byte, ended=call.ended)
+    made = replace(essence(call), first_byte=call.first_byte)
     return replace(made, extra={**made.extra, COPIED_BY: call.extra[COPIED_BY]}) if call.is_copy else made
 
 

@@ -12,7 +12,16 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
-from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, LimitVerdict, against, figures_of, verdicts
+from ctxtui.analysis.money.limits import (
+    TOLERANCE,
+    Figures,
+    Limits,
+    LimitVerdict,
+    against,
+    all_passed,
+    figures_of,
+    verdicts,
+)
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
@@ -36,9 +45,9 @@ class CheckedRecording(NamedTuple):
     window: ContextWindow = ContextWindow()
 
     @property
-    def passed(self) -> bool:
-        """Whether every limit holds."""
-        return all(one.passed for one in self.verdicts)
+    def passed(self) -> bool | None:
+        """Whether every limit holds; None where none is broken and one cannot be told."""
+        return all_passed(one.passed for one in self.verdicts)
 
 
 def check(
@@ -65,7 +74,7 @@ def measured(session: Session, counter: Counter, settings: Settings) -> Measured
     """The figures of a session that is read whole."""
     one = account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size)
+    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size, one.most_usd())
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
 
 

@@ -26,7 +26,7 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.dataclasses import replace
-from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price, tokens_of
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
@@ -213,17 +213,24 @@ def one_spent(call: Call, cost: Cost | None) -> CallSpent:
     """What a call adds to totals, without what its session says of it."""
     name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:
-        return CallSpent(name, 0, copied=call.is_copy)
-    usd = known_usd(call, cost)
-    tokens = usage.input + call.output
-    return CallSpent(name, tokens, usage.input, usage.cache_read, usd, partial=call.answered_in_part)
+        return CallSpent(name, 0, partial=call.answered_in_part, copied=call.is_copy)
+    more = further_usage(call)
+    return CallSpent(
+        name,
+        tokens_of(call),
+        usage.input + more.input,
+        usage.cache_read + more.cache_read,
+        known_usd(call, cost),
+        partial=call.answered_in_part,
+        unpriced=lacks_price(call, cost),
+    )
 
 
 def _placed(spent: CallSpent, call: Call, models: dict[str, int], session: Session, main: str) -> CallSpent:
     """`spent` with model, time and thread of its `call`."""
     thread = session.threads.get(call.thread)
     label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
-    model, started = models.get(call.model, -1), int(call.started or 0)
+    model, started = models.get(call.model, -1), int(call.at or 0)
     return spent._replace(model=model, started=started, thread=label, side=side_of(call, main))
 
 

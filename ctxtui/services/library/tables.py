@@ -106,9 +106,10 @@ def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row
         "thread": call.thread or "main",
         "started": _time(call.started),
         "model": one.models[call.model][0] if call.model >= 0 else None,
-        "input": call.input,
-        "cache_read": call.read,
-        "output": call.tokens - call.input,
+        # What was not reported is not zero.
+        "input": call.input if call.tokens else None,
+        "cache_read": call.read if call.tokens else None,
+        "output": call.tokens - call.input if call.tokens else None,
         "usd": call.cost,
         "miss": MISSED in call.marks,
         "lost_usd": call.lost,

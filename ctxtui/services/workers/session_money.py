@@ -92,7 +92,7 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
     namers: dict[str, Callable[[Call], str]] = {
         MODEL: lambda call: call.model or UNKNOWN,
         THREAD: lambda call: session.threads[call.thread].label or call.thread,
-        DAY: lambda call: day_of(call.started),
+        DAY: lambda call: day_of(call.at),
         PROJECT: lambda call: session.about.cwd or UNKNOWN,
         "": lambda call: "",
     }
@@ -154,4 +154,4 @@ def _spent(session: Session, ids: frozenset[str], costs: Mapping[str, Cost | Non
 
 
 def _within(call: Call, between: tuple[float, float] | None) -> bool:
-    return between is None or between[0] <= (call.started or 0.0) < between[1]
+    return between is None or between[0] <= (call.at or 0.0) < between[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ctxtui.core.block import Item
@@ -14,7 +14,7 @@ from ctxtui.core.usage import Usage, less
 from ctxtui.dataclasses import replace
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, covered, in_all
 from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, word
 from ctxtui.transcripts.kit.keyed_messages import KeyedMessages
 from ctxtui.transcripts.kit.linewise import lines_reader
@@ -277,7 +277,7 @@ class CopilotTotals:
                 calls[silent[0].id] = replace(silent[0], usage=rest)
                 yield CallSeen(calls[silent[0].id])
             elif (ours or not all(call.usage for call in calls.values())) and rest.input:
-                yield from self._put(model, rest, obj(report))
+                yield from self._put(model, rest, obj(report), calls)
         for key in ("currentTokens", "systemTokens", "conversationTokens", "toolDefinitionsTokens", "shutdownType"):
             if data.get(key) is not None:
                 yield Outcome(key, words(data[key]))
@@ -291,16 +291,19 @@ class CopilotTotals:
         self._sums[model] = base, used
         return base + used if base else used
 
-    def _put(self, model: str, rest: Usage, report: dict[str, Json]) -> Iterator[Event]:
+    def _put(self, model: str, rest: Usage, report: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
         extra = {"requests": report["requests"]} if "requests" in report else {}
+        silent = [call for call in calls.values() if call.model == model and call.usage is None]
         if model in self._beside:
             self._beside[model] = replace(self._beside[model], usage=rest, extra=extra)
-            yield CallSeen(self._beside[model])
-            return
-        for event in in_all(
-            self._tree, self._ids, Call("", "", model=model, usage=rest, extra=extra), f"totals {model}"
-        ):
-            if isinstance(event, CallSeen):
+            events: Iterable[Event] = [*covered(silent), CallSeen(self._beside[model])]
+        else:
+            whole = Call("", "", model=model, usage=rest, extra=extra)
+            events = in_all(self._tree, self._ids, whole, silent, f"totals {model}")
+        for event in events:
+            if isinstance(event, CallSeen) and event.call.id in calls:
+                calls[event.call.id] = event.call
+            elif isinstance(event, CallSeen):
                 self._beside[model] = event.call
             yield event
 
