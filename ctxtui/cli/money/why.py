@@ -147,7 +147,10 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "unpriced_calls": paid.unpriced,
         "partial_calls": paid.partial,
         "residual": {"beyond": paid.beyond._asdict(), "short": paid.short._asdict()},
-        "likely_more": {"usd": paid.likely.usd, "tokens": paid.likely.tokens},
+        "likely_more": {
+            "usd": paid.likely.usd if paid.likely.usd or not paid.likely.tokens else None,
+            "tokens": paid.likely.tokens,
+        },
         "sentence": bill.sentence(what),
     }
 

@@ -13,7 +13,7 @@ from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, 
 from ctxtui.analysis.money.savings import cures
 from ctxtui.analysis.money.spending import SpendingRow, by_tool
 from ctxtui.analysis.money.statement import Dear, Statement
-from ctxtui.core.call import COPIED_BY, Call
+from ctxtui.core.call import COPIED_BY, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ class Account:
         def minimum(model: str) -> int:
             return book.card(model).cache_minimum or SHORTEST_CACHED
 
-        largest = max((call for call in session.calls.values() if call.usage), key=_input, default=None)
+        largest = max((call for call in contexts(session) if call.usage), key=_input, default=None)
         peak = _input(largest) if largest else 0
         window = context_window(book, largest, self.usable_share).limit if largest else 0
         calls = [_slim(call) for call in session.calls.values() if only is None or call.id in only]
@@ -107,6 +107,12 @@ def priced(session: Session, book: Book, settings: Settings) -> Account:
     table = prices_for(settings)
     costs = {id_: price_call(call, table) for id_, call in session.calls.items()}
     return Account(session, book, costs, table, settings.usable_share)
+
+
+def contexts(session: Session) -> list[Call]:
+    """The calls that were made from one context each; where there are sums alone, those."""
+    calls = list(session.calls.values())
+    return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 
 
 def _input(call: Call) -> int:

@@ -27,7 +27,7 @@ from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, account, contexts
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.recordings.file_tail import unreadable
@@ -100,7 +100,7 @@ def check_file(
 def _largest(one: Account) -> tuple[Call, int]:
     """The call with the largest context, as reported, else as counted, and that; of one that is still to be sent where
     there are no calls."""
-    calls = list(one.session.calls.values()) or [choose(one.session).call]
+    calls = contexts(one.session) or [choose(one.session).call]
     sizes = [(figures(one.book, call).context_tokens, -number) for number, call in enumerate(calls)]
     most, number = max(sizes)
     return calls[-number], most

@@ -93,6 +93,8 @@ def test_an_advisor_is_charged_at_its_own_model_s_price_everywhere(
         assert stats["total"]["input"] + stats["total"]["output"] == TOKENS
     why = ctxtui("why", path, "--json").json
     assert why["total_usd"] == pytest.approx(OWN + ADVICE)
+    (checked,) = ctxtui("check", path, "--json").json["files"]
+    assert checked["figures"]["context_tokens"] == 43_502
     # What was sent is the last pass of the model that answered.
     assert next(iter(load(path).session.calls.values())).usage.input == 43_502  # type: ignore[union-attr]
 

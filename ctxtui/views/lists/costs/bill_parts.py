@@ -131,7 +131,7 @@ def in_part(bill: Bill) -> tuple[str, ...]:
         return ()
     told = f"{numbers.many(bill.partial, 'answer')} not reported in full: what is known of them counts"
     likely = f"; by our count {numbers.tokens(bill.likely.tokens)} more"
-    money = f", {numbers.money(bill.likely.usd)}" if bill.usd is not None else ""
+    money = f", {numbers.money(bill.likely.usd)}" if bill.likely.usd else ""
     short = f"{numbers.many(bill.partial, 'answer')} in part"
     return f"{told}{likely}{money}", f"{short}{likely}{money}", short
 
