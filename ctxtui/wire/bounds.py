@@ -19,3 +19,5 @@ MAX_UNSENT: Final = 64 << 10
 """Bytes that wait for a slow end before the other one has to wait."""
 MAX_UNWRITTEN: Final = 256 << 20
 """Bytes that wait to be recorded; what comes beyond is not recorded, and counted."""
+MAX_MCP_MESSAGE: Final = 16 << 20
+"""Bytes of a line of an MCP server."""
