@@ -209,12 +209,30 @@ def test_a_host_that_is_known_at_once_is_at_home(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [b"Host: evil.example", b"Host: localhost\r\nOrigin: https://evil.example", b"Host: 127.0.0.1.evil.example"]
+    "line",
+    [
+        b"Host: evil.example",
+        b"Host: localhost\r\nOrigin: https://evil.example",
+        b"Host: localhost\r\nOrigin: null",
+        b"Host: 127.0.0.1.evil.example",
+        b"Host: localhost\r\nSec-Fetch-Site: cross-site",
+        b"Host: localhost\r\nSec-Fetch-Site: same-site",
+    ],
 )
 async def test_a_web_page_is_not_let_in(tmp_path: Path, line: bytes) -> None:
     async with raw_provider() as provider, relayed(provider.port, tmp_path) as (relay, _):
         got = await talk(relay.port, b"POST /v1/messages HTTP/1.1\r\n" + line + b"\r\nContent-Length: 0\r\n\r\n")
         assert got.startswith(b"HTTP/1.1 403 ") and not provider.seen
+
+
+@pytest.mark.parametrize(
+    "line", [b"Origin: http://localhost:3000", b"Sec-Fetch-Site: none", b"Sec-Fetch-Site: same-origin"]
+)
+async def test_a_page_of_this_machine_is_let_in(tmp_path: Path, line: bytes) -> None:
+    async with raw_provider() as provider, relayed(provider.port, tmp_path) as (relay, _):
+        provider.replies = [[b"HTTP/1.1 204 No Content\r\n\r\n"]]
+        got = await talk(relay.port, b"GET / HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n\r\n", end=b"\r\n\r\n")
+        assert got.startswith(b"HTTP/1.1 204 ")
 
 
 async def test_keys_are_in_no_record(tmp_path: Path) -> None:
