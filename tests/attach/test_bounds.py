@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import brotli
 import pytest
@@ -135,7 +136,7 @@ async def test_a_large_request_is_passed_on_whole_and_the_record_says_so(
         monkeypatch.setattr(module, "MAX_BODY", MOST)
     gate = _Asked()
     large, small = requests(200 * MOST)[kind], requests(MOST)[kind]
-    more: dict[str, object] = {"gate": gate} if gated else {}
+    more: Any = {"gate": gate} if gated else {}
     seen: list[bytes] = []
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
