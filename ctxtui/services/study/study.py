@@ -284,7 +284,7 @@ class Study:
         if self._version != self.book.version:
             # Weights were learnt: what is shown stays until the new sums have come as far.
             self._version = self.book.version
-            self._newer = {model: RunningTotals(self.book, model) for model in self._running}
+            self._newer = {model: RunningTotals(self.book, model) for model in list(self._running)}
         moved = any(self._run(model) for model in self.book.models | set(self._running))
         return moved or done < total or unlearnt
 
