@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from ctxtui.analysis.labels.segments import Segment
 
 _THINKING: Final = INDEX["thinking"]
-REPORTED: Final = "reported"
-COUNTS: Final = "counts"
-CONTEXTS: Final = "contexts"
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import islice
 from statistics import median
-from typing import NamedTuple
 
 from ctxtui.analysis.cache.forecast import usage_of
 from ctxtui.analysis.cache.what_if import NextRequest
@@ -63,20 +62,6 @@ class Coming:
             return None
         left = self.expires - max(now, self.at)
         return min(left, self.life) if self.life else left
-
-
-class AfterCall(NamedTuple):
-    """A request: the one that follows the `call` (its id) that is the last of a thread, with the context `head`; of a
-    session that is `live` it is sent now, of a recorded one when the call had ended."""
-
-    thread: str
-    call: str
-    head: int
-    live: bool
-
-
-Foretold = Sequence[tuple[float, Coming]]
-"""A request as it is foretold from each of some moments on (Unix seconds), in order; empty where it cannot be."""
 
 
 def typical_answer(calls: Sequence[Call]) -> int:
