@@ -216,8 +216,8 @@ class Book:
         return self.whole(model).of(node, category)
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
-        """Whole tokens per category index of what `model` reads of the context `head`: without the blocks that are `gone`,
-        and without earlier turns' thinking where the provider drops it."""
+        """Whole tokens per category index of what `model` reads of the context `head`: without the blocks that are
+        `gone`, and without earlier turns' thinking where the provider drops it."""
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
