@@ -14,6 +14,7 @@ from ctxtui.core.edit_json import to_json
 from ctxtui.views.text.safe_text import one_line
 
 if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
     from ctxtui.curation.legality.violation import PlacedViolation
     from ctxtui.services.editing.repair import Diagnosis
     from ctxtui.services.recordings.recording import Loaded
@@ -72,9 +73,14 @@ def _lines(found: Diagnosis, loaded: Loaded) -> list[str]:
     if not mended.faults:
         return ["nothing to mend: the provider would take the next request"]
     told = [f"wrong: {_where(found, loaded, fault)}" for fault in mended.faults[:20]]
-    told += [f"mend: {edit.kind} {len(edit.targets)} block{'s' * (len(edit.targets) != 1)}" for edit in mended.edits]
+    told += [f"mend: {_mend(edit)}" for edit in mended.edits]
     told += [f"left: {_where(found, loaded, fault)}" for fault in mended.left[:20]]
     return told
+
+
+def _mend(edit: Edit) -> str:
+    what, blocks = edit.given.get("what"), f"{len(edit.targets)} block{'s' * (len(edit.targets) != 1)}"
+    return f"{edit.kind} {what} from {blocks}" if what else f"{edit.kind} {blocks}"
 
 
 def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
