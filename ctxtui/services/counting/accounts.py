@@ -13,7 +13,7 @@ from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, 
 from ctxtui.analysis.money.savings import cures
 from ctxtui.analysis.money.spending import SpendingRow, by_tool
 from ctxtui.analysis.money.statement import Dear, Statement
-from ctxtui.core.call import COPIED_BY, Call, Fidelity
+from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
@@ -121,7 +121,7 @@ def _input(call: Call) -> int:
 
 def _slim(call: Call) -> Call:
     made = replace(essence(call), first_byte=call.first_byte)
-    return replace(made, extra={**made.extra, COPIED_BY: call.extra[COPIED_BY]}) if call.is_copy else made
+    return replace(made, extra=made.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
 
 
 def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:
