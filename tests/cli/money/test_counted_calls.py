@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.transcripts.reading import as_lines
 from tests.transcripts.formats.test_copilot_cli import metrics, request, story
+from tests.transcripts.reading import as_lines
 
 
 @pytest.mark.parametrize(("told", "calls"), [(2, 2), (6, 6), (0, 2)])
