@@ -17,18 +17,19 @@ from tests.services.lookalike import ClaudeCode, codex, lines
 
 UUIDS: Final = {
     name: f"0199a213-81c0-7800-8aa1-0000000000{number:02}"
-    for number, name in enumerate(("claude-code", "codex", "pi", "copilot-cli"), 1)
+    for number, name in enumerate(("claude-code", "codex", "pi", "copilot-cli", "qwen-code"), 1)
 }
 CLIENTS: Final = (
-    "claude-code", "codex", "opencode", "pi", "gemini-cli", "copilot-cli", "llm", "aider", "mini-swe-agent",
-    "attached",
+    "claude-code", "codex", "opencode", "pi", "gemini-cli", "qwen-code", "copilot-cli", "llm", "aider",
+    "mini-swe-agent", "attached",
 )  # fmt: skip
 AT: Final = 1_790_000_000
 """When the first of them was written, in Unix seconds; each later one a minute after it."""
 MOVERS: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "OPENCODE_DB",
-    "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "GEMINI_CLI_HOME", "COPILOT_HOME", "LLM_USER_PATH",
-    "AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE", "MSWEA_GLOBAL_CONFIG_DIR", "CTXTUI_HOME",
+    "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "GEMINI_CLI_HOME", "QWEN_HOME",
+    "QWEN_RUNTIME_DIR", "COPILOT_HOME", "LLM_USER_PATH", "AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE",
+    "MSWEA_GLOBAL_CONFIG_DIR", "CTXTUI_HOME",
 )  # fmt: skip
 """Variables of an environment that move a client's home."""
 
@@ -159,6 +160,18 @@ def gemini_cli(id_: str = "gemini01-81c0-7800-8aa1-bbab2a035a53") -> bytes:
     return lines([head, asked, said])
 
 
+def qwen_code(cwd: Path, id_: str = UUIDS["qwen-code"]) -> bytes:
+    """A session of Qwen Code."""
+    usage = {"promptTokenCount": 60, "candidatesTokenCount": 5, "totalTokenCount": 65}
+    own = {"sessionId": id_, "cwd": str(cwd), "version": "0.24.4"}
+    asked = {"uuid": "q1", "parentUuid": None, "type": "user", "timestamp": "2026-11-22T09:00:00Z",
+             "message": {"role": "user", "parts": [{"text": "qwen asks"}]}, **own}  # fmt: skip
+    said = {"uuid": "q2", "parentUuid": "q1", "type": "assistant", "timestamp": "2026-11-22T09:00:01Z",
+            "message": {"role": "model", "parts": [{"text": "yes"}]}, "model": "qwen3-coder-plus",
+            "usageMetadata": usage, **own}  # fmt: skip
+    return lines([asked, said])
+
+
 def copilot_cli(cwd: Path, id_: str = UUIDS["copilot-cli"]) -> bytes:
     """A session of Copilot CLI."""
     begun = {
@@ -227,7 +240,7 @@ def attached(cwd: Path) -> bytes:
 def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, list[Path]]:
     """One session of every client in `home`, two in databases, all run in `cwd`; the files by client, oldest first.
     `own` is ctxtui's own folder."""
-    at = iter(range(AT, AT + 9 * 60, 60))
+    at = iter(range(AT, AT + 10 * 60, 60))
     slug = "shop"
     write(home / ".gemini/tmp" / slug / ".project_root", str(cwd).encode())
     pi_folder = f"--{str(cwd).lstrip('/').replace('/', '-')}--"
@@ -245,6 +258,9 @@ def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, lis
         ),
         "gemini-cli": write(
             home / f".gemini/tmp/{slug}/chats/session-2026-11-22T09-00-gemini01.jsonl", gemini_cli(), next(at)
+        ),
+        "qwen-code": write(
+            home / f".qwen/projects/{slug}/chats/{UUIDS['qwen-code']}.jsonl", qwen_code(cwd), next(at)
         ),
         "copilot-cli": write(
             home / f".copilot/session-state/{UUIDS['copilot-cli']}/events.jsonl", copilot_cli(cwd), next(at)

@@ -102,6 +102,7 @@ def seedlings() -> list[Seedling]:
         "openhands.json": as_bytes(agents.openhands_log()),
         "events.json": as_bytes(agents.openhands_v0_events()),
         "session-gemini.json": client_homes.gemini_cli(),
+        "qwen.jsonl": client_homes.qwen_code(Path("/tmp/shop")),
         "copilot.jsonl": client_homes.copilot_cli(cwd),
         ".aider.chat.history.md": client_homes.aider(),
         "traces.jsonl": as_lines([otel.otlp([otel.span(n, otel.semconv(n))]) for n in range(3)]),

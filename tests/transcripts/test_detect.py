@@ -21,6 +21,7 @@ from tests.transcripts.formats import (
     test_lm_studio,
     test_lm_studio_counts,
     test_openai_items,
+    test_qwen_code,
     test_root_llm_log,
     test_swe_agent,
     test_tasks,
@@ -62,6 +63,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "copilot cli", "a.jsonl", as_lines(test_copilot_cli.story())
     yield "event stream", "a.txt", test_event_stream.everything().encode()
     yield "gemini cli", "a.json", as_bytes(test_gemini_cli.chat(), indent=2)
+    yield "qwen code", "a.jsonl", as_lines(test_qwen_code.chat())
     yield "har", "a.json", as_bytes(test_har.har(wire_traffic.every()))
     yield "inspect", "a.json", as_bytes(test_inspect.log(test_inspect.sample()))
     yield "inspect", "a.zip", test_inspect.archived(test_inspect.log(test_inspect.sample()))

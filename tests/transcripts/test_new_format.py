@@ -57,6 +57,7 @@ NAMED = {
         "mini-swe-agent",
         "opencode",
         "pi",
+        "qwen code",
     },
     "services/editing/edited_context.py": {"ctxtui"},
     "services/editing/exporting.py": {"ctxtui"},

@@ -92,7 +92,8 @@ def test_a_clients_variables_move_it(home: Path, shop: Path, tmp_path: Path) -> 
     home_of_all(moved, shop)
     env = {
         "CLAUDE_CONFIG_DIR": moved / ".claude", "CODEX_HOME": moved / ".codex", "XDG_DATA_HOME": moved / ".local/share",
-        "PI_CODING_AGENT_DIR": moved / ".pi/agent", "GEMINI_CLI_HOME": moved, "COPILOT_HOME": moved / ".copilot",
+        "PI_CODING_AGENT_DIR": moved / ".pi/agent", "GEMINI_CLI_HOME": moved,
+        "QWEN_HOME": moved / ".qwen", "COPILOT_HOME": moved / ".copilot",
         "LLM_USER_PATH": moved / ".config/io.datasette.llm",
         "MSWEA_GLOBAL_CONFIG_DIR": moved / ".config/mini-swe-agent",
     }  # fmt: skip

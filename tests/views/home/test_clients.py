@@ -11,7 +11,13 @@ from ctxtui.views.home.preview import growth
 from ctxtui.views.home.session_list import Group, ListOrder, SessionsSought, arrange
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
-SHORT = {"gemini cli": "gemini", "copilot cli": "copilot", "claude code": "claude", "mini-swe-agent": "mini-sw…"}
+SHORT = {
+    "gemini cli": "gemini",
+    "copilot cli": "copilot",
+    "qwen code": "qwen",
+    "claude code": "claude",
+    "mini-swe-agent": "mini-sw…",
+}
 
 
 def line(summary: SessionSummary, width: int) -> str:
