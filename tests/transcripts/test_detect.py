@@ -18,6 +18,7 @@ from tests.transcripts.formats import (
     test_gemini_cli,
     test_har,
     test_job_folder,
+    test_kimi_code,
     test_lm_studio,
     test_lm_studio_counts,
     test_openai_items,
@@ -64,6 +65,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "event stream", "a.txt", test_event_stream.everything().encode()
     yield "gemini cli", "a.json", as_bytes(test_gemini_cli.chat(), indent=2)
     yield "qwen code", "a.jsonl", as_lines(test_qwen_code.chat())
+    yield "kimi code", "wire.jsonl", as_lines(test_kimi_code.session())
     yield "har", "a.json", as_bytes(test_har.har(wire_traffic.every()))
     yield "inspect", "a.json", as_bytes(test_inspect.log(test_inspect.sample()))
     yield "inspect", "a.zip", test_inspect.archived(test_inspect.log(test_inspect.sample()))

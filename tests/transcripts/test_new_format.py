@@ -54,6 +54,7 @@ NAMED = {
         "codex",
         "copilot cli",
         "gemini cli",
+        "kimi code",
         "mini-swe-agent",
         "opencode",
         "pi",

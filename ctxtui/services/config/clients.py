@@ -153,6 +153,11 @@ def _qwen_code(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(home, "projects/*/chats/*.jsonl")
 
 
+def _kimi_code(env: Env) -> Iterator[RecordingPlace]:
+    # Files of subagents stand beside that of the main agent, whose session they belong to.
+    yield RecordingPlace(_moved(env, "KIMI_CODE_HOME", ".kimi-code"), "sessions/*/*/agents/main/wire.jsonl")
+
+
 def _copilot_cli(env: Env) -> Iterator[RecordingPlace]:
     homes = [_moved(env, "COPILOT_HOME", ".copilot")]
     if env.get("XDG_STATE_HOME") and not env.get("COPILOT_HOME"):
@@ -244,6 +249,10 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="qwen-code", source="qwen code", places=_qwen_code, variables=("QWEN_HOME", "QWEN_RUNTIME_DIR"),
         commands=frozenset({"qwen"}), packages=("@qwen-code/qwen-code",),
+    ),
+    KnownClient(
+        name="kimi-code", source="kimi code", places=_kimi_code, variables=("KIMI_CODE_HOME",),
+        commands=frozenset({"kimi"}), packages=("@moonshot-ai/kimi-code",),
     ),
     KnownClient(
         name="copilot-cli", source="copilot cli", places=_copilot_cli, variables=("COPILOT_HOME",), copies=True,

@@ -14,7 +14,7 @@ from tests.transcripts.reading import as_lines, calls, law_2, lines_of, read, sh
 NAME = "chat.jsonl"
 
 
-def record(id_: str, parent: str | None, kind: str, *parts: Any, **more: Any) -> dict[str, Any]:
+def record(id_: str, parent: str | None, kind: str, *parts: Any, **more: Any) -> Any:
     role = "model" if kind == "assistant" else "user"
     message = {"message": {"role": role, "parts": list(parts)}} if parts else {}
     own = {"sessionId": "s-1", "cwd": "/home/dev/shop", "version": "0.24.4", "timestamp": "2026-11-28T22:04:44.648Z"}
@@ -27,7 +27,7 @@ def used(prompt: int, said: int, read_: int = 0, thoughts: int = 0, apart: int =
     return {"model": "qwen3-coder-plus", "usageMetadata": report, "contextWindowSize": 131072}
 
 
-def chat() -> list[dict[str, Any]]:
+def chat() -> list[Any]:
     call = {"functionCall": {"id": "c1", "name": "ls", "args": {"path": "."}}}
     answer = {"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "a.py"}}}
     failed = {"uiEvent": {"event.name": "qwen-code.api_error", "error_message": "busy"}}

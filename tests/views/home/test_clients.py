@@ -15,6 +15,7 @@ SHORT = {
     "gemini cli": "gemini",
     "copilot cli": "copilot",
     "qwen code": "qwen",
+    "kimi code": "kimi",
     "claude code": "claude",
     "mini-swe-agent": "mini-sw…",
 }
