@@ -134,6 +134,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
     _format("kimi code", "kimi_code", "reader", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
+    _format("continue cli", "continue_cli", bare="a Continue session without any message"),
     _format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
     _format("har", "har", bare="a HAR file without model traffic"),
     _format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),

@@ -13,6 +13,7 @@ from tests.cases import agents, wire_traffic
 from tests.corpus import CORPUS
 from tests.transcripts.formats import (
     test_aider,
+    test_continue_cli,
     test_copilot_cli,
     test_event_stream,
     test_gemini_cli,
@@ -66,6 +67,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "gemini cli", "a.json", as_bytes(test_gemini_cli.chat(), indent=2)
     yield "qwen code", "a.jsonl", as_lines(test_qwen_code.chat())
     yield "kimi code", "wire.jsonl", as_lines(test_kimi_code.session())
+    yield "continue cli", "a.json", as_bytes(test_continue_cli.session(), indent=2)
     yield "har", "a.json", as_bytes(test_har.har(wire_traffic.every()))
     yield "inspect", "a.json", as_bytes(test_inspect.log(test_inspect.sample()))
     yield "inspect", "a.zip", test_inspect.archived(test_inspect.log(test_inspect.sample()))

@@ -52,6 +52,7 @@ NAMED = {
         "attached",
         "claude code",
         "codex",
+        "continue cli",
         "copilot cli",
         "gemini cli",
         "kimi code",

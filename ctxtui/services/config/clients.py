@@ -158,6 +158,10 @@ def _kimi_code(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(_moved(env, "KIMI_CODE_HOME", ".kimi-code"), "sessions/*/*/agents/main/wire.jsonl")
 
 
+def _continue(env: Env) -> Iterator[RecordingPlace]:
+    yield RecordingPlace(_moved(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",))
+
+
 def _copilot_cli(env: Env) -> Iterator[RecordingPlace]:
     homes = [_moved(env, "COPILOT_HOME", ".copilot")]
     if env.get("XDG_STATE_HOME") and not env.get("COPILOT_HOME"):
@@ -253,6 +257,10 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="kimi-code", source="kimi code", places=_kimi_code, variables=("KIMI_CODE_HOME",),
         commands=frozenset({"kimi"}), packages=("@moonshot-ai/kimi-code",),
+    ),
+    KnownClient(
+        name="continue", source="continue cli", places=_continue, variables=("CONTINUE_GLOBAL_DIR",),
+        commands=frozenset({"cn"}), packages=("@continuedev/cli",),
     ),
     KnownClient(
         name="copilot-cli", source="copilot cli", places=_copilot_cli, variables=("COPILOT_HOME",), copies=True,

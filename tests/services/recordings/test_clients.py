@@ -93,7 +93,8 @@ def test_a_clients_variables_move_it(home: Path, shop: Path, tmp_path: Path) -> 
     env = {
         "CLAUDE_CONFIG_DIR": moved / ".claude", "CODEX_HOME": moved / ".codex", "XDG_DATA_HOME": moved / ".local/share",
         "PI_CODING_AGENT_DIR": moved / ".pi/agent", "GEMINI_CLI_HOME": moved,
-        "QWEN_HOME": moved / ".qwen", "KIMI_CODE_HOME": moved / ".kimi-code", "COPILOT_HOME": moved / ".copilot",
+        "QWEN_HOME": moved / ".qwen", "KIMI_CODE_HOME": moved / ".kimi-code",
+        "CONTINUE_GLOBAL_DIR": moved / ".continue", "COPILOT_HOME": moved / ".copilot",
         "LLM_USER_PATH": moved / ".config/io.datasette.llm",
         "MSWEA_GLOBAL_CONFIG_DIR": moved / ".config/mini-swe-agent",
     }  # fmt: skip
