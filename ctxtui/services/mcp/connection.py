@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.environment import handed_on
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
     OfferedText,
@@ -210,7 +211,10 @@ class ServerConnection:
         handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         errors = stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", errors="replace"))
         told = StdioServerParameters(
-            command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd or None
+            command=server.command,
+            args=list(server.args),
+            env={**handed_on(os.environ), **server.env},
+            cwd=server.cwd or None,
         )
         return Client(stdio_client(told, errlog=errors))
 
