@@ -54,12 +54,13 @@ def test_what_is_there_is_read_only_and_stays_where_it_is(sh: Sh, root: Path) ->
     (root / "AGENTS.md").symlink_to("notes.md")
     for name in there:
         top = name.split("/")[0]
-        script = (
-            f"echo evil > '{name}'; rm -rf '{name}'; mv '{name}' x; mv '{top}' y; rm -rf '{top}'; ln -sf /etc '{top}'"
-        )
-        sh(
-            f"{script}; mkdir -p '{os.path.dirname(name) or '.'}'; echo evil > '{name}'; echo evil | tee x > new; mv new '{name}'"
-        )
+        folder = os.path.dirname(name) or "."
+        tricks = (
+            f"echo evil > '{name}'", f"rm -rf '{name}'", f"mv '{name}' x", f"mv '{top}' y", f"rm -rf '{top}'",
+            f"ln -sfn /etc '{top}'", f"mkdir -p '{folder}'", f"echo evil > '{name}'",
+            f"echo evil > new; mv new '{name}'",
+        )  # fmt: skip
+        sh("; ".join(tricks))
         assert (root / name).read_text() == "mine\n", name
     done = sh("ln -sf evil.md AGENTS.md; echo evil > evil.md")
     assert os.readlink(root / "AGENTS.md") == "notes.md" and "AGENTS.md" in done.notes[0]
@@ -137,7 +138,7 @@ def test_no_repository_is_changed_or_exchanged(sh: Sh, repository: Path, word: s
         f"mkdir ev; cp -r .git/. ev/; printf '{evil}' > ev/config; echo ../ev > .git/commondir",
         f"mv .git .gitold; cp -r .gitold .git; printf '{evil}' > .git/config",
         f"rm -rf .git; git init -q; printf '{evil}' > .git/config",
-        f"printf '{evil}' >> .git/config; printf '{hook}' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout",
+        f"printf '{evil}' >> .git/config; printf '{hook}' > .git/hooks/post-checkout; chmod +x .git/hooks/*",
         "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes; mkdir -p .git/worktrees/x",
         f"mv deep shallow; mkdir deep; cp -r shallow/er deep/er; printf '{evil}' > deep/er/.git/config",
         f"mv deep/er deep/old; cp -r deep/old deep/er; printf '{evil}' > deep/er/.git/config",
@@ -157,7 +158,7 @@ def test_a_repository_elsewhere_in_the_folder_is_kept_too(sh: Sh, root: Path) ->
     """A file or a symlink `.git` leads there: a submodule, a work tree, a separate folder."""
     subprocess.run(["git", "init", "-q", "--separate-git-dir", root / "data", root / "sub"], check=True)
     git(root / "sub", "commit", "-q", "--allow-empty", "-m", "x")
-    git(root / "sub", "worktree", "add", "-q", root / "tree")
+    git(root / "sub", "worktree", "add", "-q", str(root / "tree"))
     (root / "linked").mkdir()
     (root / "linked" / ".git").symlink_to("../data")
     evil = MONITOR % (root.parent / "PWNED")

@@ -45,9 +45,9 @@ def test_it_writes_in_its_folder_and_nowhere_else(sh: Sh, root: Path, home: Path
     assert done.text.splitlines() == [str(root), "ok", "tmp"] and done.code == 0
     assert (root / "a.txt").read_text() == "a\n" and not Path("/tmp/t").exists() and not Path("/dev/shm/t").exists()
     # They are opened, and nothing is written.
-    for place in ("/etc/x", "/usr/x", "/x", "/proc/sys/kernel/hostname", str(Path(sys.prefix, "lib", "x"))):
-        done = sh(f": >> '{place}'")
-        assert done.code and ("Read-only" in done.text or "denied" in done.text), (place, done.text)
+    for name in ("/etc/x", "/usr/x", "/x", "/proc/sys/kernel/hostname", f"{sys.prefix}/lib/x"):
+        done = sh(f": >> '{name}'")
+        assert done.code and ("Read-only" in done.text or "denied" in done.text), (name, done.text)
     for place in (home / "x", home.parent / "x", tmp_path / "x", root.parent / "x"):
         sh(f"mkdir -p '{place.parent}'; echo evil > '{place}'")
         assert not place.exists()
