@@ -23,7 +23,7 @@ _ELSEWHERE: Final = Path("/run/ctxtui/git")
 _COPIED: Final = ("HEAD", "index", "packed-refs", "config", "config.worktree", "shallow", "refs", "reftable", "logs",
                   "info")  # fmt: skip
 _LINKED: Final = ("hooks", "modules", "lfs")
-_REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/[!-~\x80-\U0010ffff]+|refs/stash")
+_REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
 _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
