@@ -46,7 +46,7 @@ class AgentCommands:
         found = await asyncio.to_thread(confinement, self._root)
         guard = "" if found or settings.command_unconfined else "not confined"
         shell = "by a shell, " if settings.command_shell else ""
-        told = f"in this folder, {shell}{found.told(network=settings.command_network)}"
+        told = f"{shell}{found.told(network=settings.command_network)}"
         return PlannedCall(shlex.join(argv) if not settings.command_shell else given["command"], told, given, guard)
 
     async def run(self, call: ToolCall) -> ToolResult:

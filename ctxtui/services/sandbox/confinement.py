@@ -41,7 +41,7 @@ class Confinement:
         if not self.kind:
             return UNCONFINED
         reach = "the network" if network else "no network"
-        return f"confined by {self.kind}: of your files only this folder, {reach}"
+        return f"confined by {self.kind}: only this folder, {reach}"
 
     def wrapped(self, argv: Sequence[str], view: View, *, network: bool = False) -> list[str]:
         """The command that runs `argv` in the root of `view`, from which it is to be started, and sees nothing else."""

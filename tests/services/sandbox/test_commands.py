@@ -80,7 +80,7 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     made, kept = commands(tmp_path)
     planned = await made.plan(call("echo 'a b'"))
     assert isinstance(planned, PlannedCall) and planned.what == "echo 'a b'"
-    assert planned.told == "in this folder, not confined: it can do whatever you can" and planned.guard
+    assert planned.told == "not confined: it can do whatever you can" and planned.guard
     for command, why in (("ls | wc", "no shell that understands |"), ("", "is empty"), ("echo 'a", "No closing")):
         refused = await made.plan(call(command))
         assert isinstance(refused, ToolResult) and why in refused.text
@@ -117,7 +117,7 @@ async def test_the_agents_commands_have_a_time_and_a_memory(
     )
     planned = await made.plan(call("ls"))
     assert isinstance(planned, PlannedCall) and not planned.guard
-    assert planned.told.endswith(f"confined by {kind}: of your files only this folder, no network")
+    assert planned.told.endswith(f"confined by {kind}: only this folder, no network")
     done = await made.run(call("echo $DATABASE_URL $GH_PAT > made; cat made ../data"))
     assert done.text.splitlines()[1:] == ["named", "read"] and not done.is_error
     # What it leaves running goes with it.
@@ -143,4 +143,6 @@ def test_how_it_is_confined(tmp_path: Path) -> None:
     assert "--unshare-net" not in Confinement("bwrap").wrapped(["a"], view, network=True)
     assert Confinement("sandbox-exec").wrapped(["a"], view)[2] == view.profile(network=False)
     assert Confinement().wrapped(["a"], view) == ["a"] and not Confinement()
+    # The question has 67 columns for it at 80, with "by a shell, " before it.
+    assert all(len(f"by a shell, {Confinement(kind).told(network=True)}") <= 67 for kind in ("", "sandbox-exec"))
     assert Confinement().told() == "not confined: it can do whatever you can" and not confinement(Path("/"))
