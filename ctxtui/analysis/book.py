@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.learning import ForecastRange, Learning
@@ -69,64 +69,14 @@ class Book:
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
         self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
+        self._first_estimate: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
-
-    def kept(self, *, contexts: bool = True) -> Iterator[tuple[str, Any]]:
-        """What is counted and learnt, in plain values, part by part: for a later run to take over. Without `contexts`
-        how they were read is left to that run."""
-        whether, lines = self.contexts.kept() if contexts else (False, None)
-        yield CONTEXTS, lines
-        del lines
-        yield REPORTED, [self._reported.kept(), whether, sorted(self.models)]
-        yield COUNTS, {repr(key): way.kept() for key, way in list(self._cumulated.items())}
-        yield from self._learning.kept()
-
-    def take_over(self, part: Callable[[str], Any], nodes: int, *, grown: bool) -> bool:
-        """Go on from what `kept` gave of this session when it had `nodes` nodes, in place of what is counted so far;
-        `grown` says that it has more by now, and then how contexts were read is worked out anew. False where a later
-        report changes what was counted then: nothing is taken over. Other threads may ask for figures meanwhile."""
-        told, whether, models = part(REPORTED)
-        reported = ReportedThinking(self.session)
-        reported.take_over(told)
-        first = reported.advance() if grown else None
-        if first is not None and first < nodes:
-            return False
-        counts, ways = part(COUNTS), dict[Counting, Cumulated]()
-        for card in map(self.card, models):
-            if card.counting not in ways:
-                way = ways[card.counting] = self._uncounted(card, reported)
-                way.take_over(counts[repr(card.counting)])
-        learning = Learning(self.session, self.cumulated, self.card)
-        learning.take_over(part, grown=grown)
-        contexts = ReadContexts(self)
-        if not grown and part(CONTEXTS) is not None:
-            contexts.take_over(whether, lambda: part(CONTEXTS), self.version + 1)
-        # All of it was made above: here nothing can fail, and what is asked for in between is known before and after.
-        # Each is there before what is made of it, and whoever began with the old ones goes on with them to the end.
-        self._reported, self._cumulated = reported, ways
-        self._by_model = {}
-        self._learning = learning
-        self._weights = {}
-        self.contexts = contexts
-        self.version += 1
-        return True
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether anything is counted yet."""
-        return any(way.done > 1 for way in list(self._cumulated.values()))
 
     @property
     def is_settled(self) -> bool:
         """Whether all of the session as it is now is counted and learnt from."""
         whole = len(self.session.tree)
         return all(self.cumulated(model).done == whole for model in self.models) and self._learning.is_settled
-
-    @property
-    def is_as_anew(self) -> bool:
-        """Whether what was counted and learnt while the session grew is what would be if it was read at once: no report
-        told more of a block that was counted before, and nothing was learnt from that was another one then."""
-        return self.is_settled and not self._reported.tokens and self._learning.is_as_anew
 
     def card(self, model: str) -> ModelCard:
         """Facts about `model`; an unknown one has an estimate's card."""
@@ -241,7 +191,7 @@ class Book:
     @property
     def foretold(self) -> int:
         """How many `forecasts` there are."""
-        return self._learning.foretold
+        return len(self._learning.forecasts)
 
     def forecast(self, call: Call) -> Forecast | None:
         """The input of `call` as everything learnt so far foretells it; None where it extends no call with a report.
@@ -324,7 +274,7 @@ class Book:
         return None if exact else weights.half_width
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
-        """The first call with a report in an epoch of a thread."""
+        """The first call with a report in an epoch of a thread, else the first whose size the client says."""
         order = self.session.order.get(thread, [])
         # It may grow while it is gone through.
         last = len(order)
@@ -333,6 +283,8 @@ class Book:
             call = self.session.calls[order[index]]
             if call.usage is not None:
                 self._first.setdefault((thread, call.epoch.number), call.id)
+            elif call.estimated_input is not None:
+                self._first_estimate.setdefault((thread, call.epoch.number), call.id)
         self._scanned[thread] = max(0, last - 1)
-        found = self._first.get((thread, epoch))
+        found = self._first.get((thread, epoch)) or self._first_estimate.get((thread, epoch))
         return self.session.calls[found] if found else None

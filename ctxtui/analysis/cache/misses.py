@@ -39,7 +39,7 @@ from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass
-from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.price import Cost, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates
 
 _CAUSE: Final = {
@@ -259,8 +259,8 @@ def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] |
         len(finder.rows),
         sum(row.alarm and not row.missed for row in finder.rows),
         sum(known) if known else None,
-        len(calls) - len(known),
-        sum(call.answered_in_part for call in calls),
+        sum(lacks_price(call, (costs or {}).get(call.id)) for call in calls),
+        sum(call.answered_in_part for call in book.session.calls.values()),
     )
 
 

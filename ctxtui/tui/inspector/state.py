@@ -317,7 +317,7 @@ class InspectorState:
     def open_glimpse(self, end: RecordingEnd) -> None:
         """The end of a long recording: something to read until the whole of it is."""
         self.glimpse, self.thread = end, end.thread
-        self.panels.open(end.session, end.names, self.feed.want, end.previews)
+        self.panels.open(end.session, end.names, self.feed.want)
         self.show(to_end=True)
 
     def open(self, loaded: Loaded) -> None:

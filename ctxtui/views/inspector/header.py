@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.short_names import short_model
 from ctxtui.dataclasses import dataclass, field
+from ctxtui.pricing.price import tokens_of
 from ctxtui.views.model.scene import Scene, is_unreported
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
@@ -86,7 +87,7 @@ def _untitled(id_: str) -> str:
 
 
 def _spent(scene: Scene) -> int:
-    return sum(call.usage.input + call.output for call in scene.calls[: scene.number] if call.usage)
+    return sum(map(tokens_of, scene.calls[: scene.number]))
 
 
 def draw(what: Header, room: int) -> list[Span]:

@@ -240,6 +240,8 @@ async def test_new_blocks_come_into_view_and_moving_up_holds_it() -> None:
     story.user("go").call("one", use("a", "Bash", command="ls")).tip()
     async with opened(story.session, live=True) as (screen, pilot):
         assert "\u25cf live" in text(screen)
+        await pilot.press("end")
+        await until(pilot, lambda: screen.state.at_end)
         await grown(story, screen, pilot, "a", "first result")
         await until(pilot, lambda: screen.state.index == 1)
         assert screen.panels.transcript.at_last
