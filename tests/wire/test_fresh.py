@@ -7,15 +7,19 @@ from typing import Any
 
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.block_content import read
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.encode import build, export
-from tests.sampling import few_rows
+from ctxtui.wire.translate.turns import _KINDS
+from tests.sampling import few, few_rows
+from tests.transcripts.reading import ODD, changed, places
 from tests.wire.talk import EVENTS, PIXEL, WRITERS, flat
 
 NAMES = sorted(DIALECTS)
@@ -51,6 +55,34 @@ def test_what_is_built_is_legal_and_keeps_every_word(source: str, target: str, e
     answered = {rest[0] for kind, *rest in flat(events) if kind == "result"}
     if {rest[0] for kind, *rest in flat(events) if kind == "call"} - answered:
         assert any(line.startswith("tool calls without an answer") for line in lost)
+
+
+STRANGE = st.sampled_from((*ODD, "", "\ud800", [{}], {"type": None}, {"type": []}, {"type": "compaction"}))
+KINDS = st.sampled_from((*_KINDS, "header", "tool", "compaction", "server_tool_use", "weird", "unreadable"))
+
+
+@pytest.mark.parametrize("source", few(NAMES, 2))
+@given(events=EVENTS, data=st.data())
+def test_values_of_any_type_are_translated_or_refused_in_words(
+    source: str, events: list[tuple[str, ...]], data: st.DataObject
+) -> None:
+    body: Any = WRITERS[source](events)
+    for _ in range(data.draw(st.integers(0, 3))):
+        body = changed(body, data.draw(st.sampled_from([*places(body)] or [()])), data.draw(STRANGE))
+    try:
+        request = DIALECTS[source].decode_request(canonical.dumps(body), None)
+    except CtxtuiError:
+        return
+    items = list(request.items)
+    # A damaged record may also give a block another kind than its own.
+    for at in data.draw(st.lists(st.integers(0, len(items) - 1), max_size=3)) if items else []:
+        value = items[at].block.value()
+        odd = changed(value, data.draw(st.sampled_from([(), *places(value)])), data.draw(STRANGE))
+        kind = data.draw(st.one_of(st.just(items[at].block.kind), KINDS))
+        items[at] = items[at]._replace(block=block.make(kind, odd))
+    for target in NAMES:
+        made, _ = build(target, items, model="m")
+        assert DIALECTS[target].decode_request(made, None).model == "m"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -67,7 +67,7 @@ def _in_order(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[
 
 def _may_stand(before: Sequence[dict[str, Json]], after: Sequence[dict[str, Json]]) -> bool:
     """Whether a system message may stand between two messages, of which there may be none."""
-    served = any(str(m["content"][-1].get("type")).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
+    served = any(str(_type(m["content"][-1])).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
     behind = served or any(m["role"] == USER for m in before)
     return behind and all(m["role"] == ASSISTANT for m in after)
 
@@ -84,10 +84,16 @@ def _role(turn: Turn, same: bool, losses: Losses) -> str:
 
 def _is_compaction(message: dict[str, Json]) -> bool:
     # The one block that an on-demand compaction gives must stand first, under the assistant (facts §3).
-    return bool(message["content"][0].get("type") == "compaction")
+    return str(_type(message["content"][0])) == "compaction"
+
+
+def _type(block: Json) -> Json:
+    return block.get("type") if isinstance(block, dict) else None
 
 
 def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[Json]:
+    # What is no object is no block, though a damaged record gives it a block's kind.
+    same = same and isinstance(part.value, dict)
     if part.what == TEXT:
         if not part.reading.text.strip():
             losses.note("empty text")

@@ -51,24 +51,30 @@ def _content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -
     """Words and pictures: a string where one text is all there is."""
     made: list[Json] = []
     for part in parts:
+        verbatim = same and isinstance(part.value, dict)
         if part.what == TEXT:
             if not part.reading.text:
                 losses.note("empty text")
-            elif same and isinstance(part.value, dict):
+            elif verbatim:
                 made.append(part.value)
             else:
                 made.append({"type": "text", "text": part.reading.text})
         elif part.what == MEDIA:
-            made += _media(part, role, same, losses)
-        elif same and part.what not in (CALL, THINKING):
+            made += _media(part, role, verbatim, losses)
+        elif verbatim and part.what not in (CALL, THINKING):
             made.append(part.value)
         elif words := readable(part):
             made.append({"type": "text", "text": words})
         elif part.what != CALL:
             reason = "thinking, which this dialect does not take back" if part.what == THINKING else ""
             losses.note(reason or f"{part.kind}, which only its own provider knows")
+    return _shortened(made)
+
+
+def _shortened(made: list[Json]) -> Json:
+    """The string that one text alone is; else all of them."""
     plain = len(made) == 1 and isinstance(made[0], dict) and made[0].keys() == {"type", "text"}
-    return made[0]["text"] if plain else made
+    return made[0]["text"] if plain and isinstance(made[0]["text"], str) else made
 
 
 def _media(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json]:
@@ -97,7 +103,7 @@ def _assistant(turn: Turn, same: bool, losses: Losses) -> dict[str, Json]:
 
 
 def _call(part: TurnPart, same: bool) -> Json:
-    if same and part.kind == "tool_call":
+    if same and part.kind == "tool_call" and isinstance(part.value, dict):
         return part.value
     given = part.reading.arguments or "{}"
     if not isinstance(arguments_value(part.reading), dict):
@@ -111,9 +117,7 @@ def _answer(part: TurnPart, losses: Losses) -> Json:
     """A tool message. Its content is verbatim where it was one; Chat takes no pictures and no error flag there."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value
-        values = [block.value() for block in blocks]
-        plain = len(values) == 1 and isinstance(values[0], dict) and values[0].keys() == {"type", "text"}
-        content: Json = values[0]["text"] if plain else values if values else ""
+        content = _shortened([value for block in blocks if isinstance(value := block.value(), dict)]) or ""
         return {"role": TOOL, "tool_call_id": part.id, "content": content}
     if part.reading.media:
         losses.note("media in tool results", len(part.reading.media))

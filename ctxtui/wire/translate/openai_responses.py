@@ -34,13 +34,15 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
         spoken: list[Json] = []
         for part in turn.parts:
-            content = _content(part, role, same, losses)
+            # What is no object is no item, though a damaged record gives it an item's kind.
+            verbatim = same and isinstance(part.value, dict)
+            content = _content(part, role, verbatim, losses)
             if content is not None:
                 spoken += content
                 continue
             # An item of its own ends the message before it.
             spoken = _message(items, role, spoken)
-            items += _item(part, same, free, losses)
+            items += _item(part, verbatim, free, losses)
         _message(items, role, spoken)
     texts = [part.reading.text for part in system if part.reading.text]
     return {**({"instructions": _BETWEEN.join(texts)} if texts else {}), "input": _led(items, losses)}

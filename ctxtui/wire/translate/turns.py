@@ -145,7 +145,7 @@ def turns(items: Sequence[Item]) -> list[Turn]:
             continue
         whole = []
         if block.kind == HEADER:
-            head = block.value()
+            head = given if isinstance(given := block.value(), dict) else {}
             if str(head.get("type")) in _WHOLE:
                 whole = [(HEADER, head)]
                 found.append(Turn(place.role, [_whole(whole)]))
