@@ -1,4 +1,4 @@
-"""One request and its answer, as far as it came."""
+"""One request, and as much of its answer as has arrived."""
 
 from __future__ import annotations
 

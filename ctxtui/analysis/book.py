@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from ctxtui.analysis.labels.segments import Segment
 
 _THINKING: Final = INDEX["thinking"]
-REPORTED: Final = "reported"
-COUNTS: Final = "counts"
-CONTEXTS: Final = "contexts"
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
@@ -40,12 +37,12 @@ Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
 
 
 class Book:
-    """The counts behind every figure of one session.
+    """The token counts behind every figure of one session.
 
-    `table` knows the models, `measure` how to count, `labels` how rules split blocks. Counting goes on in `advance` (a
-    worker thread may call it); the rest only reads. Figures of a node exist once `counted` says so. Reports are learnt
-    from as their contexts are counted; the weights follow in steps, each of which raises `version`: what was worked out
-    under older ones is stale.
+    `table` describes models, `measure` counts a block, `labels` splits blocks by the user's rules. `advance` counts,
+    and may run in a worker thread; everything else only reads. A node has figures once `counted` returns True.
+    Reports are learned from as soon as their contexts are counted. Weights change in steps; each step raises `version`,
+    and makes what was computed before stale.
     """
 
     def __init__(self, session: Session, table: ModelTable, measure: Measure, labels: Labels | None = None) -> None:
@@ -86,7 +83,7 @@ class Book:
         return found
 
     def weights(self, model: str) -> Weights:
-        """What one raw feature is worth in tokens of `model`: learnt from the session where it taught enough."""
+        """Tokens of `model` that one raw feature is worth: learned from the session's reports once there are enough."""
         known = self._weights
         found = known.get(model)
         if found is None:
@@ -105,7 +102,6 @@ class Book:
             if found is None:
                 # Two threads may ask at once: both get the same, or one is counted and the other asked.
                 found = ways.setdefault(card.counting, self._uncounted(card, self._reported))
-            # Where another thread has taken over what was kept meanwhile, these are not asked any more.
             by_model[model] = found
         return found
 
@@ -113,7 +109,7 @@ class Book:
         return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens, reported.alike)
 
     def measure(self, model: str) -> Callable[[Block], Features]:
-        """How one block is counted for `model`, whether it stands in the session or not."""
+        """Get the function that counts one block for `model`; the block need not be in the session."""
         return self._measure(self.card(model))
 
     def _parts(self, card: ModelCard) -> Parts | None:
@@ -185,12 +181,12 @@ class Book:
 
     @property
     def forecasts(self) -> Mapping[str, ForecastRange]:
-        """What was foretold of each call that the book has learnt from, by call id."""
+        """The forecast of each call whose report was learned from, by call id."""
         return self._learning.forecasts
 
     @property
     def foretold(self) -> int:
-        """How many `forecasts` there are."""
+        """Number of `forecasts`."""
         return len(self._learning.forecasts)
 
     def forecast(self, call: Call) -> Forecast | None:
@@ -216,12 +212,12 @@ class Book:
         return found
 
     def sum_of(self, model: str, node: int, category: int) -> int:
-        """As `sums`, for one category alone."""
+        """Whole tokens of one category in the context `node`."""
         return self.whole(model).of(node, category)
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
-        """As `sums`, of what `model` reads: without thinking of earlier turns where it is taken out, and without the
-        blocks that are `gone`."""
+        """Whole tokens per category index of what `model` reads of the context `head`: without the blocks that are
+        `gone`, and without earlier turns' thinking where the provider drops it."""
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
@@ -237,7 +233,7 @@ class Book:
         return sum([whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)])
 
     def own_by_category(self, model: str, node: int) -> dict[int, int]:
-        """As `own`, by category index."""
+        """Whole tokens of one block by category index; they add up to `own`."""
         whole, parent = self.whole(model), self.session.tree[node].parent
         return {c: whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)}
 

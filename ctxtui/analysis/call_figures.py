@@ -9,10 +9,10 @@ from ctxtui.dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFigures:
-    """What a call's context comes to, in tokens.
+    """The size of a call's context, in tokens.
 
     `context_tokens` is the reported input where there is a report (`method` ``reported``), else what the recording
-    gives as an estimate or what an earlier report foretells (``calibrated`` once enough was learnt from reports, else
+    gives as an estimate or what an earlier report forecasts (``calibrated`` once enough was learned from reports, else
     ``guessed``), else the sum of our figures (``exact`` where every block is); `lo` and `hi` are its 90 % interval.
     `categories` holds our figure for each category that is not empty, in prompt order. `not_recorded` is what the
     recording lacks (None where nothing is lacking or it cannot be inferred yet), `attached` what the client attached

@@ -248,9 +248,6 @@ class RunningPath:
         self._tree = tree
         self._path: list[int] = []
 
-    def __reduce__(self) -> tuple[type[RunningPath], tuple[Tree]]:
-        return RunningPath, (self._tree,)
-
     def to(self, head: int) -> list[int]:
         """The nodes of the path to `head`, in prompt order: good until the next one is asked for, and not to be
         changed."""

@@ -112,10 +112,6 @@ def lacks_price(call: Call, cost: Cost | None) -> bool:
     return known_usd(call, cost) is None or (cost is not None and bool(cost.lacks))
 
 
-_ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""Members of a request that say how long its answer may be."""
-
-
 def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY) -> float | None:
     """The most that `call` of the model of `card` can have cost; `cost` is its price. None where nothing bounds it.
 
@@ -128,7 +124,8 @@ def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable =
         return known_usd(call, cost)
     told = call.extra.get(WINDOW)
     window = told if isinstance(told, int) else card.long_window or card.window
-    answer = _answer_limit(call) or card.max_output
+    asked = Request((), call.skeleton).answer_limit if call.skeleton is not None else 0
+    answer = asked or card.max_output
     length = call.usage.input if call.usage is not None else window
     by = rates(call.model, call.provider, call.at, length or 1, table, terms_of(call.extra))
     if by is None or length is None or answer is None:
@@ -136,13 +133,6 @@ def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable =
     if cost is not None:
         return cost.usd + max(0, answer - call.output) * by.output
     return length * max(by.fresh, by.read, by.write_1h, by.write_12h) + answer * by.output
-
-
-def _answer_limit(call: Call) -> int | None:
-    """Tokens that the request of `call` allows for the answer, where the request is on record."""
-    told = Request((), call.skeleton).params if call.skeleton is not None else {}
-    found = [limit for name in _ANSWER_LIMITS if isinstance(limit := told.get(name), int) and limit > 0]
-    return max(found, default=None)
 
 
 def tokens_of(call: Call) -> int:

@@ -32,11 +32,10 @@ from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import rates
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.services.chat.model_choice import params_for
-from ctxtui.services.chat.spending import ANSWER_LIMITS
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
-from ctxtui.wire.request import Request
+from ctxtui.wire.request import ANSWER_LIMITS, Request
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session

@@ -14,15 +14,13 @@ from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.wire.registry import DIALECTS
-from ctxtui.wire.request import Request
+from ctxtui.wire.request import ANSWER_LIMITS, Request
 
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.services.chat.request_forecast import RequestForecast
     from ctxtui.store.rows import Price
 
-ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""The members of a request that say how many tokens its answer may have."""
 LEAST_ANSWER: Final = 256
 """Tokens of an answer below which a request is not worth its input."""
 UNKNOWN: Final = "no price is known for its model, so that no budget can be held"
@@ -67,7 +65,9 @@ class Spending:
             return Leave()
         if found is None or found.usd is None:
             return Leave(UNKNOWN)
-        while (leave := self._leave(thread, found.usd, found.answer_usd, answer_limit(draft))).refused:
+        while (
+            leave := self._leave(thread, found.usd, found.answer_usd, Request((), draft.skeleton).answer_limit)
+        ).refused:
             if not self._reserved:
                 return leave
             await self._freed.wait()
@@ -139,12 +139,6 @@ def charged(call: Call, partner: ChatModel, price: Price) -> tuple[float | None,
     if cost is not None:
         return cost.usd, call.usage.output_final
     return (listed.usd if listed is not None else None), False
-
-
-def answer_limit(draft: Draft) -> int:
-    """The tokens that the answer to `draft` may have (0: it does not say)."""
-    params = Request((), draft.skeleton).params
-    return next((n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool)), 0)
 
 
 def with_answer_limit(draft: Draft, most: int) -> Draft:

@@ -8,12 +8,12 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.services.chat.model_choice import params_for
-from ctxtui.services.chat.spending import ANSWER_LIMITS
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.pricing import price_here, prices_for
 from ctxtui.services.project.model_window import ModelWindow
 from ctxtui.services.project.report import RunPlan, RunReport, analysed
 from ctxtui.tokens.weights import tokens
+from ctxtui.wire.request import ANSWER_LIMITS
 from ctxtui.wire.speech import user_message
 
 if TYPE_CHECKING:

@@ -113,10 +113,6 @@ class Study:
             found = self._running.setdefault(model, RunningTotals(self.book, model))
         return found
 
-    def every_running(self) -> dict[str, RunningTotals]:
-        """The running totals of each model that was asked for."""
-        return dict(self._running)
-
     def thread(self, id_: str) -> ThreadStudy:
         """What is known of a thread."""
         found = self._threads.get(id_)

@@ -70,7 +70,8 @@ from ctxtui.views.transcript.live_rows import LiveRows
 RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *INSPECTOR)
 """The commands of a recorded or attached session, but those of every screen."""
 _POINT = 0.06
-"""Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
+"""Seconds for which the cursor must rest before the map's mark and the line of keys follow: a frame of the cursor alone
+costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
 
 if TYPE_CHECKING:
@@ -177,13 +178,16 @@ class SessionScreen(StillScreen, Commanded):
             self.call_after_refresh(self.state.fit)
 
     def on_pane_moved(self, message: Transcript.Moved) -> None:
-        """The cursor is on another block: the map's mark follows."""
+        """The cursor is on another block: what points to it follows when it rests."""
         if message.pane is self.panels.transcript:
             self.state.on.moved.emit()
             if self._pointing is not None:
                 self._pointing.stop()
-            self._pointing = self.set_timer(_POINT, self.panels.point)
-            self.offer_keys()
+            self._pointing = self.set_timer(_POINT, self._point)
+
+    def _point(self) -> None:
+        self.panels.point()
+        self.offer_keys()
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """Open a block, go to a heavy one, show a thread."""

@@ -138,7 +138,12 @@ class InspectorState:
         """The screen has another size: panes that were not there have nothing to show yet."""
         if self.study is None or self.glimpse is not None or not self.study.session.threads:
             return
+        transcript = self.panels.transcript
+        place, rows = transcript.place, transcript.row_count
         self._fill(self.study)
+        if (transcript.place, transcript.row_count) != (place, rows):
+            # More was known by now than was shown: the cursor stays on its block.
+            transcript.changed(place)
         self.panels.draw_map()
         self.on.fitted.emit()
 

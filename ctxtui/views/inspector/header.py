@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.short_names import short_model
 from ctxtui.dataclasses import dataclass, field
-from ctxtui.pricing.price import tokens_of
 from ctxtui.views.model.scene import Scene, is_unreported
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
@@ -87,6 +86,9 @@ def _untitled(id_: str) -> str:
 
 
 def _spent(scene: Scene) -> int:
+    # Imported here: the first screenful of a long recording has no figures.
+    from ctxtui.pricing.price import tokens_of
+
     return sum(map(tokens_of, scene.calls[: scene.number]))
 
 
