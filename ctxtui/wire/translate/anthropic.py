@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.wire.translate.media import for_anthropic
+from ctxtui.wire.translate.media import caption, for_anthropic
 from ctxtui.wire.translate.turns import (
     ASSISTANT,
     CALL,
@@ -67,7 +67,7 @@ def _in_order(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[
 
 def _may_stand(before: Sequence[dict[str, Json]], after: Sequence[dict[str, Json]]) -> bool:
     """Whether a system message may stand between two messages, of which there may be none."""
-    served = any(str(_type(m["content"][-1])).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
+    served = any(str(m["content"][-1].get("type")).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
     behind = served or any(m["role"] == USER for m in before)
     return behind and all(m["role"] == ASSISTANT for m in after)
 
@@ -84,15 +84,11 @@ def _role(turn: Turn, same: bool, losses: Losses) -> str:
 
 def _is_compaction(message: dict[str, Json]) -> bool:
     # The one block that an on-demand compaction gives must stand first, under the assistant (facts §3).
-    return str(_type(message["content"][0])) == "compaction"
-
-
-def _type(block: Json) -> Json:
-    return block.get("type") if isinstance(block, dict) else None
+    return bool(message["content"][0].get("type") == "compaction")
 
 
 def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[Json]:
-    # What is no object is no block, though a damaged record gives it a block's kind.
+    # A damaged record may have a block that is no object.
     same = same and isinstance(part.value, dict)
     if part.what == TEXT:
         if not part.reading.text.strip():
@@ -114,7 +110,7 @@ def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[J
         yield from _media(part, role, losses)
     elif same:
         yield part.value
-    elif words := readable(part):
+    elif words := readable(part, losses):
         yield {"type": "text", "text": words}
     else:
         losses.note(f"{part.kind}, which only its own provider knows")
@@ -147,8 +143,8 @@ def _result(part: TurnPart, losses: Losses) -> Json:
 
 
 def _media(part: TurnPart, role: str, losses: Losses) -> Iterator[Json]:
-    if part.reading.text.strip():
-        yield {"type": "text", "text": part.reading.text}
+    if text := caption(part, losses):
+        yield {"type": "text", "text": text}
     for media in part.reading.media:
         if role == ASSISTANT:
             losses.note("media in an assistant message")
