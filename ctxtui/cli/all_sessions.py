@@ -44,10 +44,10 @@ class Age(click.ParamType[float]):
         return float(parts[1]) * _UNITS[parts[2]]
 
 
-def known_sessions(settings: Settings, folder: Path | None = None, cluster: str = "") -> list[SessionSummary]:
-    """Them, oldest first, samples left out; what is not remembered yet is read now, by the processes of a `cluster` if
-    its address is given. Raises what listing `folder` raises; what cannot be read has an `error`."""
-    sessions = AllSessions(settings, folder, cluster)
+def known_sessions(settings: Settings, folder: Path | None = None) -> list[SessionSummary]:
+    """Them, oldest first, samples left out; what is not remembered yet is read now. Raises what listing `folder`
+    raises; what cannot be read has an `error`."""
+    sessions = AllSessions(settings, folder)
     for _ in sessions.read():
         pass
     return sessions.known

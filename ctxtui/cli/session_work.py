@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import click
 
 from ctxtui.cli.context import named
 from ctxtui.cli.progress import Working
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import BadConfig, CtxtuiError
 
 if TYPE_CHECKING:
     from ctxtui.services.config.settings import Settings
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ctxtui.services.session_work import SessionResult
 
 CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
+_SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
+"""What dask speaks over a network."""
 
 
 class ClusterAddress(click.ParamType[str]):
@@ -26,12 +29,27 @@ class ClusterAddress(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """It as it is. Raises `BadConfig`."""
-        # Imported here: a command's help needs no processes.
-        from ctxtui.services.cluster import refuse_no_address
+        # Imported here: a command's help needs no executor.
+        from ctxtui.services.cluster import LOCAL
 
-        if value:
-            refuse_no_address(value)
+        if value in ("", LOCAL):
+            return value
+        try:
+            url = urlsplit(value if "://" in value else f"tcp://{value}")
+            port = url.port
+        except ValueError as error:
+            raise _bad_address(value, str(error)) from error
+        if url.scheme not in _SCHEMES:
+            raise _bad_address(value, f"{url.scheme} is none of {', '.join(_SCHEMES)}")
+        if not url.hostname or not port:
+            raise _bad_address(value, "it names no port" if url.hostname else "it names no host")
         return value
+
+
+def _bad_address(address: str, why: str) -> BadConfig:
+    return BadConfig(
+        f"{address!r} is no scheduler's address: {why}", place="--cluster", way_out="tcp://HOST:8786, or local"
+    )
 
 
 def worked(

@@ -11,7 +11,7 @@ import click
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
+from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import asdict
 from ctxtui.services.editing.exporting import write_private
@@ -56,7 +56,6 @@ _STDOUT = "-"
     help="secrets: keys, tokens, passwords; personal: also addresses, user names; text: every letter.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
-@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1), masked like the document.")
 @click.pass_context
 def report(
@@ -68,7 +67,6 @@ def report(
     most: int,
     mask: str,
     force: bool,
-    cluster: str,
     as_json: bool,
 ) -> int:
     """Say what sessions came to."""
@@ -85,7 +83,7 @@ def report(
         raise WrongUse("--call is about one session", way_out="name one recording")
     if html not in (None, _STDOUT) and Path(html).exists() and not force:
         raise WrongUse(f"--html {html}: there is a file", way_out="write PATH before --html; --force replaces FILE")
-    found, failed = _read(every, settings, masker, thread, number or 0, cluster)
+    found, failed = _read(every, settings, masker, thread, number or 0)
     if not found:
         worst = failed[0][1]
         return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
@@ -122,7 +120,7 @@ def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
 
 
 def _read(
-    names: list[str], settings: Settings, masker: Masker, thread: str, number: int, cluster: str
+    names: list[str], settings: Settings, masker: Masker, thread: str, number: int
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
     from ctxtui.services.library.report import masked
     from ctxtui.services.workers.session_studies import REPORT, ReportAsked
@@ -130,7 +128,7 @@ def _read(
     found: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
     asked = ReportAsked(settings, thread, number)
-    for one in worked(REPORT, names, asked, settings, "working out the report", cluster):
+    for one in worked(REPORT, names, asked, settings, "working out the report"):
         if one.error is not None:
             failed.append((one.name, one.error))
         else:

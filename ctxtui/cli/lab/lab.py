@@ -12,7 +12,7 @@ from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.lab.lab_json import lab_fields
 from ctxtui.cli.lab.solved import solved_fields, solved_lines
 from ctxtui.cli.output import note, report_error, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
+from ctxtui.cli.session_work import worked
 
 if TYPE_CHECKING:
     from ctxtui.analysis.lab.report import SessionLab
@@ -60,7 +60,6 @@ _LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what 
 @click.option(
     "--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="With --agree: without each of K blocks."
 )
-@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def lab(
@@ -76,11 +75,10 @@ def lab(
     agree: int | None,
     budget_usd: float | None,
     leave_out: int,
-    cluster: str,
     as_json: bool,
 ) -> int:
     """Try variants on recordings."""
-    others = solve or html is not None or bool(caches) or bool(cluster)
+    others = solve or html is not None or bool(caches)
     _refuse_what_does_not_go_together(agree, budget_usd, leave_out, others=others)
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
@@ -93,7 +91,7 @@ def lab(
         raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
     asked = settings if solve else LabAsked(settings, variants(policies, caches, models, own_models(settings)))
-    done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab", cluster)
+    done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab")
     failed = [(one.name, one.error) for one in done if one.error is not None]
     best: list[SolvedSession] = [one.found for one in done if solve and one.error is None]
     found: list[SessionLab] = [one.lab for one in best] or [one.found for one in done if one.error is None]
@@ -119,7 +117,7 @@ def _refuse_what_does_not_go_together(
     """Raises `WrongUse` where an option would be passed over in silence."""
     if agree is not None and others:
         raise WrongUse(
-            "--agree prints what a model answered: it takes no --solve, --html, --cache or --cluster",
+            "--agree prints what a model answered: it takes no --solve, --html or --cache",
             way_out="ctxtui lab PATH --agree N --budget-usd X [--policy NAME] [--model M] [--leave-out K] [--json]",
         )
     if agree is None and (leave_out or budget_usd is not None):
