@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from ctxtui.core import json_pieces
-
 # Imported where it is used: a session that was read elsewhere is shown before any JSON is read here.
 if TYPE_CHECKING:
     from json import JSONDecoder
@@ -129,7 +127,7 @@ def _spelled(value: Json) -> Iterator[str]:
             yield from _spelled(item)
         yield "]"
     else:
-        yield json_pieces.written(value, _fast())
+        yield _fast()(value)
 
 
 def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
@@ -145,11 +143,6 @@ codecs.register_error("ctxtui-json", _escape_surrogates)
 def text_of(value: Json) -> str:
     """`value` as minified JSON text; lone surrogates are still single characters in it."""
     try:
-        if type(value) is dict:
-            # Of every block: so quick that nobody notices.
-            for item in value.values():
-                if type(item) is str and len(item) > json_pieces.PIECE:
-                    return json_pieces.written(value, _fast())
         return _fast()(value)
     except _SpelledNumber:
         return "".join(_spelled(value))
