@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
@@ -11,11 +11,10 @@ import click
 from ctxtui.cli.context import named
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import BadConfig, CtxtuiError
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
-    from ctxtui.services.recordings.open_by_name import Named
-    from ctxtui.services.session_work import SessionResult
+from ctxtui.services.cluster import LOCAL
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.open_by_name import Named
+from ctxtui.services.session_work import SessionResult, over_sessions
 
 CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
 _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
@@ -29,9 +28,6 @@ class ClusterAddress(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """It as it is. Raises `BadConfig`."""
-        # Imported here: a command's help needs no executor.
-        from ctxtui.services.cluster import LOCAL
-
         if value in ("", LOCAL):
             return value
         try:
@@ -57,9 +53,6 @@ def worked(
 ) -> list[SessionResult]:
     """What the function called `work` finds of each session that `names` name, or the error that it ends in, in their
     order. Raises what a cluster that is not there raises."""
-    # Imported here: a command's help needs no readers.
-    from ctxtui.services.session_work import SessionResult, over_sessions
-
     there: list[tuple[str, Named]] = []
     failed: dict[str, SessionResult] = {}
     for name in names:

@@ -8,15 +8,14 @@ rewritten number is another prompt.
 from __future__ import annotations
 
 import codecs
+import json
 from _blake2 import blake2b  # hashlib's own: that module loads OpenSSL, which takes a millisecond or two
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from json import JSONDecoder
+from typing import Any, Final
 
 # Imported where it is used: a session that was read elsewhere is shown before any JSON is read here.
-if TYPE_CHECKING:
-    from json import JSONDecoder
-
 Json = Any
 """A JSON value as Python holds it: dict, list, str, int, float, `Number`, bool, None."""
 
@@ -64,8 +63,6 @@ def _constant(literal: str) -> Number:
 
 @cache
 def _decoder() -> JSONDecoder:
-    import json
-
     return json.JSONDecoder(parse_float=number, parse_int=_integer, parse_constant=_constant, strict=False)
 
 
@@ -97,15 +94,11 @@ def _meet(value: object) -> Json:
 
 @cache
 def _fast() -> Callable[[Json], str]:
-    import json
-
     return json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_meet).encode
 
 
 @cache
 def _quote() -> Callable[[str], str]:
-    import json
-
     return json.JSONEncoder(ensure_ascii=False).encode
 
 

@@ -9,8 +9,9 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from rich.console import RenderableType
 from textual import events
 from textual._compositor import CompositorUpdate
 from textual.app import App
@@ -26,12 +27,10 @@ from ctxtui.tui.dialogs.hover import Hover
 from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
 from ctxtui.tui.screen_roles import Aims, GivesWay, MayHold, MayStay, TakesEdits, TakesNote
 from ctxtui.tui.shown_cells import ShownCells
+from ctxtui.tui.terminal import TerminalDriver
 from ctxtui.tui.theme.theme import dress, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.still import hears_keys
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 MakeScreen = Callable[[], Screen[Any]]
 _THREADS = 128
@@ -129,7 +128,6 @@ class CtxtuiApp(App[None]):
         found = super().get_driver_class()
         if found.__module__ != "textual.drivers.linux_driver":
             return found
-        from ctxtui.tui.terminal import TerminalDriver
 
         return TerminalDriver
 

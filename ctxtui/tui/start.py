@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
+from ctxtui.services.config.config import Config
 from ctxtui.services.config.settings import Settings
 from ctxtui.tui.app import Background, CtxtuiApp
+from ctxtui.tui.commands import Command
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.chat.host import Host
-    from ctxtui.services.config.config import Config
-    from ctxtui.tui.commands import Command
 
 
 def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
@@ -80,7 +81,6 @@ def _app(
     def chat(target: str, thread: str, number: int) -> Screen[Any]:
         from ctxtui.services.chat.chat_model import ModelChoice
         from ctxtui.services.chat.host import Host
-        from ctxtui.services.config.config import Config
 
         config = Config(settings, {})
         return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
@@ -106,7 +106,6 @@ def _app(
 
 def _commands() -> dict[str, tuple[type[Command], ...]]:
     """The commands of every screen, by the name of the screen."""
-    from importlib import import_module
     from pkgutil import iter_modules
 
     from ctxtui.tui import lists

@@ -10,16 +10,21 @@ import click
 
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
+from ctxtui.cli.money.findings import fields as finding_fields
 from ctxtui.cli.output import note, report_error, write, write_json
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import asdict
+from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.views.text import cells, numbers
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.curation.masking import Masker
-    from ctxtui.services.config.settings import Settings
     from ctxtui.views.pages.report_page import ReportedSession, ReportPage
 
 _LEVELS = ("secrets", "personal", "text")
@@ -71,8 +76,6 @@ def report(
 ) -> int:
     """Say what sessions came to."""
     from ctxtui.curation.masking import Level, Masker
-    from ctxtui.services.config.package_data import mask_rules
-    from ctxtui.services.recordings.folder_scan import expanded
 
     settings = config_of(context).settings
     masker = Masker(mask_rules(), Level(mask))
@@ -101,7 +104,6 @@ def report(
 
 def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
     from ctxtui.cli.inspect.growth import fields as growth_fields
-    from ctxtui.cli.money.findings import fields as finding_fields
 
     found = finding_fields(one.found, name)
     # Edits hold words of the session (paths, headings): `ctxtui findings` has them.
@@ -174,10 +176,8 @@ def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bo
 
 
 def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -> None:
-    from ctxtui.cli.paint import Painter, rule, width
     from ctxtui.views.lists import findings as finding_view
     from ctxtui.views.lists import growth as growth_view
-    from ctxtui.views.text import cells, numbers
 
     painter, room = Painter(settings.glyphs), width()
     for one, name in zip(found, names if len(names) == len(found) else [""] * len(found), strict=True):

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.lab.lab_json import lab_fields
 from ctxtui.cli.lab.solved import solved_fields, solved_lines
 from ctxtui.cli.output import note, report_error, write_json
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.lab.report import SessionLab
-    from ctxtui.services.config.settings import Settings
-    from ctxtui.services.lab.solve import Solved, SolvedSession
+from ctxtui.curation.masking import Level, Masker
+from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.lab.solve import Solved, SolvedSession, solved
+from ctxtui.services.lab.variants import own_models, variants
+from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
+from ctxtui.views.lists import lab as views
+from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text.span import Span, plain
 
 _CACHES = "recorded, 5m, 1h (the client's own markers, with that lifetime), none, automatic, anchored ..."
 _RULE = (
@@ -82,10 +90,6 @@ def lab(
     _refuse_what_does_not_go_together(agree, budget_usd, leave_out, others=others)
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
-    from ctxtui.services.lab.solve import solved
-    from ctxtui.services.lab.variants import own_models, variants
-    from ctxtui.services.recordings.folder_scan import expanded
-    from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
 
     if solve and (policies or caches or models):
         raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
@@ -156,9 +160,6 @@ def _agree(
 
 
 def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
-    from ctxtui.curation.masking import Level, Masker
-    from ctxtui.services.config.package_data import mask_rules
-    from ctxtui.services.editing.exporting import write_private
     from ctxtui.views.pages.lab_page import lab_page
 
     masker = Masker(mask_rules(), Level("personal"))
@@ -167,10 +168,6 @@ def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
 
 
 def _print_solved(found: Solved, settings: Settings) -> None:
-    from ctxtui.cli.paint import Painter, rule, width
-    from ctxtui.views.text import safe_text
-    from ctxtui.views.text.span import Span
-
     painter, room = Painter(settings.glyphs), width()
     painter.line(())
     painter.lines(rule("what is best", f"{len(found.sessions):,} session{'s' if len(found.sessions) != 1 else ''}"))
@@ -181,11 +178,6 @@ def _print_solved(found: Solved, settings: Settings) -> None:
 
 
 def _print(found: list[SessionLab], settings: Settings) -> None:
-    from ctxtui.cli.paint import Painter, rule, width
-    from ctxtui.views.lists import lab as views
-    from ctxtui.views.text import cells, safe_text
-    from ctxtui.views.text.span import Span, plain
-
     painter, room = Painter(settings.glyphs), width()
     for number, one in enumerate(found):
         if number:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,10 +22,6 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.search.index import fill_side_by_side, lacking, settle
 from ctxtui.store.store import Store
 
-if TYPE_CHECKING:
-    from ctxtui.store.store import Store
-
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 
 
@@ -39,7 +35,6 @@ def existing(context: click.Context) -> Store:
     path = database_of(context)
     if not path.exists():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` makes one")
-    from ctxtui.store.store import Store
 
     return Store.open(path)
 

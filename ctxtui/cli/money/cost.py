@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,15 +19,14 @@ from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
+from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.session_work import SessionResult
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs.bill import LABEL, spent_words
 from ctxtui.views.model.call_owners import owned
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.session_work import SessionResult
 
 
 @click.command(
@@ -63,8 +62,6 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
 
 def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     """Read now: nothing is remembered of files that are merely named."""
-    # Imported here: a command's help needs no readers.
-    from ctxtui.services.recordings.folder_scan import expanded
     from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
 
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:

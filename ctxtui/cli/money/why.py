@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,14 +23,15 @@ from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.open_by_name import last_here
+from ctxtui.services.session_work import SessionResult
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.call_owners import counts, owned
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
-
-if TYPE_CHECKING:
-    from ctxtui.services.session_work import SessionResult
 
 LAST, YESTERDAY = "last", "yesterday"
 
@@ -57,9 +58,6 @@ def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -
 
 
 def _stated(name: str, settings: Settings) -> Statement:
-    from ctxtui.services.recordings.folder_scan import expanded
-    from ctxtui.services.recordings.open_by_name import last_here
-
     if name == LAST and not os.path.lexists(LAST):
         # Its threads are named by the session.
         name = last_here(Path.cwd(), settings).name
@@ -77,8 +75,6 @@ def _yesterday(settings: Settings) -> Statement:
 
 
 def _known(settings: Settings) -> list[SessionSummary]:
-    from ctxtui.services.library.library import SessionLibrary
-
     shelf = SessionLibrary(settings, Path.cwd())
     return [one for one in shelf.listed() if counts(one)]
 

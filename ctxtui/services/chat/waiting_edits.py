@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from ctxtui.core.session import MAIN
+from ctxtui.core.session import MAIN, Session
+from ctxtui.services.chat.context_files import ContextFiles
+from ctxtui.services.config.config import Config
 
 if TYPE_CHECKING:
-    from ctxtui.core.session import Session
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.context_files import ContextFiles
-    from ctxtui.services.config.config import Config
     from ctxtui.services.editing.next_request import Next
     from ctxtui.services.editing.overlay import ThreadEdits
 

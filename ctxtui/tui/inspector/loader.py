@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Session
+from ctxtui.services.config.settings import Settings
 from ctxtui.tui.inspector.kept_reports import KeptReports
 from ctxtui.tui.inspector.pace import Pace
 
 if TYPE_CHECKING:
-    from ctxtui.core.session import Session
-    from ctxtui.services.config.settings import Settings
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
     from ctxtui.services.recordings.recording import Loaded, RecordingNews

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from textual.widget import Widget
 
+from ctxtui.analysis.short_names import Names
+from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.boards import (
@@ -40,9 +42,7 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.analysis.short_names import Names
     from ctxtui.core.note import Note
-    from ctxtui.core.session import Session
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import ThreadStudy

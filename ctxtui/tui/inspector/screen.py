@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from ctxtui.core.edit import Edit
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.situation import (
     ASKING,
@@ -75,7 +76,6 @@ costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
     from ctxtui.views.glossary.spots import Spot
 
 

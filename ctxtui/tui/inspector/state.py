@@ -14,6 +14,8 @@ from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
 from ctxtui.tui.inspector.place_in_end import place_in_end
 from ctxtui.tui.inspector.signals import Signals
+from ctxtui.views.model.preview import Preview
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE
 
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
-    from ctxtui.views.model.preview import Preview
-    from ctxtui.views.model.scene import Scene
     from ctxtui.views.model.staging import Staging
 
 T = TypeVar("T")

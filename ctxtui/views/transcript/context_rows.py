@@ -18,7 +18,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
 from ctxtui.views.transcript.kept_rows import DrawnRows, MadeRows
-from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
+from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, RowDrawing, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 from ctxtui.views.transcript.tails import Tails
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ctxtui.views.blocks.body import Body
     from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New, Staging
-    from ctxtui.views.transcript.open_block import RowDrawing
     from ctxtui.views.transcript.staged_rows import StagedRows
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"

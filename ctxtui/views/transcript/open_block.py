@@ -10,6 +10,7 @@ from ctxtui.core.call import Fidelity
 from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.block_cache import Readings, Recent
 from ctxtui.views.model.scene import Scene
+from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.row_index import MISSING
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ctxtui.views.blocks.content import Content
     from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New
-    from ctxtui.views.text.grid import Grid
 
 MORE: Final = 8
 """By how much more of an opened block is shown each time more is asked for."""

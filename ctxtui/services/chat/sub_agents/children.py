@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.dataclasses import replace
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpend, free_to_go
 from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import book_for, cache_rules
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.request_forecast import Foreteller
     from ctxtui.services.chat.sub_agents.parent_chat import ParentChat
     from ctxtui.services.editing.overlay import ThreadEdits
@@ -116,7 +117,6 @@ class Children:
 
 def _teller_for(host: ParentChat, partner: ChatModel) -> Foreteller:
     from ctxtui.services.chat.request_forecast import Foreteller
-    from ctxtui.services.counting.books import book_for, cache_rules
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.counting.pricing import price_here, prices_for
 

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ctxtui.core.session import Session
+from ctxtui.services.chat.chat_news import Tell
+from ctxtui.services.chat.opening import OwnParts
+from ctxtui.services.config.config import Config
+from ctxtui.store.rows import Price
+
 if TYPE_CHECKING:
     from ctxtui.agent.runner import Runner
-    from ctxtui.core.session import Session
     from ctxtui.curation.policies.profile import Profile
     from ctxtui.providers.sdk_client import SdkLine
     from ctxtui.services.agent_tools.agent_tools import AgentTools
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.chat_news import Tell
     from ctxtui.services.chat.context_files import ContextFiles
-    from ctxtui.services.chat.opening import OwnParts
-    from ctxtui.services.config.config import Config
-    from ctxtui.store.rows import Price
     from ctxtui.store.writer import Writer
 
 

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from ctxtui.analysis.money.usage_stats import Metric, SeenChange, WorstMiss
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -258,9 +259,6 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         )
 
     def _compare_by(self, text: str) -> None:
-        # Imported here: what compares is not needed to list.
-        from ctxtui.services.library.totals.stat_changes import change_of
-
         if not text.strip():
             return
         try:
