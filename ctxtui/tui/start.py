@@ -12,12 +12,13 @@ from textual.screen import Screen
 
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.settings import Settings
-from ctxtui.tui.app import Background, CtxtuiApp
+from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.commands import Command
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.chat.host import Host
+    from ctxtui.services.workers.index_worker import Filler
 
 
 def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
@@ -73,7 +74,7 @@ def _app(
 
         return InspectorScreen(SessionSource(target, settings), pager=settings.pager, follow=settings.follow)
 
-    def filler() -> Background:
+    def filler() -> Filler:
         from ctxtui.services.workers.index_worker import Filler
 
         return Filler(settings, cwd)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.cache.next_call import Coming, coming_with
 from ctxtui.analysis.call_choice import ChosenCall
@@ -37,7 +37,7 @@ from ctxtui.wire.grammars import GRAMMARS
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
-    from ctxtui.services.editing.overlay import ThreadEdits
+    from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 
 
 FEW: Final = 1000
@@ -53,33 +53,10 @@ WAIT_FOR: Final = {NOW: "", **{moment: until for until, moment in UNTIL.items()}
 """The other way round; at the moment `NOW` they wait for nothing."""
 
 
-class EditKeeper(Protocol):
-    """Where overlays come from and are saved (`services.editing.overlay.SessionEdits`)."""
-
-    def of(self, thread: str) -> ThreadEdits:
-        """The overlay of `thread`."""
-
-    @property
-    def unsaved(self) -> bool:
-        """Whether `save` has anything to write."""
-
-    def save(self) -> None:
-        """Write what is new."""
-
-    def moved(self) -> bool:
-        """Whether another program may have staged something."""
-
-    def stored(self) -> Mapping[str, Iterable[Edit]]:
-        """The logs as they are stored; for a worker thread."""
-
-    def take(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
-        """Take in stored logs; the entries that were new."""
-
-
 class StagingArea:
     """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
 
-    def __init__(self, study: Study, overlays: EditKeeper, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, study: Study, overlays: SessionEdits, clock: Callable[[], float] = time.time) -> None:
         self.study = study
         self.clock = clock
         """Gives the time in Unix seconds."""
@@ -140,7 +117,7 @@ class StagingArea:
         return self._overlays.of(thread)
 
     @property
-    def elsewhere(self) -> EditKeeper:
+    def elsewhere(self) -> SessionEdits:
         """Where edits that other programs stage come from."""
         return self._overlays
 

@@ -29,8 +29,8 @@ from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.turns import TEXT, part_of
 
 if TYPE_CHECKING:
+    from ctxtui.services.chat.host import Host
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
-    from ctxtui.services.chat.sub_agents.parent_chat import ParentChat
 
 MaySpend = Callable[[str, "ChatModel", "RequestForecast | None", Draft], Awaitable[Leave]]
 MayRetry = Callable[[str], str]
@@ -49,7 +49,7 @@ class ChildRun:
     `began` is set when its first answer begins."""
 
     def __init__(
-        self, host: ParentChat, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools, shape: Edited
+        self, host: Host, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools, shape: Edited
     ) -> None:
         assert host.writer is not None and host.line is not None
         self._host = host

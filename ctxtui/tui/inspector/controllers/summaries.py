@@ -19,7 +19,6 @@ from ctxtui.services.config.config import Config
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controller import ScreenAccess
-from ctxtui.tui.inspector.loader import Source
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
     from ctxtui.services.chat.model_summary import SummaryPart
     from ctxtui.services.editing.edited_context import Ready
+    from ctxtui.services.session_source import SessionSource
 else:
     edits = later("ctxtui.core.edit")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
@@ -64,7 +64,7 @@ class Asker(Protocol):
 class RecordedAsker:
     """Asks the model of a recorded session; `source` has the user's settings."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SessionSource) -> None:
         self._source = source
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
