@@ -18,7 +18,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, block_money, rows
 from ctxtui.views.transcript.block_details import standing
 from ctxtui.views.transcript.kept_rows import DrawnRows, MadeRows
-from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, RowDrawing, body_line
+from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 from ctxtui.views.transcript.tails import Tails
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ctxtui.views.blocks.body import Body
     from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New, Staging
+    from ctxtui.views.transcript.reading import Reading
     from ctxtui.views.transcript.staged_rows import StagedRows
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"
@@ -74,7 +75,7 @@ class ContextRows:
         self.only_edits = False
         self.marked: frozenset[int] = frozenset()
         """The nodes that the user marked."""
-        self.reading: RowDrawing | None = None
+        self.reading: Reading | None = None
         """How the rows are drawn where they are to be read."""
         self.read: set[str] = set()
         """The edits of which the user has opened what they put in."""
