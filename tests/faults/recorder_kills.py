@@ -128,7 +128,7 @@ def kill_once(
     victim.send_signal(signal.SIGKILL)
     victim.wait()
     if client is not None:
-        client.wait(60)
+        client.wait(_PATIENCE)
     else:
         # The orphan ends when its relay is gone; nobody may write into the file any more.
         last = -1
