@@ -115,7 +115,7 @@ def test_what_the_index_rules_out_is_not_opened(shelf: SessionLibrary, monkeypat
     list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
     opened = []
     monkeypatch.setattr(
-        "ctxtui.services.recordings.open.load", lambda path, **more: opened.append(path.stem) or load(path, **more)
+        "ctxtui.services.search.library_search.load", lambda path, **more: opened.append(path.stem) or load(path, **more)
     )
     assert len(found(shelf, "needle")[0]) == 1
     assert opened == ["one"]
