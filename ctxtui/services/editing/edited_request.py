@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.analysis.call_choice import ChosenCall
@@ -20,18 +20,14 @@ from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.settings import Settings
-
-if TYPE_CHECKING:
-    from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.editing.overlay import SessionEdits
+from ctxtui.services.recordings.recording import Loaded
 
 
 def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
     """The edits under which the request behind the `chosen` call of the session that `loaded` read leaves: those that
     are applied to its thread; behind an earlier call than the last, those that were by the time of the next one. None
     without a database. Raises `CtxtuiError` where there is one that cannot be read."""
-    # Imported here: most sessions that are read have no edits.
-    from ctxtui.services.editing.overlay import SessionEdits
-
     log = SessionEdits(loaded, settings).of(chosen.thread).log
     later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
     if chosen.number and later and (left := later[0].started) is not None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
 from ctxtui.core.block import Block
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.stretches import KnownStretches
+from ctxtui.services.study.study import Study
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.views.model.scene import Scene
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.request_counts import CountingTerms
-    from ctxtui.services.study.study import Study
 
 _KEPT: Final = 4
 """Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""
@@ -30,9 +28,6 @@ class RequestCounts:
 
     def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
-        # Imported here: a screen has its first frame before any figure is asked for.
-        from ctxtui.analysis.request_counts import count_under, counting_terms
-
         study, call = self._study, scene.call
         figures = scene.figures
         key = (call.id, study.book.version, figures.context_tokens, figures.not_recorded, figures.attached)

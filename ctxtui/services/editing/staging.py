@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.cache.next_call import Coming, coming_with
 from ctxtui.analysis.call_choice import ChosenCall
@@ -24,9 +24,11 @@ from ctxtui.curation.price.rest_of_session import RestOfSession
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.dataclasses import replace
+from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.later_calls import rest_under
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
+from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.editing.request_counts import RequestCounts
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.known_fates import KnownFates
@@ -34,11 +36,6 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 from ctxtui.wire.grammars import GRAMMARS
-
-if TYPE_CHECKING:
-    from ctxtui.services.editing.edited_context import Ready
-    from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
-
 
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
@@ -373,8 +370,6 @@ class StagingArea:
 
     def leaving(self, scene: Scene) -> Ready:
         """The context that the next request would have, under the edits that are applied."""
-        from ctxtui.services.editing.edited_context import Ready
-
         card = self.study.book.card(scene.call.model)
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)

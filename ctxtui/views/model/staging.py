@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from ctxtui.analysis.call_figures import CallFigures
+from ctxtui.analysis.figures import next_figures
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.edit import Edit
@@ -206,8 +207,6 @@ class Staging:
     @cached_property
     def following(self) -> CallFigures:
         """The figures of the request that follows, without edits that the call shown was not sent with."""
-        from ctxtui.analysis.figures import next_figures  # here: a screen has its first frame before any figure
-
         return next_figures(self.scene.book, self.scene.call, self.head)
 
     @property

@@ -337,7 +337,7 @@ def test_one_edit_more_is_applied_to_what_is_staged_not_all_of_them_anew(monkeyp
 
 
 def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxtui.analysis import request_counts
+    from ctxtui.services.editing import request_counts
 
     counted = []
     whole = request_counts.count_under
