@@ -23,7 +23,6 @@ from ctxtui.dataclasses import replace
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.request_counts import RequestCounts
-from ctxtui.views.model.known_fates import KnownFates
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 from ctxtui.wire.grammars import GRAMMARS
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
 
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
-_FATES: Final = 20_000
-"""Fates of blocks that are remembered."""
 _EARLIER_STATES: Final = 8
 """States of the edit log before the present one that are tried for the one a call left under."""
 
@@ -98,7 +95,6 @@ class StagingArea:
         """What the last tag was made of, for the same request."""
         self._rest: tuple[object, RestOfSession | None] | None = None
         self._counts = RequestCounts(study)
-        self._fates: tuple[object, KnownFates] = (None, KnownFates())
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
@@ -201,7 +197,6 @@ class StagingArea:
             head=head,
             under=under,
             count=partial(self.counted, scene),
-            known=self._known_fates(scene, context, head),
             sent=self.sent_blocks(scene),
         )
 
@@ -232,12 +227,6 @@ class StagingArea:
                 rules = rules_for(context.dialect, self.study.book.card(model))
                 return apply_further(self._applied[1], before, edits[len(before) :], rules)
         return self._apply(context, edits, model)
-
-    def _known_fates(self, scene: Scene, context: Context, head: int) -> KnownFates:
-        of = (head, context, scene.running, scene.running.version, scene.running.done, scene.call.raw_head)
-        if self._fates[0] != of or len(self._fates[1]) > _FATES:
-            self._fates = of, KnownFates()
-        return self._fates[1]
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
