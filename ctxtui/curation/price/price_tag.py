@@ -15,14 +15,13 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import PrefixEnd, RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.edit import Edit
 from ctxtui.core.usage import FRESH, WRITES, Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.closure import BOUND
-from ctxtui.curation.price.dependence import Literals, Lost, Quote, QuotesUnder, lost
+from ctxtui.curation.price.dependence import Literals, Lost, Quote, lost, quotes
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.sent_path import SentPath
-from ctxtui.curation.price.staged_context import Count, KnownSteps, StagedContext
+from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
 from ctxtui.wire.grammars import RESPONSES
@@ -209,38 +208,6 @@ class PriceTag:
         return min(known)[1] if known else 0
 
 
-class KnownPrice:
-    """What a price tag was made of, for that of the edits that come next: only what these do otherwise is gone through.
-    It holds for one `PriceQuestion` and one way of counting."""
-
-    def __init__(self) -> None:
-        self.steps = KnownSteps()
-        self._literals: Literals | None = None
-        self._quotes: dict[bool, QuotesUnder] = {}
-        self._lost: tuple[int, dict[str, tuple[Edit, list[Lost]]]] = 0, {}
-
-    def _begin(self, literals: Literals) -> None:
-        if self._literals is not literals or self._lost[0] != literals.count:
-            self._literals, self._quotes, self._lost = literals, {}, (literals.count, {})
-
-    def quotes(self, literals: Literals, applied: Applied, *, staged: bool) -> list[Quote]:
-        """The quotes of what goes under `applied`: with what is `staged`, or without."""
-        self._begin(literals)
-        found = self._quotes.get(staged)
-        if found is None:
-            found = self._quotes[staged] = QuotesUnder(literals)
-        return found.of(applied)
-
-    def lost(self, literals: Literals, after: Applied, edit: Edit) -> list[Lost]:
-        """What a summary does not say any more."""
-        self._begin(literals)
-        known = self._lost[1].get(edit.id)
-        if known is None or known[0] != edit:
-            covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
-            known = self._lost[1][edit.id] = edit, lost(literals, covered, str(edit.given.get("text") or ""))
-        return known[1]
-
-
 def price_tag(
     before: Applied,
     after: Applied,
@@ -248,15 +215,13 @@ def price_tag(
     count: Count,
     counted: tuple[RequestCount, RequestCount],
     literals: Literals | None = None,
-    known: KnownPrice | None = None,
 ) -> PriceTag:
     """The tag of the edits in `after` that `before` does not have; `asked` is the request under `before`. `count` gives
     the tokens of a block as the lengths of `asked` have it, `counted` counts a whole request, `literals` are those of
-    the context (None: quotes are left out), `known` remembers what the tag is made of for the next one."""
-    known = KnownPrice() if known is None else known
+    the context (None: quotes are left out)."""
     front = Front(before, asked.trail, asked.path or SentPath(after.context))
     earlier = asked.earlier if asked.place is not None else None
-    prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier, known.steps)
+    prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier)
     shared = asked.prompt.total if staged.first is None else staged.upto(staged.first - 1)
     moments = tuple(_moments(asked, prompt, shared))
     tag = PriceTag(
@@ -274,16 +239,13 @@ def price_tag(
         asleep=len(after.asleep),
         held=tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
     )
-    return tag if literals is None else with_quotes(tag, before, after, literals, known)
+    return tag if literals is None else with_quotes(tag, before, after, literals)
 
 
-def with_quotes(
-    tag: PriceTag, before: Applied, after: Applied, literals: Literals, known: KnownPrice | None = None
-) -> PriceTag:
-    """The tag of the edits in `after` that `before` does not have, with what quotes what goes; `known` as there."""
-    known = KnownPrice() if known is None else known
-    found = tuple(_quotes(before, after, literals, known))
-    return replace(tag, quotes=found, lost=tuple(_lost(before, after, literals, known)))
+def with_quotes(tag: PriceTag, before: Applied, after: Applied, literals: Literals) -> PriceTag:
+    """The tag of the edits in `after` that `before` does not have, with what quotes what goes."""
+    found = tuple(_quotes(before, after, literals))
+    return replace(tag, quotes=found, lost=tuple(_lost(before, after, literals)))
 
 
 def breakage(asked: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
@@ -358,23 +320,22 @@ def _thinking_lost(before: Applied, after: Applied, staged: StagedContext) -> in
 
 def _repairs(before: Applied, after: Applied) -> int:
     """The blocks that repairs take out or change, headers of messages too, besides those before."""
-    if not before.changes:
-        return after.went_along[0]
     return sum(change.repaired for position, change in after.changes.items() if position not in before.changes)
 
 
-def _quotes(before: Applied, after: Applied, literals: Literals, known: KnownPrice) -> list[Quote]:
-    found = known.quotes(literals, after, staged=True)
+def _quotes(before: Applied, after: Applied, literals: Literals) -> list[Quote]:
+    found = quotes(literals, after)
     if not before.touched:
         return found
-    had = {(quote.literal, quote.position) for quote in known.quotes(literals, before, staged=False)}
+    had = {(quote.literal, quote.position) for quote in quotes(literals, before)}
     return [quote for quote in found if (quote.literal, quote.position) not in had]
 
 
-def _lost(before: Applied, after: Applied, literals: Literals, known: KnownPrice) -> list[Lost]:
+def _lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
     found: list[Lost] = []
     said = {one.edit.id for one in before.inserts}
     for edit in {one.edit.id: one.edit for one in after.inserts}.values():
         if edit.does.stands_for and edit.id not in said:
-            found += known.lost(literals, after, edit)
+            covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
+            found += lost(literals, covered, str(edit.given.get("text") or ""))
     return found

@@ -6,7 +6,7 @@ features of the raw context less those of the messages that edits touch, and wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item, Place
@@ -14,9 +14,8 @@ from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.context import ASSISTANT, Context
-from ctxtui.curation.price.stretches import KnownStretches, StretchSum
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import NOTHING, Features, minus, plus, together
+from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, tokens
 
 Measure = Callable[[Block], Features]
@@ -70,44 +69,58 @@ def body_sums(
     strips: bool,
     left_out: Sequence[int] = (),
     joins: bool = False,
-    known: KnownStretches | None = None,
 ) -> list[int]:
     """Tokens of the request that leaves under `applied`, by category index; `counts` are the running features of its
     tree, `strips` says that the provider takes thinking of earlier turns out, `left_out` are raw positions that are not
     written though no edit is about them, `joins` says that messages of one side which edits bring side by side are
-    written as one. `known` has what stretches came to, and learns it. Raises `IndexError` while the
-    context is not counted."""
+    written as one. Raises `IndexError` while the context is not counted."""
     context = applied.context
     length = _length(applied)
     sums = list(counts.at(context.nodes[length - 1] if length else ROOT))
-    parts: dict[int, list[Features]] = {}
-
-    def sum_of(start: int, stop: int, inserts: Sequence[Insert]) -> StretchSum:
-        return _sum_of(_moved(applied, _put_in(inserts), counts, measure, start, stop, joins))
-
-    stretches = known or KnownStretches()
-    found = stretches.of(applied, length, joins, sum_of)
-    for category, features in stretches.moved():
-        parts.setdefault(category, []).append(features)
-    for category, several in parts.items():
-        sums[category] = plus(sums[category], together(several))
+    thoughts: list[tuple[int, Features]] = []
+    new = _put_in(applied.inserts)
+    for start, stop in _merged(_spans(context, applied.changes, applied.inserts, length)):
+        for category, position, features in _moved(applied, new, counts, measure, start, stop, joins):
+            sums[category] = plus(sums[category], features)
+            if category == _THINKING:
+                thoughts.append((position, features))
     for category, features in _unwritten(applied, counts, [p for p in left_out if p < length]):
         sums[category] = minus(sums[category], features)
     rounded = [round(tokens(features, weights)) for features in sums]
     if strips and context.thinking:
-        thoughts = [one for stretch in found for one in stretch.thoughts]
         rounded[_THINKING] -= round(tokens(_earlier(applied, counts, thoughts), weights))
     return rounded
 
 
-def _sum_of(moved: Iterator[tuple[int, int, Features]]) -> StretchSum:
-    sums: dict[int, Features] = {}
-    thoughts: list[tuple[int, Features]] = []
-    for category, position, features in moved:
-        sums[category] = plus(sums[category], features) if category in sums else features
-        if category == _THINKING:
-            thoughts.append((position, features))
-    return StretchSum(list(sums.items()), thoughts)
+def _spans(
+    context: Context, changed: Iterable[int], inserts: Iterable[Insert], length: int
+) -> Iterator[tuple[int, int]]:
+    """The messages that are touched by changes and by what is put in. What is put in before a stretch, in it or right
+    behind it belongs to it."""
+    for position in changed:
+        message = context.message_at(position)
+        yield (position, position + 1) if message is None else (message.start, min(message.stop, length))
+    for one in inserts:
+        at = one.position
+        message = context.message_at(at) if at < length else None
+        if message is not None and message.start < at:
+            yield message.start, min(message.stop, length)
+        elif one.items[0].block.kind == HEADER or not at:
+            yield at, at
+        else:
+            before = context.message_at(at - 1)
+            yield (at, at) if before is None else (before.start, at)
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those side by side as one, in order."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(set(spans)):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], stop)
+        else:
+            found.append((start, stop))
+    return found
 
 
 def _length(applied: Applied) -> int:

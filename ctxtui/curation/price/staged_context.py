@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -20,27 +20,6 @@ Count = Callable[[Block], int]
 """Tokens of one block, as the provider reads it."""
 
 
-class KnownSteps:
-    """By how many tokens positions differ from what they were: from one edit to the next most stay as they are. It
-    holds for one request and one way of counting."""
-
-    def __init__(self) -> None:
-        self.by_position: dict[int, tuple[BlockChange | None, BlockChange | None, tuple[int, int], int]] = {}
-        """Each with what is changed there under both sides, and where a person last speaks."""
-        self.last: _Steps | None = None
-        """All of them, where nothing was changed before."""
-
-
-class _Steps(NamedTuple):
-    """The steps of `changes`, without what is put in, while a person last speaks as `said`, and the positions of parts
-    of messages that are `out`."""
-
-    changes: Mapping[int, BlockChange]
-    said: tuple[int, int]
-    steps: dict[int, int]
-    out: list[int]
-
-
 class StandingBlock(NamedTuple):
     """A block under the edits: its raw `position` (-1: an edit put it in), the tokens up to and with it, and where it
     stands."""
@@ -55,8 +34,7 @@ class StagedContext:
     """Where blocks stand under `after` and how many tokens come before them, against the same context under `before`
     (edits that are applied already), whose request is `base` and stands on `path`.
 
-    From `first` on, a raw position, the prompt is another one (None: it is the same); to be exact, from `edge` on. What
-    positions come to is looked up in `known` and added to it.
+    From `first` on, a raw position, the prompt is another one (None: it is the same); to be exact, from `edge` on.
     """
 
     def __init__(
@@ -66,7 +44,6 @@ class StagedContext:
         base: CachedPrompt,
         count: Count,
         path: SentPath,
-        known: KnownSteps | None = None,
     ) -> None:
         self._context = after.context
         self._path = path
@@ -75,7 +52,6 @@ class StagedContext:
         self._base = base
         self._count = count
         self._spoken = _spoken(after) if base.rules.strips else 0
-        self._known = KnownSteps() if known is None else known
         self._moves: dict[int, Edge | None] = {}
         """Where something else begins to stand that is read than under other edits, by which those are."""
         changed = self._changed(before)
@@ -170,25 +146,11 @@ class StagedContext:
         """By how many tokens each position differs from what it was, and which parts of messages are out."""
         spoken = _spoken(before) if self._base.rules.strips else 0
         again = self._again(before) if self._base.rules.strips else ()
-        known, here, there = self._known.by_position, self._after.changes, before.changes
-        said, grown, last = (self._spoken, spoken), self._after.grown, self._known.last
-        plain = not there and not again
-        if plain and grown is not None and last is not None and last.changes is grown.changes and last.said == said:
-            steps, out, anew = dict(last.steps), list(last.out), grown.at
-            _enter_out(out, here, anew)
-        else:
-            steps, anew = {}, (*{*changed, *again},) if again else tuple(changed)
-            out = sorted(p for p, c in here.items() if _is_out(c))
-        for position in anew:
-            now, was = here.get(position), there.get(position) if there else None
-            step = known.get(position)
-            if step is None or step[0] != now or step[1] != was or step[2] != said:
-                stands = self._tokens(_fate(self._after, position), position, self._spoken)
-                stood = self._tokens(_fate(before, position), position, spoken)
-                step = known[position] = now, was, said, stands - stood
-            steps[position] = step[3]
-        if plain:
-            self._known.last = _Steps(here, said, dict(steps), out)
+        steps: dict[int, int] = {}
+        for position in {*changed, *again}:
+            stands = self._tokens(_fate(self._after, position), position, self._spoken)
+            steps[position] = stands - self._tokens(_fate(before, position), position, spoken)
+        out = sorted(p for p, c in self._after.changes.items() if _is_out(c))
         for side, sign in ((self._after, 1), (before, -1)):
             for one in side.inserts:
                 tokens = sum(self._count(item.block) for item in one.items)
@@ -274,15 +236,6 @@ def _counts(item: Item) -> bool:
 def _is_out(change: BlockChange) -> bool:
     """Whether a part of a message is out."""
     return change.after is None and change.before.kind != HEADER
-
-
-def _enter_out(out: list[int], changes: Mapping[int, BlockChange], positions: Iterable[int]) -> None:
-    """Let `out` have those of `positions` at which a part of a message is out now, and no other of them."""
-    for position in positions:
-        at = bisect_left(out, position)
-        there = at < len(out) and out[at] == position
-        if there != _is_out(changes[position]):
-            out[at : at + there] = [] if there else [position]
 
 
 def _differing(one: dict[int, list[Item]], other: dict[int, list[Item]]) -> list[Edge]:

@@ -17,7 +17,7 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.standing_markers import RAW, Edge, standing_markers
 from ctxtui.curation.price.sent_path import END, SentPath
-from ctxtui.curation.price.staged_context import Count, KnownSteps, StagedContext, StandingBlock
+from ctxtui.curation.price.staged_context import Count, StagedContext, StandingBlock
 from ctxtui.wire.grammars import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 
 ENDS: Final = 22
@@ -49,13 +49,11 @@ def staged_prompt(
     count: Count,
     other: Front | None = None,
     earlier: Earlier | None = None,
-    known: KnownSteps | None = None,
 ) -> tuple[CachedPrompt, StagedContext]:
     """The prompt that `base` becomes when `after` is applied instead of the edits that it is under; `front` has its
     places. Where a longer prefix is that of another request, as where a staged edit undoes an applied one, `other`
-    gives that request, `earlier` those that ended sooner. `count` gives the tokens of new blocks, `known` remembers
-    what positions come to."""
-    staged = StagedContext(front.under, after, base, count, front.path, known)
+    gives that request, `earlier` those that ended sooner. `count` gives the tokens of new blocks."""
+    staged = StagedContext(front.under, after, base, count, front.path)
     if staged.first is None and front.under.marks == after.marks:
         return base, staged
     fixed = {front.path.edge(mark.spot.node): mark.life for mark in base.marks if not mark.ends}
