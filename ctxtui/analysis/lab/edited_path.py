@@ -115,8 +115,6 @@ class EditedPath:
 
     def _missing(self, applied: Applied) -> AwaitedTargets:
         """The blocks that edits are about and that are not there yet: of an edit of several blocks some may be."""
-        if applied.settled is not None:
-            return applied.settled.awaited
         targets = (target for edit in in_force(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
@@ -226,8 +224,6 @@ def _same(one: object, other: object) -> bool:
 
 def _last_out(applied: Applied) -> int:
     """The last position that is out; -1 where none is."""
-    if applied.settled is not None:
-        return max(applied.settled.removed, default=-1)
     return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 

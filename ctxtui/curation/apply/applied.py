@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.edit import REPAIR, Edit
-from ctxtui.curation.apply.closure import Gone
-from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import Context
 
 
@@ -78,42 +76,13 @@ class AppliedItem(NamedTuple):
     position: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """How it was settled what is done, from which further edits can go on: what was asked for by position (`fate`),
-    what is out and why (`removed`), what was to be put in and where it stands (`placed`), what was held before anything
-    was settled, the breakpoints asked for, the repairs that take something out by cause and rule with the first
-    position of each, and how many messages at the front are out. `awaited` are blocks that edits are about and that
-    the context did not hold when it had `length` blocks: where one came, all is settled anew."""
-
-    fate: Mapping[int, tuple[Block | None, Edit]]
-    removed: Mapping[int, Gone]
-    placed: tuple[tuple[Insertion, Insert], ...]
-    held: tuple[HeldEdit, ...]
-    marks: tuple[tuple[int, Edit], ...]
-    repairs: Mapping[tuple[str, str], tuple[int, Edit]]
-    front: int
-    awaited: AwaitedTargets
-    length: int
-
-
-class Grown(NamedTuple):
-    """From what a context under edits went on with further ones: the `changes` before, and `at` which positions
-    something else is done now, in the order in which they were added."""
-
-    changes: Mapping[int, BlockChange]
-    at: tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class Applied:
     """A context under its edits.
 
     `changes` are by position, `inserts` in prompt order. `marks` gives the breakpoint edit of a position, the last one.
     `withheld` is thinking that leaves and that the provider is told to drop. `refused` says why the staged edits cannot
-    be applied at all ("" where they can). `length` is that of the context then, which may have grown since. `settled`
-    is what further edits can go on from (None: they cannot, all are applied anew). `grown` says what this one went on
-    from, for whoever has worked something out of that (None: all was applied anew).
+    be applied at all ("" where they can). `length` is that of the context then, which may have grown since.
     """
 
     context: Context
@@ -128,8 +97,6 @@ class Applied:
     refused: str = ""
     withheld: tuple[int, ...] = ()
     length: int = -1
-    settled: Settled | None = field(default=None, repr=False, compare=False)
-    grown: Grown | None = field(default=None, repr=False, compare=False)
 
     @property
     def touched(self) -> bool:
@@ -139,21 +106,7 @@ class Applied:
     @property
     def taken_along(self) -> int:
         """Blocks that go with those that edits are about, so that the provider takes the rest."""
-        return self.went_along[1]
-
-    @cached_property
-    def went_along(self) -> tuple[int, int]:
-        """As `taken_along`, with headers of messages and without."""
-        return _along(self.changes.values())
-
-    def following(self, known: Applied) -> Applied:
-        """This one, which went on from `known`, with what was counted of that."""
-        if "went_along" in known.__dict__ and self.grown is not None and self.grown.changes is known.changes:
-            at = self.grown.at
-            new, old = _along(self.changes[p] for p in at), _along(known.changes[p] for p in at if p in known.changes)
-            before = known.went_along
-            self.__dict__["went_along"] = before[0] + new[0] - old[0], before[1] + new[1] - old[1]
-        return self
+        return sum(change.repaired and change.before.kind != HEADER for change in self.changes.values())
 
     @property
     def breaks_at(self) -> int | None:
@@ -198,8 +151,3 @@ class Applied:
                 yield AppliedItem(changed, change.node, change.edit, position in pinned, position)
         for new in inserts[::-1]:
             yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
-
-
-def _along(changes: Iterable[BlockChange]) -> tuple[int, int]:
-    along = [change.before.kind != HEADER for change in changes if change.repaired]
-    return len(along), sum(along)

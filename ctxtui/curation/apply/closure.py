@@ -6,7 +6,7 @@ again for the ten thousand blocks that nobody changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -33,19 +33,13 @@ class Gone(NamedTuple):
 
 class Closure:
     """Removals with what they take along, for one context. `spoken` are positions in front of which a new message of
-    the user's will stand, `removed` is what is out already, with all that it took along."""
+    the user's will stand."""
 
-    def __init__(
-        self,
-        context: Context,
-        rules: ProviderRules,
-        spoken: Iterable[int] = (),
-        removed: Mapping[int, Gone] | None = None,
-    ) -> None:
+    def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
         self._context = context
         self._rules = rules
         self._spoken = sorted(spoken)
-        self.removed: dict[int, Gone] = dict(removed or {})
+        self.removed: dict[int, Gone] = {}
         self._left: dict[int, int] = {}
         self._todo: list[int] = []
         self._touched: set[int] = set()

@@ -14,7 +14,6 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.edit import USER, Edit, in_force, make
 from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
 from ctxtui.curation.policies.earlier import Earlier, EditedPositions, Stretch, differing
 from ctxtui.curation.price.dependence import Literals
@@ -76,12 +75,7 @@ class PolicyContext:
     @cached_property
     def applied(self) -> Applied:
         """What the edits make of the context."""
-        if self.known is not None:
-            return self.known
-        if self.parent is None:
-            return apply(self.context, self.log, self.rules)
-        before = self.parent.log
-        return apply_further(self.parent.applied, before, self.log[len(before) :], self.rules)
+        return self.known or apply(self.context, self.log, self.rules)
 
     def so_far(self) -> Earlier:
         """What was worked out of this situation."""

@@ -17,9 +17,9 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.standing_markers import RAW
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
-from tests.curation.apply.test_continued import as_policies_ask, generated
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
+from tests.curation.test_situations import as_policies_ask, generated
 
 
 def staged(context: Context, log: tuple[Edit, ...], rules: ProviderRules) -> Proposing:
