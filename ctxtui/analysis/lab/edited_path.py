@@ -12,9 +12,9 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.edit import REPAIR, Edit, in_force
 from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied, BlockChange
+from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Edge
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import RAW, Edge, put_in
+from ctxtui.curation.apply.standing_markers import put_in
 from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, is_call
 from ctxtui.curation.policies.earlier import differing

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.edit import REPAIR, Edit
 from ctxtui.curation.context import Context
+
+Edge = tuple[int, int]
+"""A raw position, and which block there: the index among those that edits put in before it, or `RAW`."""
+RAW: Final = 1 << 30
+"""The raw block of a position, not one that is put in before it."""
 
 
 class BlockChange(NamedTuple):
@@ -125,10 +130,26 @@ class Applied:
         """The same context without any edit."""
         return Applied(self.context, length=self.length)
 
+    @property
+    def unmarked(self) -> Applied:
+        """The same without breakpoint edits."""
+        return replace(self, marks={})
+
     @cached_property
     def items(self) -> tuple[AppliedItem, ...]:
         """What is left, in order, with what happened to each."""
         return tuple(self._items())
+
+    @cached_property
+    def edges(self) -> list[Edge]:
+        """Where each of the items that leave stands."""
+        found: list[Edge] = []
+        here, order = -1, 0
+        for one in self.items:
+            order = order + 1 if one.position == here else 0
+            here = one.position
+            found.append((here, RAW if one.node >= 0 else order))
+        return found
 
     @cached_property
     def sent(self) -> tuple[Item, ...]:
@@ -151,3 +172,11 @@ class Applied:
                 yield AppliedItem(changed, change.node, change.edit, position in pinned, position)
         for new in inserts[::-1]:
             yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
+
+
+def leaving(applied: Applied) -> list[Item]:
+    """The items that leave under `applied`, as a reader of the request has them: what only a transcript says of a place
+    does not hold for a block that an edit put there."""
+    return [
+        one.item if one.node >= 0 else Item(one.item.block, one.item.place._replace(mark="")) for one in applied.items
+    ]

@@ -1,0 +1,183 @@
+"""The next request under edits, made whole: as a cache sees it, and how many tokens come before each block."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ctxtui.cache.prefix_key import Prefixes, RequestEnds
+from ctxtui.cache.prompt import CachedPrompt, Tokens, prompt
+from ctxtui.core.block import Block
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.apply.applied import RAW, Applied, Edge, leaving
+from ctxtui.curation.apply.standing_markers import is_off, put_in, standing_markers
+from ctxtui.curation.context import THINKING
+
+Count = Callable[[Block], int]
+"""Tokens of one block, as the provider reads it."""
+
+
+class EditedLengths(NamedTuple):
+    """The lengths of a request under edits. `upto` has for each block the node up to which the request without them is
+    as long, and how many tokens are to be added. `total` is the whole length. From the raw position `first` on the two
+    are different requests (None: they are the same); `shared` tokens come before it."""
+
+    upto: Sequence[tuple[int, int]]
+    total: int
+    first: int | None
+    shared: int
+
+
+def edited_prompt(
+    base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, count: Count, nodes: Sequence[int] = ()
+) -> tuple[CachedPrompt, EditedLengths]:
+    """The request that `base` becomes where the edits in `after` are applied instead of those in `before`, with its
+    lengths. `place` gives where requests like it end, `nodes` is the path of its blocks (empty: the raw one), `count`
+    gives the tokens of blocks that do not stand as they did."""
+    lengths = edited_lengths(base, before, after, count, nodes)
+    if lengths.first is None and before.marks == after.marks:
+        return base, lengths
+    tree, upto = Tree(), lengths.upto
+    head = tree.extend(ROOT, leaving(after))
+    own = place._replace(prefixes=Prefixes(tree))
+
+    def tokens(node: int) -> int:
+        # The nodes of the new tree have the numbers of their blocks.
+        stood, more = upto[node - 1] if node else (ROOT, 0)
+        return base.tokens(stood) + more
+
+    marks = _marks(base, own, before, after, range(1, head + 1))
+    return _made(base, own, head, marks, tokens, lengths.total), lengths
+
+
+def marked_prompt(base: CachedPrompt, place: RequestEnds, applied: Applied, nodes: Sequence[int]) -> CachedPrompt:
+    """`base`, a request of the blocks that leave under `applied`, with its breakpoint edits too; `nodes` are the
+    blocks, the other arguments as in `edited_prompt`."""
+    if not applied.marks:
+        return base
+    marks = _marks(base, place, applied.unmarked, applied, nodes)
+    return _made(base, place, nodes[-1], marks, base.tokens, base.total)
+
+
+def _made(
+    base: CachedPrompt,
+    place: RequestEnds,
+    head: int,
+    marks: Iterable[tuple[int, float, int]],
+    tokens: Tokens,
+    total: int,
+) -> CachedPrompt:
+    made = prompt(place.prefixes, base.rules, place.seed, head, tokens, marks, total=total, explicit=base.explicit)
+    return made._replace(answer=base.answer)
+
+
+def edited_lengths(
+    base: CachedPrompt, before: Applied, after: Applied, count: Count, nodes: Sequence[int] = ()
+) -> EditedLengths:
+    """The lengths of the request that `base` becomes: blocks that stand as they did are as long as there. The arguments
+    are as in `edited_prompt`."""
+    context, strips = after.context, base.rules.strips
+    stood = _stood(before, nodes) if nodes else context.nodes
+    spoke, speaks = (last_spoken(before), last_spoken(after)) if strips else (0, 0)
+    had, new = put_in(before), put_in(after)
+    more = dict.fromkeys(sorted({*had, *new, *before.changes, *after.changes, *_read_again(after, spoke, speaks)}), 0)
+    first: int | None = None
+    for position in more:
+        was, now = read_at(before, position, spoke), read_at(after, position, speaks)
+        if was != now or had.get(position) != new.get(position):
+            first = position if first is None else first
+            more[position] = (count(now) if now is not None else 0) - (count(was) if was is not None else 0)
+            for sign, items in ((1, new.get(position, ())), (-1, had.get(position, ()))):
+                more[position] += sign * sum(count(item.block) for item in items)
+    shared = base.total if first is None else base.tokens(stood[first - 1] if first else ROOT)
+    upto: list[tuple[int, int]] = []
+    steps, added, inside, here = iter([*more.items(), (RAW, 0)]), 0, 0, -1
+    position, step = next(steps)
+    for one in after.items:
+        if one.position != here:
+            here, inside = one.position, 0
+        while position < here + (one.node >= 0):
+            added += step
+            position, step = next(steps)
+        if one.node < 0:
+            inside += count(one.item.block)
+            upto.append((stood[here - 1] if here else ROOT, added + inside))
+        else:
+            upto.append((stood[here], added))
+    return EditedLengths(upto, max(base.total + sum(more.values()), shared), first, shared)
+
+
+def _stood(before: Applied, nodes: Sequence[int]) -> list[int]:
+    """The last of the `nodes` that stands at each raw position or before it (`ROOT`: none does)."""
+    found: list[int] = []
+    last = ROOT
+    for one, node in zip(before.items, nodes, strict=True):
+        found += [last] * (one.position - len(found))
+        last = node
+        if one.node >= 0:
+            found.append(node)
+    return [*found, *[last] * (len(before.context) - len(found))]
+
+
+def _read_again(side: Applied, spoke: int, speaks: int) -> Sequence[int]:
+    """Positions of thinking that is read on one side alone, because a person spoke last at another place."""
+    thinking = side.context.thinking
+    return thinking[bisect_left(thinking, min(spoke, speaks)) : bisect_left(thinking, max(spoke, speaks))]
+
+
+def read_at(side: Applied, position: int, spoken: int) -> Block | None:
+    """What the provider reads at a raw position where a person last speaks at `spoken`; None where nothing is."""
+    if position >= len(side.context):
+        return None
+    block = side.context.items[position].block
+    if position < spoken and block.kind in THINKING:
+        return None
+    change = side.changes.get(position)
+    return block if change is None else change.after
+
+
+def last_spoken(side: Applied) -> int:
+    """The position at which a person last speaks; thinking in front of it is taken out by models that strip it."""
+    new = max((one.position for one in side.inserts if one.items[-1].place.role == "user"), default=-1)
+    old = (p for p in reversed(side.context.spoken) if read_at(side, p, -1) is not None)
+    return max(new, next(old, -1))
+
+
+def _marks(
+    base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, nodes: Sequence[int]
+) -> list[tuple[int, float, int]]:
+    """The markers of `base` where they stand under `after`, whose blocks are the `nodes`, with those that breakpoint
+    edits set; of several at one block the last one counts."""
+    tree, own = after.context.tree, place.prefixes.tree
+    at = dict(zip(after.edges, nodes, strict=True))
+    had = {before.edges[tree[mark.spot.node].depth - 1]: mark.life for mark in base.marks if not mark.ends}
+    found: dict[int, tuple[int, float, int]] = {}
+    for edge, life in standing_markers(after, _movable(base, before, after, had)).items():
+        found[at[edge]] = at[edge], life, 0
+    for mark in base.marks:
+        if mark.ends and nodes:
+            end = nodes[-1] if mark.ends == 1 else own.message_before(nodes[-1])
+            node = place.prefixes.chain(place.seed, nodes[-1], place.strips).spot(end, nodes[-1]).node
+            if node != ROOT and not is_off(after, after.edges[own[node].depth - 1]):
+                found[node] = node, mark.life, mark.ends
+    for position, edit in after.marks.items():
+        edge = position, RAW
+        if edge in at and not is_off(after, edge) and not (edge in had and before.marks.get(position) == edit):
+            found[at[edge]] = at[edge], base.rules.seconds(str(edit.given.get("ttl") or "")), 0
+    return [found[node] for node in sorted(found)]
+
+
+def _movable(base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Edge, float]) -> dict[Edge, float]:
+    """The markers that `base` `had` at their blocks, as they would be without breakpoint edits: those of blocks that
+    are out move, those that an edit set there do not."""
+    found: dict[Edge, float] = {}
+    for edge, life in had.items():
+        position = edge[0]
+        edit = before.marks.get(position) if edge[1] == RAW else None
+        change = after.changes.get(position) if edit is not None else None
+        if change is None or change.after is not None:
+            found[edge] = life
+        elif position in after.context.markers:
+            found[edge] = base.rules.seconds(after.context.markers[position])
+    return found
