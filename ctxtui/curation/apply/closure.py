@@ -38,7 +38,9 @@ class Closure:
     def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
         self._context = context
         self._rules = rules
-        self._spoken = sorted(spoken)
+        self._new = sorted(spoken)
+        self.heeds_spoken = False
+        """Whether other positions `spoken` might have made a difference so far."""
         self.removed: dict[int, Gone] = {}
         self._left: dict[int, int] = {}
         self._todo: list[int] = []
@@ -57,6 +59,11 @@ class Closure:
                     self._follow(position)
             if not self._neighbours():
                 return
+
+    @property
+    def _spoken(self) -> list[int]:
+        self.heeds_spoken = True
+        return self._new
 
     def gone(self, message: Message) -> bool:
         """Whether nothing of `message` is left."""

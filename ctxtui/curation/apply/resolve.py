@@ -81,7 +81,7 @@ def _closed(context: Context, wanted: RequestedFates, rules: ProviderRules) -> _
             closure.remove(later, Gone(broken, BOUND))
             inserts = _inserts(context, wanted.new, closure, rules)
         now = frozenset(one.position for one in inserts if _speaks(one))
-        if now == spoken:
+        if now == spoken or not closure.heeds_spoken:
             return _Closed(closure, inserts, broken)
         spoken = now
     return _Closed(closure, inserts, broken, Gone(max(spoken, default=-1), UNSETTLED))
