@@ -10,7 +10,7 @@ from ctxtui.cache.prefix_key import Prefixes, RequestEnds
 from ctxtui.cache.prompt import CachedPrompt, Tokens, prompt
 from ctxtui.core.block import Block
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import RAW, Applied, Edge, leaving
+from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Edge, leaving
 from ctxtui.curation.apply.standing_markers import is_off, put_in, standing_markers
 from ctxtui.curation.context import THINKING
 
@@ -91,10 +91,13 @@ def edited_lengths(
             for sign, items in ((1, new.get(position, ())), (-1, had.get(position, ()))):
                 more[position] += sign * sum(count(item.block) for item in items)
     shared = base.total if first is None else base.tokens(stood[first - 1] if first else ROOT)
+    path, same = nodes or context.nodes, True
     upto: list[tuple[int, int]] = []
     steps, added, inside, here = iter([*more.items(), (RAW, 0)]), 0, 0, -1
     position, step = next(steps)
-    for one in after.items:
+    for number, one in enumerate(after.items):
+        # Behind blocks that are out the same ones may stand that stood there: those are as long as they were.
+        same = same and number < len(before.items) and _alike(before.items[number], spoke, one, speaks)
         if one.position != here:
             here, inside = one.position, 0
         while position < here + (one.node >= 0):
@@ -102,10 +105,17 @@ def edited_lengths(
             position, step = next(steps)
         if one.node < 0:
             inside += count(one.item.block)
-            upto.append((stood[here - 1] if here else ROOT, added + inside))
-        else:
-            upto.append((stood[here], added))
+        there = stood[here] if one.node >= 0 else stood[here - 1] if here else ROOT
+        upto.append((path[number], 0) if same else (there, added + inside))
     return EditedLengths(upto, max(base.total + sum(more.values()), shared), first, shared)
+
+
+def _alike(was: AppliedItem, spoke: int, now: AppliedItem, speaks: int) -> bool:
+    """Whether the same is read of two blocks."""
+    (block, place), (other, there) = was.item, now.item
+    if block.kind in THINKING and (was.position < spoke) != (now.position < speaks):
+        return False
+    return block.digest == other.digest and place[:2] == there[:2]
 
 
 def _stood(before: Applied, nodes: Sequence[int]) -> list[int]:
