@@ -232,13 +232,6 @@ class Tree:
             self._held[node] = head
         return holds
 
-    def message_before(self, head: int) -> int:
-        """The node at which the message before the last one of the context `head` ends (`ROOT`: there is none)."""
-        message = self._nodes[head].message
-        while head != ROOT and self._nodes[head].message == message:
-            head = self._nodes[head].parent
-        return head
-
     def running(self) -> RunningPath:
         """Paths to one context after another; for one thread that only reads."""
         return RunningPath(self)

@@ -119,7 +119,7 @@ class CachePrompts:
         """The nodes at which the last `count` messages of the context `head` end, in order."""
         ends = [head]
         while len(ends) < count:
-            ends.append(self._tree.message_before(ends[-1]))
+            ends.append(message_before(self._tree, ends[-1]))
         return tuple(reversed(ends))
 
     def places(self, call: Call) -> RequestEnds:
@@ -139,7 +139,7 @@ class CachePrompts:
             node = path[mark.item]
             behind = tree[after.sent_head].message - tree[node].message
             if tree[node].place.section == "messages" and behind < 2:
-                found.append((head if behind == 0 else tree.message_before(head), mark.life, behind + 1))
+                found.append((head if behind == 0 else message_before(tree, head), mark.life, behind + 1))
             elif tree.holds(head, node):
                 found.append((node, mark.life, 0))
         self._likely[coming.id] = [mark for mark in found if mark[0] != ROOT]
@@ -243,3 +243,11 @@ def _told_params(call: Call) -> dict[str, Json]:
     for is the client's own."""
     level = call.extra.get(THINKING_LEVEL)
     return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != THINKS_NOT else {}
+
+
+def message_before(tree: Tree, head: int) -> int:
+    """The node at which the message before the last one of the context `head` ends (`ROOT`: there is none)."""
+    message = tree[head].message
+    while head != ROOT and tree[head].message == message:
+        head = tree[head].parent
+    return head

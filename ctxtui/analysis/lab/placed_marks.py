@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.cache.prompts import CachePrompts
+from ctxtui.analysis.cache.prompts import CachePrompts, message_before
 from ctxtui.analysis.lab.edited_path import EditedPath
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.cache.marker_placement import STRATEGIES, Held, KnownEnds, PlacementRequest, Strategy
@@ -80,7 +80,7 @@ def marks_of(
         fixed = standing_markers(here.applied, had)
         marks = [(here.path.standing(here.applied, edge), life, 0) for edge, life in fixed.items()]
         for mark in own.marks:
-            node = here.head if mark.ends == 1 else tree.message_before(here.head)
+            node = here.head if mark.ends == 1 else message_before(tree, here.head)
             if mark.ends and node != ROOT:
                 marks.append((node, mark.life, mark.ends))
     if name in LIVES and rules.mechanism.writes_at_markers:
@@ -94,6 +94,6 @@ def _inferred(here: SentRequestHere, tree: Tree, rules: CacheRules) -> list[Mark
         return []
     ends = [here.head]
     while len(ends) < rules.marked:
-        ends.append(tree.message_before(ends[-1]))
+        ends.append(message_before(tree, ends[-1]))
     lasts = rules.seconds(here.life)
     return [(node, lasts, n) for n, node in reversed(list(enumerate(ends, 1))) if node != ROOT]

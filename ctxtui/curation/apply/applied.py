@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
@@ -157,21 +158,21 @@ class Applied:
         return tuple(one.item for one in self.items)
 
     def _items(self) -> Iterator[AppliedItem]:
-        inserts = list(self.inserts)[::-1]
-        nodes, pinned = self.context.nodes, self.pinned
-        whole = self.context.items if self.length < 0 else self.context.items[: self.length]
-        for position, item in enumerate(whole):
-            while inserts and inserts[-1].position <= position:
-                new = inserts.pop()
-                yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
+        items, nodes, pinned, here = self.context.items, self.context.nodes, self.pinned, 0
+        new: dict[int, list[Insert]] = {}
+        for one in self.inserts:
+            new.setdefault(one.position, []).append(one)
+        for position in sorted({*self.changes, *new, len(items) if self.length < 0 else self.length}):
+            same = range(here, position)
+            is_pinned = map(pinned.__contains__, same)
+            yield from map(AppliedItem, items[here:position], nodes[here:position], repeat(None), is_pinned, same)
+            for one in new.get(position, ()):
+                yield from (AppliedItem(item, -1, one.edit, position=position) for item in one.items)
             change = self.changes.get(position)
-            if change is None:
-                yield AppliedItem(item, nodes[position], None, position in pinned, position)
-            elif change.after is not None:
-                changed = Item(change.after, item.place)
+            if change is not None and change.after is not None:
+                changed = Item(change.after, items[position].place)
                 yield AppliedItem(changed, change.node, change.edit, position in pinned, position)
-        for new in inserts[::-1]:
-            yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
+            here = position + (change is not None)
 
 
 def leaving(applied: Applied) -> list[Item]:

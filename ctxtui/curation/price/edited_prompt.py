@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ctxtui.cache.prefix_key import Prefixes, RequestEnds
-from ctxtui.cache.prompt import CachedPrompt, Tokens, prompt
-from ctxtui.core.block import Block
-from ctxtui.core.tree import ROOT, Tree
+from ctxtui.cache.prefix_key import PrefixEnd, RequestEnds
+from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.category import INDEX, category_of
+from ctxtui.core.tree import ROOT, Node
 from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Edge, leaving
 from ctxtui.curation.apply.standing_markers import is_off, put_in, standing_markers
 from ctxtui.curation.context import THINKING
@@ -38,38 +39,45 @@ def edited_prompt(
     lengths = edited_lengths(base, before, after, count, nodes)
     if lengths.first is None and before.marks == after.marks:
         return base, lengths
-    tree, upto = Tree(), lengths.upto
-    head = tree.extend(ROOT, leaving(after))
-    own = place._replace(prefixes=Prefixes(tree))
+    line, upto = _line(after), lengths.upto
+    number_of = {node.id: number for number, node in enumerate(line)}
 
     def tokens(node: int) -> int:
-        # The nodes of the new tree have the numbers of their blocks.
-        stood, more = upto[node - 1] if node else (ROOT, 0)
+        stood, more = upto[number_of[node]] if node != ROOT else (ROOT, 0)
         return base.tokens(stood) + more
 
-    marks = _marks(base, own, before, after, range(1, head + 1))
-    return _made(base, own, head, marks, tokens, lengths.total), lengths
+    made = _made(base, place, before, after, line)
+    return made._replace(tokens=tokens, total=lengths.total), lengths
 
 
 def marked_prompt(base: CachedPrompt, place: RequestEnds, applied: Applied, nodes: Sequence[int]) -> CachedPrompt:
     """`base`, a request of the blocks that leave under `applied`, with its breakpoint edits too; `nodes` are the
     blocks, the other arguments as in `edited_prompt`."""
-    if not applied.marks:
-        return base
-    marks = _marks(base, place, applied.unmarked, applied, nodes)
-    return _made(base, place, nodes[-1], marks, base.tokens, base.total)
+    tree = applied.context.tree
+    return _made(base, place, applied.unmarked, applied, [tree[n] for n in nodes]) if applied.marks else base
+
+
+def _line(applied: Applied) -> list[Node]:
+    """The blocks that leave, with the nodes of those that stand as they were; those of others have negative numbers."""
+    tree = applied.context.tree
+    return [
+        tree[one.node] if one.edit is None else _new(-number, item)
+        for number, (one, item) in enumerate(zip(applied.items, leaving(applied), strict=True), 1)
+    ]
+
+
+def _new(number: int, item: Item) -> Node:
+    return Node(number, ROOT, item.block, item.place, INDEX[category_of(*item)], 0, 0, 0, ROOT, 0)
 
 
 def _made(
-    base: CachedPrompt,
-    place: RequestEnds,
-    head: int,
-    marks: Iterable[tuple[int, float, int]],
-    tokens: Tokens,
-    total: int,
+    base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, line: Sequence[Node]
 ) -> CachedPrompt:
-    made = prompt(place.prefixes, base.rules, place.seed, head, tokens, marks, total=total, explicit=base.explicit)
-    return made._replace(answer=base.answer)
+    """`base` with the blocks that leave under `after`."""
+    ends = place.along(line)
+    marks = {mark.spot.number: mark for mark in _marks(base, ends, before, after, line) if mark.spot.before is not None}
+    last = ends[line[-1].id if line else ROOT]
+    return base._replace(last=last, marks=tuple(marks[number] for number in sorted(marks)))
 
 
 def edited_lengths(
@@ -155,27 +163,27 @@ def last_spoken(side: Applied) -> int:
 
 
 def _marks(
-    base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, nodes: Sequence[int]
-) -> list[tuple[int, float, int]]:
-    """The markers of `base` where they stand under `after`, whose blocks are the `nodes`, with those that breakpoint
-    edits set; of several at one block the last one counts."""
-    tree, own = after.context.tree, place.prefixes.tree
-    at = dict(zip(after.edges, nodes, strict=True))
+    base: CachedPrompt, ends: Mapping[int, PrefixEnd], before: Applied, after: Applied, line: Sequence[Node]
+) -> Iterator[CacheMark]:
+    """The markers of `base` where they stand in the `line` of blocks that leave under `after`, with those that
+    breakpoint edits set; of several at one place the last one counts. `ends` are the places at the blocks."""
+    tree, edges = after.context.tree, after.edges
+    at = {edge: ends[node.id] for edge, node in zip(edges, line, strict=True)}
     had = {before.edges[tree[mark.spot.node].depth - 1]: mark.life for mark in base.marks if not mark.ends}
-    found: dict[int, tuple[int, float, int]] = {}
     for edge, life in standing_markers(after, _movable(base, before, after, had)).items():
-        found[at[edge]] = at[edge], life, 0
+        yield CacheMark(at[edge], life)
+    edge_of = {node.id: edge for edge, node in zip(edges, line, strict=True)}
+    heads = [number for number, node in enumerate(line) if node.block.kind == HEADER][-1:] or [0]
     for mark in base.marks:
-        if mark.ends and nodes:
-            end = nodes[-1] if mark.ends == 1 else own.message_before(nodes[-1])
-            node = place.prefixes.chain(place.seed, nodes[-1], place.strips).spot(end, nodes[-1]).node
-            if node != ROOT and not is_off(after, after.edges[own[node].depth - 1]):
-                found[node] = node, mark.life, mark.ends
+        stop = len(line) if mark.ends == 1 else heads[0]
+        if mark.ends and stop:
+            spot = at[edges[stop - 1]]
+            if spot.before is not None and not is_off(after, edge_of[spot.node]):
+                yield CacheMark(spot, mark.life, mark.ends)
     for position, edit in after.marks.items():
         edge = position, RAW
         if edge in at and not is_off(after, edge) and not (edge in had and before.marks.get(position) == edit):
-            found[at[edge]] = at[edge], base.rules.seconds(str(edit.given.get("ttl") or "")), 0
-    return [found[node] for node in sorted(found)]
+            yield CacheMark(at[edge], base.rules.seconds(str(edit.given.get("ttl") or "")))
 
 
 def _movable(base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Edge, float]) -> dict[Edge, float]:

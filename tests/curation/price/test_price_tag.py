@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.analysis.cache.prompts import message_before
 from ctxtui.cache.prefix_key import Prefixes, RequestEnds
 from ctxtui.cache.prefix_seed import seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
@@ -112,7 +113,7 @@ class Scene:
         return [(self.context.nodes[p], life, 0) for p in sorted({*fixed, last}) if p < end]
 
     def _at_ends(self, tree: Tree, head: int) -> list[tuple[int, float, int]]:
-        life, before = self.rules.seconds(self.rules.life), tree.message_before(head)
+        life, before = self.rules.seconds(self.rules.life), message_before(tree, head)
         return [(node, life, ends) for node, ends in ((before, 2), (head, 1)) if node != ROOT]
 
     def ask(self, head: int, marks: Sequence[tuple[int, float, int]]) -> CachedPrompt:
