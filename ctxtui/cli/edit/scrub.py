@@ -9,6 +9,9 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
+from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.paths import database
+from ctxtui.store.rows import SourceInfo
 
 _LEVELS = ("secrets", "personal", "text")
 
@@ -38,11 +41,8 @@ MASKED: Final = "masked"
 def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:
     """Write a masked copy."""
     from ctxtui.curation.masking import Level, Masker
-    from ctxtui.services.config.package_data import mask_rules
-    from ctxtui.services.config.paths import database
     from ctxtui.services.counting.pricing import price_of, prices_for
     from ctxtui.services.library.scrubbing import scrubbed
-    from ctxtui.store.rows import SourceInfo
     from ctxtui.store.store import Store
 
     settings = config_of(context).settings

@@ -38,7 +38,7 @@ class Closure:
     def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
         self._context = context
         self._rules = rules
-        self._new = sorted(spoken)
+        self._speaking = sorted(spoken)
         self.heeds_spoken = False
         """Whether other positions `spoken` might have made a difference so far."""
         self.removed: dict[int, Gone] = {}
@@ -63,7 +63,7 @@ class Closure:
     @property
     def _spoken(self) -> list[int]:
         self.heeds_spoken = True
-        return self._new
+        return self._speaking
 
     def gone(self, message: Message) -> bool:
         """Whether nothing of `message` is left."""

@@ -16,9 +16,9 @@ from ctxtui.curation.apply.applied import Applied, leaving
 from ctxtui.curation.price.edited_prompt import Count, edited_lengths, marked_prompt
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.dataclasses import dataclass
+from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
     from ctxtui.services.recordings.recording import Loaded
 
 
