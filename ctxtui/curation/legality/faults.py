@@ -8,8 +8,8 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
-from ctxtui.curation.apply.applied import Applied, AppliedItem
-from ctxtui.curation.apply.standing_markers import RAW, Edge, edges_of, standing_markers
+from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Edge
+from ctxtui.curation.apply.standing_markers import standing_markers
 from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import PlacedViolation
@@ -29,7 +29,7 @@ _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "inp
 def faults(applied: Applied, *, prefill: bool = True) -> list[PlacedViolation]:
     """What the provider would refuse in the context under its edits, message for message as it was recorded."""
     dialect = applied.context.dialect
-    leaving = zip(edges_of(applied), applied.items, strict=True)
+    leaving = zip(applied.edges, applied.items, strict=True)
     marked = [(edge, one) for edge, one in leaving if one.item.block.kind not in (NOT_RECORDED, UNREADABLE)]
     kept = [one for _, one in marked]
     body = _EMPTY["input" if dialect == RESPONSES else "messages"]

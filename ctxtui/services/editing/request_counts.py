@@ -8,7 +8,6 @@ from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_
 from ctxtui.core.block import Block
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.price.request_count import RequestCount
-from ctxtui.curation.price.stretches import KnownStretches
 from ctxtui.services.study.study import Study
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.views.model.scene import Scene
@@ -23,7 +22,6 @@ class RequestCounts:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._known: list[tuple[Applied, object, RequestCount]] = []
-        self._stretches: tuple[object, KnownStretches] = (None, KnownStretches())
         self._terms: tuple[object, CountingTerms | None] = (None, None)
 
     def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
@@ -45,18 +43,12 @@ class RequestCounts:
             return NOTHING if found is None else found
 
         of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
-        # The request without edits has none.
-        stretches = KnownStretches() if self._stretches[0] != of or not applied.touched else self._stretches[1]
         if self._terms[0] != (key, of) or self._terms[1] is None:
             self._terms = (key, of), counting_terms(study.book, call, applied.context)
         assert self._terms[1] is not None
-        made = count_under(self._terms[1], applied, measure, stretches)
+        made = count_under(self._terms[1], applied, measure)
         if waiting:
-            # They were made of what is not known yet.
-            self._stretches = (None, KnownStretches())
             return None
-        if applied.touched:
-            self._stretches = of, stretches
         self._known = [*self._known[1 - _KEPT :], (applied, key, made)]
         return made
 
