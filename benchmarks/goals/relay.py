@@ -1,7 +1,7 @@
 """What a relay that records adds to an answer: to its first chunk, to each chunk, to a burst.
 
-`ctxtui proxy` in a process of its own beside a raw TCP relay in Python, and, where it is installed, beside mitmproxy
-with an addon that streams. Each round asks all in turn; what is added is the time less that without a relay, and ratios are
+`ctxtui proxy` in a process of its own, beside a raw TCP relay in Python and, where it is installed, mitmproxy with an
+addon that streams. Each round asks all in turn; what is added is the time less that without a relay, and ratios are
 taken round by round. The relay's home has a database, as that of everybody has who has opened ctxtui once.
 """
 
