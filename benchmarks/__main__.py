@@ -1,11 +1,11 @@
-"""``python -m benchmarks [--only G3,G7] [--runs N] [--json] [--against CHECKOUT]``: every goal of speed and its limit.
+"""``python -m benchmarks [--only start,keys] [--runs N] [--json] [--against CHECKOUT]``: every goal and its limit.
 
 Prints one line for each figure: its goal, what it is held against (the peer), the figure, its limit and the margin.
 The sides of a ratio are run in turn, the ratio is taken pair by pair and the median quoted, of as few pairs as its
 spread allows and at most ``--runs``; processor time counts where elapsed time would be noise. A peer that is not
 installed is *not run* (`benchmarks.peers` says where they are looked for), and so is what a module had still to measure
 when it failed, or took more than ``--patience`` times its usual time. ``--write`` puts the whole table on record
-(docs/speed.json, docs/speed.md, README.md). Exit code 1: a limit is missed, or something failed.
+(docs/speed.json, docs/speed.md). Exit code 1: a limit is missed, or something failed.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def main() -> int:
         options.error(f"no such goal: {', '.join(sorted(wrong))}; there are {', '.join(goals())}")
     if given.write and given.against:
         options.error("--write puts figures on record, not those of another checkout beside them")
+    if given.write and names:
+        options.error("--write puts the whole table on record: leave out the names")
     found: list[Result] = []
     took: dict[str, float] = {}
     failed: list[str] = []
@@ -61,7 +63,7 @@ def main() -> int:
         missed, idle = sum(not one.met for one in found), sum(one.value is None for one in found)
         print(f"{len(found)} figures, {missed} missed, {idle} not run, {seconds / 60:.1f} minutes")
     if given.write:
-        speed_page.write(found, seconds, whole=not names)
+        speed_page.write(found, seconds)
     return 1 if failed or any(not one.met for one in found) else 0
 
 
@@ -70,7 +72,7 @@ def _options() -> argparse.ArgumentParser:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("names", nargs="*", help=f"goals, as with --only: {', '.join(goals())}")
-    options.add_argument("--only", default="", help="goals, separated by commas: G3,G7")
+    options.add_argument("--only", default="", help="goals, separated by commas: start,keys")
     options.add_argument(
         "--runs",
         type=int,

@@ -71,7 +71,7 @@ class Other:
         told = {HERE: "here", self._root: "by the other checkout"}
         why = "; ".join(f"{told[place]}: {failure}" for place, failure in failures.items())
         if not rows:
-            yield not_run(family.goals[0], family.module, "the other checkout", why or "nothing to measure")
+            yield not_run(family.goal, family.module, "the other checkout", why or "nothing to measure")
         yield from (held(row, pairs, why) for row in rows)
 
 

@@ -34,7 +34,7 @@ from ctxtui.wire.registry import DIALECTS
 from tests.analysis.lab.recordings import FRONT, START, reported
 from tests.cases.long_runs import long_run
 
-TARGET = 15.0
+TARGET = 30.0
 RECORDED = ("claude_code/happy-cli__400429ba.jsonl", "pi/compact.jsonl", "pi/large-session.jsonl")
 CALLS, TURNS, LONGEST = 1000, 167, 80
 """Of the made-up run: calls, turns (six calls each), and how long its results are at most (`long_run`): some 630 tokens
@@ -117,7 +117,7 @@ def results(folder: Path, runs: int) -> Iterator[Result]:
             runs,
         )
         yield Result(
-            "G16",
+            "lab",
             f"10 variants of {name} ({calls:,} calls)",
             "one simulated pass",
             times,

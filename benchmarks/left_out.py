@@ -15,7 +15,6 @@ from typing import Final, NamedTuple, TypeVar
 
 from benchmarks.naive import naive
 from benchmarks.recorded import Recording
-from benchmarks.subject import replace, rules_of
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import CacheAudited, cache_audited
@@ -23,6 +22,7 @@ from ctxtui.analysis.forecast import Forecaster, teaches
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import DATA
 from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.features import Features
@@ -125,7 +125,7 @@ def _fitted(book: Book, taught: Iterable[Lesson]) -> dict[str, ModelCard]:
 
 
 def _rules_of(book: Book, table: RuleTable) -> Callable[[Call], CacheRules]:
-    return lambda call: rules_of(table, call, book.card(call.model))
+    return lambda call: table.of(call, book.card(call.model))
 
 
 def _naively(book: Book, thread: str, number: int) -> tuple[int, int]:

@@ -18,10 +18,6 @@ _DRAWN_AGAIN: Final = 200
 """Times that rounds are drawn again to say how sure a figure is."""
 
 
-class Lacking(Exception):
-    """The measured ctxtui is from before something was there."""
-
-
 @dataclass(frozen=True)
 class Result:
     """One line of the table: `value` against `limit` (both in `unit`; ratios have the unit ``x``).

@@ -12,10 +12,8 @@ import shutil
 from pathlib import Path
 
 INSTALL = {
-    "ccusage": "npm install --prefix DIR ccusage@17.2, then BENCH_CCUSAGE=DIR/node_modules/.bin/ccusage",
-    "litellm": "pip install 'litellm[proxy]' into an environment of its own, then BENCH_LITELLM=ENV/bin/litellm",
+    "ccusage": "npm install --prefix DIR ccusage@20, then BENCH_CCUSAGE=DIR/node_modules/.bin/ccusage",
     "mitmdump": "pip install mitmproxy==11.0.2 into an environment of its own, then BENCH_MITMDUMP=ENV/bin/mitmdump",
-    "tl": "pip install toolong into an environment of its own, then BENCH_TL=ENV/bin/tl",
 }
 
 

@@ -20,9 +20,8 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from benchmarks.measure import Result
-from benchmarks.subject import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS
 from ctxtui.analysis.growth.projection import TurnGrowth, costs, grown, grows_to, unit_of
-from ctxtui.analysis.growth.units_ahead import Range, Typical, forecast
+from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, forecast
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage

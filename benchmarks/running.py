@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from benchmarks.measure import Lacking, Result, not_run
+from benchmarks.measure import Result, not_run
 from benchmarks.program_end import ProgramEnded
 from benchmarks.registry import Family
 from benchmarks.sessions import SAMPLES
@@ -81,7 +81,7 @@ class Run:
         """Its rows, and one that says so where it did not come to its end."""
         yield from self
         if self.failure:
-            yield not_run(self.family.goals[0], f"{self.family.module}, what else it measures", "", self.failure)
+            yield not_run(self.family.goal, f"{self.family.module}, what else it measures", "", self.failure)
 
 
 def _ended(child: subprocess.Popen[str]) -> None:
@@ -106,8 +106,6 @@ def measure(module: str, runs: int) -> None:
                 print(json.dumps(result.as_fields()), flush=True)
         except ModuleNotFoundError as error:
             sys.exit(f"no module {error.name} there")
-        except Lacking as why:
-            sys.exit(str(why))
         except ProgramEnded as error:
             whole = str(error)
             print(whole, whole.splitlines()[0], sep="\n", file=sys.stderr)

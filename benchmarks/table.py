@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from benchmarks.measure import NO_LIMIT, Result
 
@@ -39,29 +39,7 @@ def _limit(result: Result) -> str:
     return "" if result.limit == NO_LIMIT else f"<= {result.limit:.3g}"
 
 
-def markdown(results: Sequence[Result], *, worst_only: bool) -> list[str]:
-    """The table for a document; `worst_only` keeps of each goal the figure with the least margin, and names the
-    goals that were not run in a line below."""
-    rows = _worst(results) if worst_only else list(results)
-    idle = [row.goal for row in rows if row.value is None] if worst_only else []
-    rows = [row for row in rows if row.goal not in idle]
+def markdown(results: Sequence[Result]) -> list[str]:
+    """The table for a document."""
     lines = ["| goal | what | beside | figure | limit | margin |", "| --- | --- | --- | --- | --- | --- |"]
-    for row in rows:
-        lines.append("| " + " | ".join((row.goal, row.name, row.peer, *numbers(row))) + " |")
-    if idle:
-        lines += ["", f"Not run: {', '.join(idle)}."]
-    return lines
-
-
-def _worst(results: Iterable[Result]) -> list[Result]:
-    found: dict[str, Result] = {}
-    for one in results:
-        known = found.get(one.goal)
-        if known is None or _rank(one) < _rank(known):
-            found[one.goal] = one
-    return list(found.values())
-
-
-def _rank(result: Result) -> float:
-    """Less for what is nearer to its limit, or further beyond it; what has none or was not run comes last."""
-    return NO_LIMIT if result.margin is None else result.margin
+    return lines + ["| " + " | ".join((row.goal, row.name, row.peer, *numbers(row))) + " |" for row in results]

@@ -1,9 +1,8 @@
 """Counts a recording once and prints the seconds, of processor time and elapsed:
-``count_once.py bare|figures|all|again PATH DB``.
+``count_once.py bare|figures|again PATH DB``.
 
-The vocabulary is built before the clock starts. `figures` is every figure of every block and call, `all` that and the
-reading of the file and its full-text index, `again` the figures with what the database keeps: counts, sums, what the
-reports taught.
+The vocabulary is built and the file read before the clock starts. `figures` is every figure of every block and call,
+`again` the same with the counts that the database keeps.
 """
 
 import gc
@@ -11,7 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
 from ctxtui.services.config.package_data import vocabulary
@@ -19,7 +17,6 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.recordings.open import load
-from ctxtui.store.fulltext import Unit
 from ctxtui.store.store import Store
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.vocab import ENCODINGS, build_encoding
@@ -34,12 +31,11 @@ else:
 
 
 def counted(session: Session, counter: Counter) -> None:
-    """Every figure of every block; what earlier runs kept is taken over whole, also what waits until it is wanted."""
+    """Every figure of every block."""
     book = book_for(session, counter, Settings())
     count_all(book, counter)
     last = next(reversed(session.calls.values()))
-    contexts = getattr(book, "contexts", None)  # older checkouts do not work out how contexts were read
-    assert book.forecasts and (contexts is None or contexts.of(last) is not None)
+    assert book.forecasts and book.contexts.of(last) is not None
 
 
 def recalled(store: Store) -> Counter:
@@ -52,12 +48,10 @@ def recalled(store: Store) -> Counter:
 
 
 with Store.open(place) as store:
-    began, begun = time.perf_counter(), time.process_time()
     session = load(path).session
-    if how != "all":
-        readings = [read(one) for one in session.tree.blocks.values()]
-        texts = [text for got in readings for text in (got.name, got.text, got.arguments) if text]
-        began, begun = time.perf_counter(), time.process_time()
+    readings = [read(one) for one in session.tree.blocks.values()]
+    texts = [text for got in readings for text in (got.name, got.text, got.arguments) if text]
+    began, begun = time.perf_counter(), time.process_time()
     if how == "bare":
         for text in texts:
             encoding.encode_ordinary(text)
@@ -66,12 +60,6 @@ with Store.open(place) as store:
     else:
         counter = Counter()
         counted(session, counter)
-        if how == "all":
-            store.texts.add(Unit(str(path)), map(words_of, session.tree.blocks.values()), VERSION)
-        else:
-            took, lasted = time.process_time() - begun, time.perf_counter() - began
-            for way, new in counter.unsaved().items():
-                store.save_counts(new, way)
-            counted(session, recalled(store))
-            began, begun = time.perf_counter() - lasted, time.process_time() - took
+        for way, new in counter.unsaved().items():
+            store.save_counts(new, way)
     print(time.process_time() - begun, time.perf_counter() - began)

@@ -1,4 +1,4 @@
-"""``ctxtui --help`` against an interpreter that does nothing (goal G1), and against Toolong's where it is installed."""
+"""``ctxtui --help`` against an interpreter that does nothing."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import resource
 import subprocess
 from pathlib import Path
 
-from benchmarks.measure import Result, not_run, ratio
-from benchmarks.peers import missing, peer
+from benchmarks.measure import Result, ratio
 from benchmarks.sessions import home
 from benchmarks.terminal import CTXTUI, PYTHON
 
@@ -22,18 +21,9 @@ def results(folder: Path, runs: int) -> list[Result]:
         subprocess.run(command, env=env, capture_output=True, check=True)
         return _children() - before
 
-    def ours() -> float:
-        return spent(*CTXTUI, "--help")
-
-    bare = ratio(ours, lambda: spent(PYTHON, "-c", "pass"), max(runs, 9))
-    note = f"{bare[1] * 1e3:.0f} / {bare[2] * 1e3:.0f} ms"
-    found = [Result("G1", "ctxtui --help", "python -c pass", bare[0], 2.5, note=note)]
-    toolong = peer("tl")
-    if toolong is None:
-        return [*found, not_run("G1", "ctxtui --help", "tl --help (Toolong)", missing("tl"), 1.0)]
-    beside = ratio(ours, lambda: spent(toolong, "--help"), runs)
-    note = f"{beside[1] * 1e3:.0f} / {beside[2] * 1e3:.0f} ms"
-    return [*found, Result("G1", "ctxtui --help", "tl --help (Toolong)", beside[0], 1.0, note=note)]
+    value, ours, bare = ratio(lambda: spent(*CTXTUI, "--help"), lambda: spent(PYTHON, "-c", "pass"), max(runs, 9))
+    note = f"{ours * 1e3:.0f} / {bare * 1e3:.0f} ms"
+    return [Result("help", "ctxtui --help", "python -c pass", value, 3.0, note=note)]
 
 
 def _children() -> float:
