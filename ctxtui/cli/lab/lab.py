@@ -164,7 +164,7 @@ def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
     from ctxtui.views.pages.lab_page import lab_page
 
     masker = Masker(mask_rules(), Level("personal"))
-    write_private(path, lab_page(found, masker.text).encode("utf-8", "replace"), replace=force)
+    write_private(path, lab_page(found, masker.line).encode("utf-8", "replace"), replace=force)
     note(f"wrote {path}")
 
 

@@ -41,7 +41,8 @@ def mask_rules() -> MaskingRules:
     """What is masked in copies that leave a person's hands."""
     from ctxtui.curation.masking import parse_masks
 
-    return parse_masks((DATA / "masks.toml").read_text(encoding="utf-8"))
+    masks, structure = ((DATA / name).read_text(encoding="utf-8") for name in ("masks.toml", "structure.toml"))
+    return parse_masks(masks, structure)
 
 
 @cache
