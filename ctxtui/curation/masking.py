@@ -15,7 +15,9 @@ import zlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ctxtui.core import block, canonical
@@ -110,8 +112,8 @@ LEVELS: Final = tuple(Level)
 class MaskingRule:
     """A pattern and what it finds; the pattern's group number `keep` (0: none) stays in front of the mask.
 
-    `holds` are texts of which one stands in every find ((): not known), in lower case where `fold` says that the pattern
-    is for both; `check` names what a find must pass ("": nothing), `source` who documents the format.
+    `holds` are texts of which one stands in every find ((): not known), in lower case where `fold` says that the
+    pattern is for both; `check` names what a find must pass ("": nothing), `source` who documents the format.
     """
 
     name: str
@@ -225,7 +227,8 @@ def _iban(found: str) -> bool:
 def _is_random(found: str) -> bool:
     """Whether no word of `found` is one that somebody wrote; a call, a path or a placeholder is none either."""
     parts = [part for part in _PARTS.split(found) if part]
-    return not all(_PLAIN.fullmatch(part) for part in parts) and not _PLACEHOLDER.match(found)
+    words = all(_PLAIN.fullmatch(part) for part in parts) and not len(found) / 4 < len(parts) > 3
+    return not words and not _PLACEHOLDER.match(found)
 
 
 def _bits(found: str) -> float:
@@ -242,7 +245,7 @@ def _is_dense(found: str) -> bool:
     classes = [_class(c) for c in found.rstrip("=")]
     if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
         return False
-    changes = sum(a != b for a, b in zip(classes, classes[1:], strict=False))
+    changes = sum(a != b for a, b in pairwise(classes))
     return changes >= _CHANGES * len(classes) and _bits(found) >= _BITS and not _HEX.fullmatch(found)
 
 
@@ -266,8 +269,8 @@ class _Find(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A piece of a secret that two or three texts share; `whole` is the text that it begins or ends, "" where it is long
-    enough to be told anywhere."""
+    """A piece of a secret that two or three texts share; `whole` is the text that it begins or ends, "" where it is
+    long enough to be told anywhere."""
 
     text: str
     whole: str
@@ -285,8 +288,8 @@ class Pieces(NamedTuple):
 class Masker:
     """Masks texts, JSON values and blocks at one level, and counts what it masked.
 
-    One masker for all of a copy: the same secret has the same mask throughout. What stands beside each other is shown to
-    `follow` first, so that secrets which two or three texts share are known.
+    One masker for all of a copy: the same secret has the same mask throughout. Texts are shown to `follow` first, in
+    their order, so that secrets which two or three neighbours share are known.
     """
 
     def __init__(self, rules: MaskingRules, level: Level) -> None:
@@ -513,7 +516,7 @@ class Masker:
         return self._blurred(words) if self.level == Level.TEXT else self._without_finds(words)
 
     def line(self, words: str) -> str:
-        """As `text`, for a text that may have been cut at its end: a secret of which only the beginning is left goes."""
+        """As `text`, for a text that may have been cut at its end: the beginning of a secret goes too."""
         masked = self.text(words)
         bare = masked.rstrip("…")
         if self.level == Level.TEXT or bare.endswith("⟩"):
@@ -526,7 +529,7 @@ class Masker:
 
     def _without_finds(self, words: str, *, bare: bool = True) -> str:
         """`words` with masks; `bare`: also where a text stands for itself and looks random."""
-        if len(words) < 4 or self.level == Level.TEXT and bare:
+        if len(words) < 4 or (bare and self.level == Level.TEXT):
             return words
         if "base64," in words:
             words = _DATA_URL.sub(self._data_url, words)
@@ -578,9 +581,9 @@ class Masker:
                 if pattern is not rule.pattern and at and words[at - 1].isalnum() and at not in (breaks or ()):
                     continue
                 start = match.end(rule.keep) if rule.keep else match.start()
-                secret = words[start : match.end()]
-                if secret and (passes is None or passes(secret)):
-                    yield _Find(start, match.end(), rank, rule.name, secret), match.start()
+                found = words[start : match.end()]
+                if found and (passes is None or passes(found)):
+                    yield _Find(start, match.end(), rank, rule.name, found), match.start()
 
     def _broken(self, joined: str, breaks: list[int]) -> Iterator[_Find]:
         """Secrets that go over the ends of lines; `joined` is the text without those, which were at `breaks`."""
@@ -685,7 +688,7 @@ def _goes_over(breaks: list[int], find: _Find) -> bool:
 
 
 def _flags(items: list[Json], key: str) -> Iterator[str]:
-    """What each of `items`, which stand under `key`, is called: an option before it says so (``["--token", "..."]``)."""
+    """What each of `items`, which stand under `key`, is called: an option before it says so, as ``--token``."""
     before = ""
     for item in items:
         yield before or key
@@ -734,10 +737,8 @@ def _texts_in(encoded: str) -> Iterator[str]:
         chunk = data[at + 8 : at + 8 + length]
         begin = chunk.find(b"\x78") if kind in (b"zTXt", b"iTXt", b"iCCP") else -1
         if begin >= 0:
-            try:
+            with suppress(zlib.error):
                 yield zlib.decompressobj().decompress(chunk[begin:], _LARGEST_CHUNK).decode("latin-1")
-            except zlib.error:
-                pass
         at += 12 + length
 
 

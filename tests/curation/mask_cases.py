@@ -18,7 +18,10 @@ _WORDS: Final = "look at this and say what went wrong in build of shop then mend
 _KEYS: Final = "name id detail kind status model format role type value path data note env items args a b text".split()
 _FRAMES: Final = ("{}", "see {} there", "a\n{}\nb", "`{}`", "x, {}")
 _OWN_LINE: Final = ("YAML", "kubeconfig")
-_CHARS: Final = (("A-Za-z0-9", string.ascii_letters + string.digits, "aB4"), ("A-Z0-9", string.ascii_uppercase + string.digits, "AB4"))
+_CHARS: Final = (
+    ("A-Za-z0-9", string.ascii_letters + string.digits, "aB4"),
+    ("A-Z0-9", string.ascii_uppercase + string.digits, "AB4"),
+)
 
 
 class MaskCase(NamedTuple):
@@ -54,7 +57,9 @@ def make_case(seed: int, rules: MaskingRules) -> MaskCase:
     form = dice.choice(sorted(FORMS))
     ways = ["whole", "whole", "blocks"] + ([] if own_line else ["colours"])
     if kind.level == "secrets" and words.isascii() and len(words) >= 30:
-        ways += ["base64", "image"] + ([] if own_line else ["lines"] if words == gone[0] or kind.name.startswith("key") else [])
+        ways += ["base64", "image"] + (
+            [] if own_line else ["lines"] if words == gone[0] or kind.name.startswith("key") else []
+        )
     way = dice.choice(ways)
     slot = dice.choice(("user", "system", "input", "result", "thinking", "description", "answer"))
     frame = dice.choice(_FRAMES[2:3] if own_line else _FRAMES)
@@ -78,7 +83,9 @@ def make_case(seed: int, rules: MaskingRules) -> MaskCase:
         parts, gone = [coded], [base64.b64encode(words.encode()).decode()[4:-8]]
         form = dice.choice(("anthropic", "claude code"))
     record = FORMS[form](dice, slot, parts)
-    return MaskCase(record, f"x.{'jsonl' if form in LINES else 'json'}", gone, kind.level, f"{kind.name}, {form}, {slot}, {way}")
+    return MaskCase(
+        record, f"x.{'jsonl' if form in LINES else 'json'}", gone, kind.level, f"{kind.name}, {form}, {slot}, {way}"
+    )
 
 
 def png(words: str) -> bytes:
@@ -104,7 +111,9 @@ def _tree(dice: random.Random, leaf: str, depth: int = 0) -> Any:
     }
     if depth < 3 and dice.random() < 0.5:
         inner = _tree(dice, leaf, depth + 1)
-        made[dice.choice(names)] = inner if dice.random() < 0.6 else [inner] if dice.random() < 0.5 else json.dumps(inner)
+        made[dice.choice(names)] = (
+            inner if dice.random() < 0.6 else [inner] if dice.random() < 0.5 else json.dumps(inner)
+        )
     elif dice.random() < 0.2:
         made[leaf] = _prose(dice)
     else:
@@ -139,7 +148,11 @@ def _said(dice: random.Random, slot: str, parts: list[str]) -> _Said:
 
 
 def _schema(dice: random.Random) -> dict[str, Any]:
-    return {"type": "object", "properties": {name: {"type": "string"} for name in dice.sample(_KEYS, k=3)}, "required": []}
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in dice.sample(_KEYS, k=3)},
+        "required": [],
+    }
 
 
 def _texts(parts: list[str], kind: str = "text") -> list[dict[str, Any]]:
@@ -162,12 +175,17 @@ def _anthropic(dice: random.Random, slot: str, parts: list[str]) -> bytes:
                 {"type": "tool_use", "id": "toolu_01", "name": "Read", "input": said.input},
             ],
         },
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_01", "content": _texts(said.result)}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_01", "content": _texts(said.result)}],
+        },
         {"role": "assistant", "content": [{"type": "text", "text": said.answer}]},
         {"role": "user", "content": "go on"},
     ]
     tools = [{"name": "Read", "description": said.description, "input_schema": _schema(dice)}]
-    return _dump({"model": "claude-opus-4-6", "max_tokens": 100, "system": said.system, "tools": tools, "messages": messages})
+    return _dump(
+        {"model": "claude-opus-4-6", "max_tokens": 100, "system": said.system, "tools": tools, "messages": messages}
+    )
 
 
 def _chat(dice: random.Random, slot: str, parts: list[str]) -> bytes:
@@ -191,7 +209,11 @@ def _items(said: _Said) -> list[dict[str, Any]]:
         {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": said.thinking}]},
         {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": json.dumps(said.input)},
         {"type": "function_call_output", "call_id": "call_1", "output": _texts(said.result, "input_text")},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": said.answer, "annotations": []}]},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": said.answer, "annotations": []}],
+        },
     ]
 
 
@@ -203,7 +225,12 @@ def _responses(dice: random.Random, slot: str, parts: list[str]) -> bytes:
 
 def _codex(dice: random.Random, slot: str, parts: list[str]) -> bytes:
     said = _said(dice, slot, parts)
-    about = {"id": "0199aaaa-0000-7000-8000-000000000001", "cwd": "/srv", "cli_version": "0.99.0", "instructions": said.system}
+    about = {
+        "id": "0199aaaa-0000-7000-8000-000000000001",
+        "cwd": "/srv",
+        "cli_version": "0.99.0",
+        "instructions": said.system,
+    }
     rows = [("session_meta", about), *(("response_item", item) for item in _items(said))]
     usage = {"input_tokens": 900, "cached_input_tokens": 0, "output_tokens": 20, "total_tokens": 920}
     info = {"total_token_usage": usage, "last_token_usage": usage, "model_context_window": 200000}
@@ -217,7 +244,14 @@ def _claude_code(dice: random.Random, slot: str, parts: list[str]) -> bytes:
     usage = {"input_tokens": 900, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 
     def answer(id_: str, content: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"id": id_, "role": "assistant", "model": "claude-opus-4-6", "type": "message", "usage": usage, "content": content}
+        return {
+            "id": id_,
+            "role": "assistant",
+            "model": "claude-opus-4-6",
+            "type": "message",
+            "usage": usage,
+            "content": content,
+        }
 
     messages = [
         {"role": "user", "content": [*_texts([said.system]), *_texts(said.user), *_image(said)]},
@@ -228,13 +262,25 @@ def _claude_code(dice: random.Random, slot: str, parts: list[str]) -> bytes:
                 {"type": "tool_use", "id": "toolu_01", "name": "Read", "input": said.input},
             ],
         ),
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_01", "content": _texts(said.result)}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_01", "content": _texts(said.result)}],
+        },
         answer("msg_2", [{"type": "text", "text": f"{said.description} and\n{said.answer}"}]),
     ]
     rows = []
     for n, message in enumerate(messages):
-        row = {"uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None, "sessionId": "s1", "cwd": "/srv", "version": "2.1.0"}
-        rows.append(_dump({**row, "timestamp": f"2026-01-02T03:04:0{n}.000Z", "type": message["role"], "message": message}) + b"\n")
+        row = {
+            "uuid": f"u{n}",
+            "parentUuid": f"u{n - 1}" if n else None,
+            "sessionId": "s1",
+            "cwd": "/srv",
+            "version": "2.1.0",
+        }
+        rows.append(
+            _dump({**row, "timestamp": f"2026-01-02T03:04:0{n}.000Z", "type": message["role"], "message": message})
+            + b"\n"
+        )
     return b"".join(rows)
 
 
@@ -257,7 +303,12 @@ def _gemini(dice: random.Random, slot: str, parts: list[str]) -> bytes:
         {"id": f"m1{n}", "type": "user", "timestamp": "2026-01-02T03:04:05.000Z", "content": part}
         for n, part in enumerate([said.system, *said.user])
     ]
-    head = {"sessionId": "s1", "projectHash": "0" * 64, "startTime": "2026-01-02T03:04:05.000Z", "lastUpdated": "2026-01-02T03:04:06.000Z"}
+    head = {
+        "sessionId": "s1",
+        "projectHash": "0" * 64,
+        "startTime": "2026-01-02T03:04:05.000Z",
+        "lastUpdated": "2026-01-02T03:04:06.000Z",
+    }
     return _dump({**head, "messages": [*users, answer]})
 
 
