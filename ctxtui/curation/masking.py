@@ -37,10 +37,13 @@ _HIDDEN: Final = re.compile(
 """What a reader does not see between two characters of a key: colours, links, invisible characters."""
 _BREAK: Final = re.compile(r"(?:(?<![ \t])[ \t]{1,200})?\\?\r?\n[ \t]*(?:\d{1,6}(?:→|\t|[ \t]?\|)[ \t]*)?")
 """The end of a line, with the number of the next one where lines are numbered."""
+_BLANK: Final = re.compile(" ")
 _AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
 _PLAIN: Final = re.compile(r"[A-Z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|v?\d+(?:[a-z]\d*)?")
+_SEPARATOR: Final = re.compile(r"[\W_]+")
 _PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
+_LAST_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}$")
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w-]+=[\w.-]+)*;base64,([A-Za-z0-9+/_%-]+={0,2})")
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=_\s-]")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
@@ -88,9 +91,9 @@ _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
 """Characters on each side of the border between two texts in which a secret is looked for; more where a key's lines are
 told."""
-_SHORT_PIECE: Final = 8
+_SHORT_PIECE: Final = 6
 """Characters of a piece of a secret below which it is masked only where its whole text is the same."""
-_CUT: Final = ("aB4" * 40, "a4f" * 40)
+_CUT: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
 """What a text that was cut is tried with in place of its rest."""
 
 
@@ -269,20 +272,21 @@ class _Find(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A piece of a secret that two or three texts share; `whole` is the text that it begins or ends, "" where it is
-    long enough to be told anywhere."""
+    """A piece of a secret that two or three texts share."""
 
     text: str
-    whole: str
     name: str
     secret: str
+    rank: int
 
 
 class Pieces(NamedTuple):
-    """Pieces of secrets with which texts begin (`heads`) and end (`tails`)."""
+    """Pieces of secrets that neighbouring texts share: `long` ones, masked wherever they are, and those with which one
+    text begins (`heads`) and ends (`tails`), by that text."""
 
-    heads: dict[_Piece, None]
-    tails: dict[_Piece, None]
+    long: dict[str, _Piece]
+    heads: dict[str, _Piece]
+    tails: dict[str, _Piece]
 
 
 class Masker:
@@ -298,6 +302,7 @@ class Masker:
         """How often something of each kind was masked, in order of first meeting."""
         depth = LEVELS.index(level)
         ranked = [(n, r) for n, r in enumerate(rules.rules) if LEVELS.index(r.level) <= depth]
+        self._ranks = {n for n, _ in ranked}
         self._keys = [(n, r) for n, r in ranked if r.is_key]
         self._rules = [(n, r) for n, r in ranked if not r.is_key]
         self._secret = [(n, r) for n, r in self._rules if r.level == Level.SECRETS]
@@ -308,7 +313,7 @@ class Masker:
         self._known: dict[str, dict[str, int]] = {}
         self._aliases: dict[str, str] = {}
         self._ids: set[str] = set()
-        self.pieces = Pieces({}, {})
+        self.pieces = Pieces({}, {}, {})
         """What `follow` learned."""
 
     # What stands beside each other.
@@ -326,14 +331,15 @@ class Masker:
 
     def learn(self, pieces: Pieces) -> None:
         """Take over what another masker learned."""
-        self.pieces.heads.update(pieces.heads)
-        self.pieces.tails.update(pieces.tails)
+        for mine, other in zip(self.pieces, pieces, strict=True):
+            mine.update((text, piece) for text, piece in other.items() if piece.rank in self._ranks)
 
     def _follow(self, tail: tuple[str, ...], value: Json, kind: str) -> tuple[str, ...]:
         for words in self._texts(value, kind):
             if words:
-                if self.level != Level.TEXT and tail:
-                    self._join((*tail, words[:_KEY_WINDOW]))
+                if self.level != Level.TEXT:
+                    for count in range(1, len(tail) + 1):
+                        self._join((*tail[-count:], words[:_KEY_WINDOW]))
                 tail = (*tail, words[-_KEY_WINDOW:])[-2:]
         return tail
 
@@ -343,7 +349,8 @@ class Masker:
             if kind == "id":
                 self._ids.add(value)
             elif kind in (_CONTENT, "json") or kind in self._structure:
-                yield value
+                inner = _json_of(value)
+                yield from (value,) if inner is None else self._texts(inner, _CONTENT)
         elif isinstance(value, list):
             for item in value:
                 yield from self._texts(item, kind)
@@ -368,18 +375,27 @@ class Masker:
         edges = [0]
         for text in shown:
             edges.append(edges[-1] + len(text))
-        for find, begin in self._matches(joined, secret=True):
-            if not any(begin < edge < find.end for edge in edges[1:-1]):
+        found = list(self._matches(joined))
+        if not found:
+            return
+        alone = {
+            (find.start + edge, find.end + edge)
+            for text, edge in zip(shown, edges, strict=False)
+            for find in self._matches(text)
+        }
+        for find in found:
+            if (find.start, find.end) in alone:
                 continue
             for text, whole, start, end in zip(shown, texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
-                if first < last:
-                    text_ = joined[first:last]
-                    piece = _Piece(text_, whole if len(text_) < _SHORT_PIECE else "", find.name, find.secret)
-                    if first == start and (end == edges[-1] or text == whole):
-                        self.pieces.heads[piece] = None
-                    if last == end and end != edges[-1]:
-                        self.pieces.tails[piece] = None
+                piece = _Piece(joined[first:last], find.name, find.secret, find.rank)
+                if last - first >= _SHORT_PIECE:
+                    known = self.pieces.long.setdefault(piece.text, piece)
+                    self.pieces.long[piece.text] = min(known, piece, key=lambda one: one.rank)
+                elif first < last and text == whole and first == start:
+                    self.pieces.heads[whole] = piece
+                elif first < last and text == whole and last == end:
+                    self.pieces.tails[whole] = piece
 
     # Values.
 
@@ -462,17 +478,14 @@ class Masker:
             return self._media(words)
         if words.startswith("data:") and _DATA_URL.fullmatch(words):
             return _DATA_URL.sub(self._data_url, words)
-        if self.level != Level.TEXT and words.lstrip()[:1] in ("{", "["):
+        if self.level != Level.TEXT:
             words = self._json(words, lambda same: same)
         return self.text(words)
 
     def _json(self, words: str, other: Callable[[str], str]) -> str:
         """The masked JSON that `words` spells; `other` of it where it spells none."""
-        try:
-            inner = canonical.loads(words)
-        except (ValueError, RecursionError):
-            return other(words)
-        if not isinstance(inner, dict | list):
+        inner = _json_of(words)
+        if inner is None:
             return other(words)
         masked = self._masked(inner, _CONTENT)
         return words if masked == inner else canonical.text_of(masked)
@@ -517,15 +530,27 @@ class Masker:
 
     def line(self, words: str) -> str:
         """As `text`, for a text that may have been cut at its end: the beginning of a secret goes too."""
+        words = _HIDDEN.sub("", words)
+        # The line may have been several: a secret that went over their ends now has blanks in it.
+        joined, back, blanks = _without(_BLANK, words)
+        if self.level != Level.TEXT and (broken := [find.moved(back) for find in self._broken(joined, blanks)]):
+            first = broken[0]
+            return self.line(words[: first.start] + self._mask(first.name, first.secret) + words[first.end :])
         masked = self.text(words)
         bare = masked.rstrip("…")
-        if self.level == Level.TEXT or bare.endswith("⟩"):
+        if self.level == Level.TEXT or not bare or bare.endswith("⟩"):
             return masked
+        found = [find for find in self._cut_off(bare) if find.start < len(bare) < find.end]
+        if not found and (last := _LAST_ENCODED.search(bare)) and (said := _readable(last.group())):
+            whole = any(find.end > len(said) for find in self._cut_off(said))
+            found = [_Find(last.start(), len(bare), 0, "encoded secret", last.group())] if whole else []
+        start = min((find.start for find in found), default=len(bare))
+        return masked if not found else bare[:start] + self._mask(found[0].name, bare[start:]) + masked[len(bare) :]
+
+    def _cut_off(self, words: str) -> Iterator[_Find]:
+        """Secrets in `words` as they may have gone on."""
         for rest in _CUT:
-            for find, _ in self._matches(bare + rest, secret=True):
-                if find.start < len(bare) < find.end:
-                    return bare[: find.start] + self._mask(find.name, bare[find.start :]) + masked[len(bare) :]
-        return masked
+            yield from self._matches(words + rest, secret=True)
 
     def _without_finds(self, words: str, *, bare: bool = True) -> str:
         """`words` with masks; `bare`: also where a text stands for itself and looks random."""
@@ -545,22 +570,20 @@ class Masker:
         return "".join([*made, words[at:]])
 
     def _finds(self, words: str) -> Iterator[_Find]:
-        yield from (find for find, _ in self._matches(words))
+        yield from self._matches(words)
         yield from self._encoded(words)
         shown, back = words, lambda at: at
         if _HIDDEN.search(words):
             shown, back, _ = _without(_HIDDEN, words)
-            yield from (find.moved(back) for find, _ in self._matches(shown))
+            yield from (find.moved(back) for find in self._matches(shown))
         if "\n" in shown:
             joined, before, breaks = _without(_BREAK, shown)
             found = [*self._broken(joined, breaks), *(f for f in self._encoded(joined) if _goes_over(breaks, f))]
             yield from (find.moved(before).moved(back) for find in found)
 
-    def _matches(
-        self, words: str, *, secret: bool = False, breaks: list[int] | None = None
-    ) -> Iterator[tuple[_Find, int]]:
-        """What the rules (`secret`: those of secrets) find in `words`, and where the whole of each match begins. At one
-        of `breaks`, where an end of a line was taken out, a key may begin after a letter."""
+    def _matches(self, words: str, *, secret: bool = False, breaks: list[int] | None = None) -> Iterator[_Find]:
+        """What the rules (`secret`: those of secrets) find in `words`. At one of `breaks`, where an end of a line was
+        taken out, a key may begin after a letter."""
         lower = words.lower()
         rules = self._secret if secret else self._rules
         if self._starts[breaks is not None].search(words):
@@ -583,11 +606,11 @@ class Masker:
                 start = match.end(rule.keep) if rule.keep else match.start()
                 found = words[start : match.end()]
                 if found and (passes is None or passes(found)):
-                    yield _Find(start, match.end(), rank, rule.name, found), match.start()
+                    yield _Find(start, match.end(), rank, rule.name, found)
 
     def _broken(self, joined: str, breaks: list[int]) -> Iterator[_Find]:
         """Secrets that go over the ends of lines; `joined` is the text without those, which were at `breaks`."""
-        for find, _ in self._matches(joined, secret=True, breaks=breaks):
+        for find in self._matches(joined, secret=True, breaks=breaks):
             first = bisect_right(breaks, find.start)
             inside = [at for at in breaks[first : bisect_right(breaks, find.end - 1)] if at > find.start]
             if not inside:
@@ -595,7 +618,7 @@ class Masker:
             end = find.end
             for at, until in zip(inside, [*inside[1:], find.end], strict=True):
                 ends = until in breaks or _AFTER.match(joined, until)
-                if not ends or not _is_random(joined[at:until]):
+                if not ends or all(_PLAIN.fullmatch(part) for part in _SEPARATOR.split(joined[at:until])):
                     end = at
                     break
             if end > inside[0]:
@@ -623,12 +646,16 @@ class Masker:
                 yield _Find(match.start(), match.end(), 1 << 16, "random text", found)
 
     def _pieces(self, words: str) -> Iterator[_Find]:
-        for piece in self.pieces.heads:
-            if words.startswith(piece.text) and piece.whole in ("", words[:_KEY_WINDOW], words[-_KEY_WINDOW:]):
-                yield _Find(0, len(piece.text), -1, piece.name, piece.secret)
-        for piece in self.pieces.tails:
-            if words.endswith(piece.text) and piece.whole in ("", words[:_KEY_WINDOW], words[-_KEY_WINDOW:]):
-                yield _Find(len(words) - len(piece.text), len(words), -1, piece.name, piece.secret)
+        """Pieces of secrets that other texts begin or end."""
+        for text, piece in self.pieces.long.items():
+            at = words.find(text)
+            while at >= 0:
+                yield _Find(at, at + len(text), -1, piece.name, piece.secret)
+                at = words.find(text, at + len(text))
+        if head := self.pieces.heads.get(words):
+            yield _Find(0, len(head.text), -1, head.name, head.secret)
+        if tail := self.pieces.tails.get(words):
+            yield _Find(len(words) - len(tail.text), len(words), -1, tail.name, tail.secret)
 
     def _data_url(self, match: re.Match[str]) -> str:
         data = match.group(2)
@@ -667,6 +694,16 @@ def _merged(finds: list[_Find], words: str) -> Iterator[_Find]:
         whole = (open_.start, end) != (best.start, best.end)
         open_ = best._replace(start=open_.start, end=end, secret=words[open_.start : end] if whole else best.secret)
     yield open_
+
+
+def _json_of(words: str) -> Json:
+    """The object or list that `words` spell as JSON; None where they spell none."""
+    if words[:1] not in ("{", "[") and words.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return canonical.loads(words)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _without(pattern: re.Pattern[str], words: str) -> tuple[str, Callable[[int], int], list[int]]:

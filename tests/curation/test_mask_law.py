@@ -47,7 +47,9 @@ def outputs(session: Session, level: Level) -> dict[str, str]:
     masker = Masker(mask_rules(), level)
     made["page"] = share_page(shared(told.book, choose(session, thread, 0), masker, "x", "x"))
     one = reported(Loaded(session, "x"), COUNTER, Settings(), Masker(mask_rules(), level))
-    made["report"] = report_page(ReportPage(title=one.title, sessions=(one,), rest=0, level=level, masked=(), failed=()))
+    made["report"] = report_page(
+        ReportPage(title=one.title, sessions=(one,), rest=0, level=level, masked=(), failed=())
+    )
     return made
 
 

@@ -108,7 +108,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
             id_: known_usd(call, made.costs.get(id_)) for id_, call in session.calls.items() if call.usage is not None
         },
     )
-    follower = Masker(mask_rules(), Level.SECRETS)
+    follower = Masker(mask_rules(), Level.PERSONAL)
     follower.follow_all(session.tree)
     return ReportDraft(whole, grown, found, list(_blocks(made, chosen)), follower.pieces)
 
