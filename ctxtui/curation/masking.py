@@ -78,7 +78,7 @@ _SHORTEST: Final = 6
 _LONG: Final = 16
 """The same for members whose short values are words."""
 _PLACEHOLDER: Final = re.compile(
-    r"(?i)[$<{*⟨]|your|xxx|redacted|\.\.\.|"
+    r"(?i)[$<{*⟨/]|your|xxx|redacted|\S*\.\.\.|"
     r"(?:null|none|true|false|string|text|number|integer|required|optional|password|secret|unknown|example|test)$|"
     r"\S*[\s(]"
 )
@@ -91,6 +91,8 @@ _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
 """Characters on each side of the border between two texts in which a secret is looked for; more where a key's lines are
 told."""
+_TITLED: Final = 64
+"""Texts at the beginning of a session of which a title may be cut."""
 _SHORT_PIECE: Final = 6
 """Characters of a piece of a secret below which it is masked only where its whole text is the same."""
 _CUT: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
@@ -287,6 +289,8 @@ class Pieces(NamedTuple):
     long: dict[str, _Piece]
     heads: dict[str, _Piece]
     tails: dict[str, _Piece]
+    begins: dict[str, None]
+    """Beginnings of the first texts, as one line: titles are cut from them."""
 
 
 class Masker:
@@ -313,7 +317,7 @@ class Masker:
         self._known: dict[str, dict[str, int]] = {}
         self._aliases: dict[str, str] = {}
         self._ids: set[str] = set()
-        self.pieces = Pieces({}, {}, {})
+        self.pieces = Pieces({}, {}, {}, {})
         """What `follow` learned."""
 
     # What stands beside each other.
@@ -331,8 +335,9 @@ class Masker:
 
     def learn(self, pieces: Pieces) -> None:
         """Take over what another masker learned."""
-        for mine, other in zip(self.pieces, pieces, strict=True):
+        for mine, other in zip(self.pieces[:3], pieces[:3], strict=True):
             mine.update((text, piece) for text, piece in other.items() if piece.rank in self._ranks)
+        self.pieces.begins.update(pieces.begins)
 
     def _follow(self, tail: tuple[str, ...], value: Json, kind: str) -> tuple[str, ...]:
         for words in self._texts(value, kind):
@@ -340,6 +345,8 @@ class Masker:
                 if self.level != Level.TEXT:
                     for count in range(1, len(tail) + 1):
                         self._join((*tail[-count:], words[:_KEY_WINDOW]))
+                    if len(self.pieces.begins) < _TITLED:
+                        self.pieces.begins[_one_line(words[:_KEY_WINDOW])] = None
                 tail = (*tail, words[-_KEY_WINDOW:])[-2:]
         return tail
 
@@ -385,6 +392,9 @@ class Masker:
         }
         for find in found:
             if (find.start, find.end) in alone:
+                continue
+            # "The password:" at the end of one text says little of what the next one begins with.
+            if find.name == "password" and find.start in edges and not _is_random(find.secret):
                 continue
             for text, whole, start, end in zip(shown, texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
@@ -529,23 +539,22 @@ class Masker:
         return self._blurred(words) if self.level == Level.TEXT else self._without_finds(words)
 
     def line(self, words: str) -> str:
-        """As `text`, for a text that may have been cut at its end: the beginning of a secret goes too."""
+        """As `text`, for one line that was cut from a text: the beginning of a secret goes too, and one that went over
+        the ends of lines."""
+        if self.level == Level.TEXT or not words:
+            return self.text(words)
         words = _HIDDEN.sub("", words)
-        # The line may have been several: a secret that went over their ends now has blanks in it.
-        joined, back, blanks = _without(_BLANK, words)
-        if self.level != Level.TEXT and (broken := [find.moved(back) for find in self._broken(joined, blanks)]):
-            first = broken[0]
-            return self.line(words[: first.start] + self._mask(first.name, first.secret) + words[first.end :])
-        masked = self.text(words)
-        bare = masked.rstrip("…")
-        if self.level == Level.TEXT or not bare or bare.endswith("⟩"):
-            return masked
-        found = [find for find in self._cut_off(bare) if find.start < len(bare) < find.end]
-        if not found and (last := _LAST_ENCODED.search(bare)) and (said := _readable(last.group())):
-            whole = any(find.end > len(said) for find in self._cut_off(said))
-            found = [_Find(last.start(), len(bare), 0, "encoded secret", last.group())] if whole else []
-        start = min((find.start for find in found), default=len(bare))
-        return masked if not found else bare[:start] + self._mask(found[0].name, bare[start:]) + masked[len(bare) :]
+        bare = words.rstrip("…").rstrip()
+        whole = next((text for text in self.pieces.begins if bare and text.startswith(bare)), bare)
+        joined, back, blanks = _without(_BLANK, whole)
+        finds = [*self._all_finds(whole), *(find.moved(back) for find in self._broken(joined, blanks))]
+        if whole == bare:
+            finds += [find for find in self._cut_off(bare) if find.start < len(bare) < find.end]
+            last = _LAST_ENCODED.search(bare)
+            if last and (said := _readable(last.group())) and any(f.end > len(said) for f in self._cut_off(said)):
+                finds.append(_Find(last.start(), len(bare), 1 << 15, "encoded secret", last.group()))
+        cut = [f._replace(end=min(f.end, len(bare))) for f in finds if f.start < len(bare)]
+        return self._with_masks(bare, cut) + words[len(bare) :]
 
     def _cut_off(self, words: str) -> Iterator[_Find]:
         """Secrets in `words` as they may have gone on."""
@@ -558,9 +567,12 @@ class Masker:
             return words
         if "base64," in words:
             words = _DATA_URL.sub(self._data_url, words)
-        finds = [*self._finds(words), *self._pieces(words)]
-        if bare:
-            finds += self._random(words)
+        return self._with_masks(words, self._all_finds(words, bare=bare))
+
+    def _all_finds(self, words: str, *, bare: bool = True) -> list[_Find]:
+        return [*self._finds(words), *self._pieces(words), *(self._random(words) if bare else ())]
+
+    def _with_masks(self, words: str, finds: list[_Find]) -> str:
         if not finds:
             return words
         made, at = [], 0
@@ -694,6 +706,10 @@ def _merged(finds: list[_Find], words: str) -> Iterator[_Find]:
         whole = (open_.start, end) != (best.start, best.end)
         open_ = best._replace(start=open_.start, end=end, secret=words[open_.start : end] if whole else best.secret)
     yield open_
+
+
+def _one_line(words: str) -> str:
+    return " ".join(_HIDDEN.sub("", words).split())
 
 
 def _json_of(words: str) -> Json:
