@@ -4,7 +4,7 @@
 BIN = .venv/bin
 
 .PHONY: seeds run test extras quick install lint types imports compiled unit format test-all test-core test-readers test-services test-screens \
-    test-programs test-examples test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
+    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -47,7 +47,7 @@ format: install
 # Everything, slow tests and Hypothesis's thorough profile included, in parts that are run by themselves just as well,
 # each in at most 40 minutes on two processors. EXTRAS=none leaves out the packages for a cluster and Parquet, SERVERS=none
 # the model servers that are built for it, CLIENTS=none real clients, MCP=none real MCP servers.
-test-all: test test-core test-readers test-services test-screens test-programs test-clients test-mcp test-examples
+test-all: test test-core test-readers test-services test-screens test-programs test-clients test-mcp test-examples test-snapshot
 
 THOROUGH = HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto
 
@@ -72,6 +72,11 @@ test-examples: install
 	$(BIN)/python scripts/planted.py
 	@$(MAKE) --no-print-directory seeds ARGS="--json --check" > /dev/null
 	sh scripts/try_wheel.sh
+
+# What every command says of thirty small recordings, here and at AGAINST: no change of the code changes a figure unsaid.
+AGAINST ?= HEAD^
+test-snapshot: install
+	$(BIN)/python scripts/snapshot.py --few --against $(AGAINST)
 
 # What ctxtui needs only for a cluster and for Parquet, and DuckDB, which reads such tables: tests skip without them.
 extras: install

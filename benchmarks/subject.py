@@ -79,5 +79,3 @@ COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS = (
     for name in ("COST", "GROWTH_OF_ROUNDS", "GROWTH_OF_TURNS")
 )
 """What all sources together teach of units ahead, as shipped."""
-KeptFigures = _of("services.counting.kept_figures", "KeptFigures")
-"""What a database keeps of a session's figures beside the counts of its blocks; before it, only those."""

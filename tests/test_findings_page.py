@@ -12,12 +12,13 @@ _NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 ROWS = [
     line
     for line in (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8").splitlines()
-    if re.match(r"\| \d+ \|", line)
+    if re.match(r"\| [\d.]+ \|", line)
 ]
 
 
 def test_all_findings_are_listed() -> None:
-    assert [int(row.split("|")[1]) for row in ROWS] == list(range(1, 26))
+    numbers = [row.split("|")[1].strip() for row in ROWS]
+    assert [number for number in numbers if "." not in number] == [str(number) for number in range(1, 26)]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[:50])

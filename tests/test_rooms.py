@@ -15,7 +15,7 @@ PACKAGE = Path(ctxtui.__file__).parent
 PURE = ["views", "analysis", "curation", "cache", "pricing", "transcripts", "project", "wire", "core", "tokens"]
 HEAVY = set(
     "aiohttp anthropic asyncio click genai_prices httpx2 mcp openai platformdirs pydantic requests rich select "
-    "socket sqlite3 sqlite_utils ssl subprocess textual tiktoken gigatoken numpy".split()
+    "socket sqlite3 sqlite_utils ssl subprocess textual tiktoken".split()
 )
 CLOCK_AND_FILES = set("now utcnow today read_text read_bytes write_text write_bytes getenv urandom".split())
 

@@ -11,7 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.subject import KeptFigures
 from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
@@ -49,9 +48,7 @@ def recalled(store: Store) -> Counter:
     def recall(way: str, digests: list[str]) -> dict[str, Features]:
         return {digest: Features(*one) for digest, one in store.load_counts(digests, way).items()}
 
-    if KeptFigures is None:
-        return Counter(recall=recall)
-    return Counter(recall=recall, kept=KeptFigures(store.kept_figures, store.keep_figures))
+    return Counter(recall=recall)
 
 
 with Store.open(place) as store:

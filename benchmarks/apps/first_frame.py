@@ -8,7 +8,7 @@ from ctxtui.cli.manage.start_screen import prepare
 from ctxtui.services.config.config import load
 from ctxtui.tui.start import make_app
 
-HEAVY = ("anthropic", "openai", "mcp", "httpx", "aiohttp", "tiktoken", "sqlite_utils", "numpy", "pydantic")
+HEAVY = ("anthropic", "openai", "mcp", "httpx", "aiohttp", "tiktoken", "sqlite_utils", "pydantic")
 
 
 async def main() -> None:

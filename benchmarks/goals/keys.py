@@ -21,8 +21,6 @@ IN_VIEW = ([UP] * 6 + [DOWN] * 6) * 3
 PAGES = [PAGE_UP] * 8 + [PAGE_DOWN] * 8
 REST = 3.0
 """Seconds without work after which a program is at rest."""
-SEARCH = "advice_worker"
-"""What the command of the process is called that looks for the cheapest cut, once a view has rested."""
 SMALL, LARGE = (100, 100_000), (100_000, 40_000_000)
 """Messages and bytes of the sessions of G9."""
 
@@ -68,32 +66,6 @@ def _against_one_static(folder: Path, runs: int, env: dict[str, str]) -> Iterato
     note = f"{tails[1] * 1e3:.1f} / {tails[0] * 1e3:.1f} ms"
     yield Result("G8", "cursor key to frame, p95", "one Static", tails[1] / tails[0], 2.0, note=note)
     yield _ratio("G8", "page scroll to frame, p50", "one Static", pages[1], pages[0], 3.5)
-    yield _beside_the_search(path, runs, env)
-
-
-def _beside_the_search(path: Path, runs: int, env: dict[str, str]) -> Result:
-    """Keys while the cheapest cut is looked for, which begins once a view has rested."""
-    took: list[list[float]] = [[], []]
-    looked = 0
-    for _ in range(runs):
-        with ExitStack() as opened:
-            floor, ours = opened.enter_context(Terminal(ONE_STATIC, env=env)), opened.enter_context(_open(path, env))
-            floor.until_frame()
-            floor.settle()
-            ours.until_text(MARK.encode())
-            ours.until_child(SEARCH)
-            for key in IN_VIEW * 2:
-                if not ours.has_child(SEARCH):
-                    break
-                looked += 1
-                for program, pressed, found in ((floor, DOWN, took[0]), (ours, key, took[1])):
-                    answer = program.press(pressed)
-                    found += [answer] if answer is not None else []
-    tails = [percentile(found, 0.95) for found in took]
-    note = f"{tails[1] * 1e3:.1f} / {tails[0] * 1e3:.1f} ms, {looked} keys"
-    return Result(
-        "G8", "cursor key while the cheapest cut is looked for, p95", "one Static", tails[1] / tails[0], 2.0, note=note
-    )
 
 
 def _open(path: Path, env: dict[str, str]) -> Terminal:

@@ -1,4 +1,4 @@
-"""One request and its answer, as far as it came."""
+"""One request, and as much of its answer as has arrived."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ class AnswerReader:
         extra: dict[str, Json] = dict(response.extra)
         if self.attempt > 1:
             extra["attempt"] = self.attempt
-        usage = response.billed if response.usage is not None else None
         id_ = response.id if response.id and response.id not in self.known else self.own_id
         return Call(
             id=id_,
@@ -68,7 +67,7 @@ class AnswerReader:
             ended=ended,
             fidelity=Fidelity.WIRE,
             epoch=self.epoch,
-            usage=usage,
+            usage=response.usage,
             stop_reason=response.stop_reason,
             error=error or response.error,
             skeleton=self.draft.skeleton,

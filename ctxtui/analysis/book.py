@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.forecast import Forecast
 from ctxtui.analysis.learning import ForecastRange, Learning
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from ctxtui.analysis.labels.segments import Segment
 
 _THINKING: Final = INDEX["thinking"]
-REPORTED: Final = "reported"
-COUNTS: Final = "counts"
-CONTEXTS: Final = "contexts"
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
@@ -40,12 +37,12 @@ Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
 
 
 class Book:
-    """The counts behind every figure of one session.
+    """The token counts behind every figure of one session.
 
-    `table` knows the models, `measure` how to count, `labels` how rules split blocks. Counting goes on in `advance` (a
-    worker thread may call it); the rest only reads. Figures of a node exist once `counted` says so. Reports are learnt
-    from as their contexts are counted; the weights follow in steps, each of which raises `version`: what was worked out
-    under older ones is stale.
+    `table` describes models, `measure` counts a block, `labels` splits blocks by the user's rules. `advance` counts,
+    and may run in a worker thread; everything else only reads. A node has figures once `counted` returns True.
+    Reports are learned from as soon as their contexts are counted. Weights change in steps; each step raises `version`,
+    and makes what was computed before stale.
     """
 
     def __init__(self, session: Session, table: ModelTable, measure: Measure, labels: Labels | None = None) -> None:
@@ -69,64 +66,14 @@ class Book:
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
         self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
+        self._first_estimate: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
-
-    def kept(self, *, contexts: bool = True) -> Iterator[tuple[str, Any]]:
-        """What is counted and learnt, in plain values, part by part: for a later run to take over. Without `contexts`
-        how they were read is left to that run."""
-        whether, lines = self.contexts.kept() if contexts else (False, None)
-        yield CONTEXTS, lines
-        del lines
-        yield REPORTED, [self._reported.kept(), whether, sorted(self.models)]
-        yield COUNTS, {repr(key): way.kept() for key, way in list(self._cumulated.items())}
-        yield from self._learning.kept()
-
-    def take_over(self, part: Callable[[str], Any], nodes: int, *, grown: bool) -> bool:
-        """Go on from what `kept` gave of this session when it had `nodes` nodes, in place of what is counted so far;
-        `grown` says that it has more by now, and then how contexts were read is worked out anew. False where a later
-        report changes what was counted then: nothing is taken over. Other threads may ask for figures meanwhile."""
-        told, whether, models = part(REPORTED)
-        reported = ReportedThinking(self.session)
-        reported.take_over(told)
-        first = reported.advance() if grown else None
-        if first is not None and first < nodes:
-            return False
-        counts, ways = part(COUNTS), dict[Counting, Cumulated]()
-        for card in map(self.card, models):
-            if card.counting not in ways:
-                way = ways[card.counting] = self._uncounted(card, reported)
-                way.take_over(counts[repr(card.counting)])
-        learning = Learning(self.session, self.cumulated, self.card)
-        learning.take_over(part, grown=grown)
-        contexts = ReadContexts(self)
-        if not grown and part(CONTEXTS) is not None:
-            contexts.take_over(whether, lambda: part(CONTEXTS), self.version + 1)
-        # All of it was made above: here nothing can fail, and what is asked for in between is known before and after.
-        # Each is there before what is made of it, and whoever began with the old ones goes on with them to the end.
-        self._reported, self._cumulated = reported, ways
-        self._by_model = {}
-        self._learning = learning
-        self._weights = {}
-        self.contexts = contexts
-        self.version += 1
-        return True
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether anything is counted yet."""
-        return any(way.done > 1 for way in list(self._cumulated.values()))
 
     @property
     def is_settled(self) -> bool:
         """Whether all of the session as it is now is counted and learnt from."""
         whole = len(self.session.tree)
         return all(self.cumulated(model).done == whole for model in self.models) and self._learning.is_settled
-
-    @property
-    def is_as_anew(self) -> bool:
-        """Whether what was counted and learnt while the session grew is what would be if it was read at once: no report
-        told more of a block that was counted before, and nothing was learnt from that was another one then."""
-        return self.is_settled and not self._reported.tokens and self._learning.is_as_anew
 
     def card(self, model: str) -> ModelCard:
         """Facts about `model`; an unknown one has an estimate's card."""
@@ -136,7 +83,7 @@ class Book:
         return found
 
     def weights(self, model: str) -> Weights:
-        """What one raw feature is worth in tokens of `model`: learnt from the session where it taught enough."""
+        """Tokens of `model` that one raw feature is worth: learned from the session's reports once there are enough."""
         known = self._weights
         found = known.get(model)
         if found is None:
@@ -155,7 +102,6 @@ class Book:
             if found is None:
                 # Two threads may ask at once: both get the same, or one is counted and the other asked.
                 found = ways.setdefault(card.counting, self._uncounted(card, self._reported))
-            # Where another thread has taken over what was kept meanwhile, these are not asked any more.
             by_model[model] = found
         return found
 
@@ -163,7 +109,7 @@ class Book:
         return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens, reported.alike)
 
     def measure(self, model: str) -> Callable[[Block], Features]:
-        """How one block is counted for `model`, whether it stands in the session or not."""
+        """Get the function that counts one block for `model`; the block need not be in the session."""
         return self._measure(self.card(model))
 
     def _parts(self, card: ModelCard) -> Parts | None:
@@ -235,13 +181,13 @@ class Book:
 
     @property
     def forecasts(self) -> Mapping[str, ForecastRange]:
-        """What was foretold of each call that the book has learnt from, by call id."""
+        """The forecast of each call whose report was learned from, by call id."""
         return self._learning.forecasts
 
     @property
     def foretold(self) -> int:
-        """How many `forecasts` there are."""
-        return self._learning.foretold
+        """Number of `forecasts`."""
+        return len(self._learning.forecasts)
 
     def forecast(self, call: Call) -> Forecast | None:
         """The input of `call` as everything learnt so far foretells it; None where it extends no call with a report.
@@ -266,12 +212,12 @@ class Book:
         return found
 
     def sum_of(self, model: str, node: int, category: int) -> int:
-        """As `sums`, for one category alone."""
+        """Whole tokens of one category in the context `node`."""
         return self.whole(model).of(node, category)
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
-        """As `sums`, of what `model` reads: without thinking of earlier turns where it is taken out, and without the
-        blocks that are `gone`."""
+        """Whole tokens per category index of what `model` reads of the context `head`: without the blocks that are
+        `gone`, and without earlier turns' thinking where the provider drops it."""
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
@@ -287,7 +233,7 @@ class Book:
         return sum([whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)])
 
     def own_by_category(self, model: str, node: int) -> dict[int, int]:
-        """As `own`, by category index."""
+        """Whole tokens of one block by category index; they add up to `own`."""
         whole, parent = self.whole(model), self.session.tree[node].parent
         return {c: whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)}
 
@@ -324,7 +270,7 @@ class Book:
         return None if exact else weights.half_width
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
-        """The first call with a report in an epoch of a thread."""
+        """The first call with a report in an epoch of a thread, else the first whose size the client says."""
         order = self.session.order.get(thread, [])
         # It may grow while it is gone through.
         last = len(order)
@@ -333,6 +279,8 @@ class Book:
             call = self.session.calls[order[index]]
             if call.usage is not None:
                 self._first.setdefault((thread, call.epoch.number), call.id)
+            elif call.estimated_input is not None:
+                self._first_estimate.setdefault((thread, call.epoch.number), call.id)
         self._scanned[thread] = max(0, last - 1)
-        found = self._first.get((thread, epoch))
+        found = self._first.get((thread, epoch)) or self._first_estimate.get((thread, epoch))
         return self.session.calls[found] if found else None

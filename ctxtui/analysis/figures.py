@@ -113,6 +113,8 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
 
 def context_size(book: Book, call: Call) -> int | None:
     """The `context_tokens` of `figures` alone, for what lists many calls; None while they are not known."""
+    if call.is_sum:
+        return None
     if call.usage is not None:
         return call.usage.input
     got = figures(book, call)
@@ -121,6 +123,8 @@ def context_size(book: Book, call: Call) -> int | None:
 
 def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
     """The tokens of the whole context, how they were obtained, and their interval."""
+    if call.is_sum:
+        return 0, "exact", 0, 0
     if call.usage is not None:
         return call.usage.input, "reported", call.usage.input, call.usage.input
     estimate = estimated(book, call.model)

@@ -8,9 +8,9 @@ weights, which each report corrects (`tokens.calibrate`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, Final
+from typing import Final
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.read.reported_thinking import Carried
@@ -89,35 +89,6 @@ class Forecaster:
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
         self._rhythms = defaultdict[str, Rhythm](Rhythm)
         self._carried = defaultdict[str, Carried](Carried)
-
-    def kept(self) -> dict[str, Any]:
-        """What was learnt, in plain values: calibrations by a model that has them."""
-        named = {
-            tokenizer(self._card(model)): model for model in {call.model for call in list(self._session.calls.values())}
-        }
-        return {
-            "calibrations": [[named[key], one.kept()] for key, one in list(self._calibrations.items())],
-            "wholes": [[named[key], one.kept()] for key, one in list(self._wholes.items())],
-            "errors": {model: one.kept() for model, one in list(self._errors.items())},
-            "lineages": {thread: one.kept() for thread, one in list(self._lineages.items())},
-            "rhythms": {thread: one.kept() for thread, one in list(self._rhythms.items())},
-            "carried": {model: one.kept() for model, one in list(self._carried.items())},
-        }
-
-    def take_over(self, kept: Mapping[str, Any]) -> None:
-        """Go on from what `kept` gave."""
-        for model, one in kept["calibrations"]:
-            self.calibration(model).take_over(one)
-        for model, one in kept["wholes"]:
-            self._whole(model).take_over(one)
-        for model, one in kept["errors"].items():
-            self._errors[model].take_over(one)
-        for thread, one in kept["lineages"].items():
-            self._lineages[thread].take_over(one, self._session.calls)
-        for thread, one in kept["rhythms"].items():
-            self._rhythms[thread].take_over(one)
-        for model, one in kept["carried"].items():
-            self._carried[model].take_over(one)
 
     @property
     def is_settled(self) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.core.call import Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, prior
 
@@ -19,10 +18,6 @@ _STEP: Final = 1.2
 
 _AT_ONCE: Final = 512
 """Calls that are looked up in one go."""
-
-LEARNING: Final = "learning"
-LEARNER: Final = "learner"
-FORECASTS: Final = "forecasts"
 
 
 class ForecastRange(NamedTuple):
@@ -43,12 +38,10 @@ class Learning:
     def __init__(
         self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
     ) -> None:
-        self._learner: dict[str, Forecaster] = {"": Forecaster(session, cumulated, card)}
-        self._forecasts: dict[str, dict[str, ForecastRange]] = {"": {}}
-        self._foretold = 0
-        """How many of them an earlier run kept."""
-        self._part: Callable[[str], Any] | None = None
-        """Gives what an earlier run kept of the forecaster and its forecasts, which are made of it when asked for."""
+        self.forecaster = Forecaster(session, cumulated, card)
+        """What makes forecasts, and learns from reports."""
+        self.forecasts: dict[str, ForecastRange] = {}
+        """What was foretold of each call that was learnt from, by call id."""
         self._card = card
         self._session = session
         self._cumulated = cumulated
@@ -61,70 +54,9 @@ class Learning:
         self._carrying: dict[str, bool] = {}
 
     @property
-    def forecaster(self) -> Forecaster:
-        """What makes forecasts, and learns from reports."""
-        found = self._learner.get("")
-        if found is None and self._part is not None:
-            made = Forecaster(self._session, self._cumulated, self._card)
-            made.take_over(self._part(LEARNER))
-            # Two threads may ask at once: both get the same, whose it may be.
-            found = self._learner.setdefault("", made)
-        assert found is not None
-        return found
-
-    @property
-    def forecasts(self) -> dict[str, ForecastRange]:
-        """What was foretold of each call that was learnt from, by call id."""
-        found = self._forecasts.get("")
-        if found is None and self._part is not None:
-            made = {id_: ForecastRange(middle, low, high) for id_, middle, low, high in self._part(FORECASTS)}
-            found = self._forecasts.setdefault("", made)
-        assert found is not None
-        return found
-
-    @property
-    def foretold(self) -> int:
-        """How many forecasts there are: they are made when one of them is asked for."""
-        found = self._forecasts.get("")
-        return self._foretold if found is None else len(found)
-
-    def kept(self) -> Iterator[tuple[str, Any]]:
-        """What was learnt, in plain values, in three parts; with the weights of all of it, whichever were given out."""
-        learner = self.forecaster
-        known = learner.weights() if learner.learnt >= 1 or learner.carrying else {}
-        weights = {model: [w.factors, w.spread, w.half_width, w.exact, w.calibrated] for model, w in known.items()}
-        yield LEARNING, [self._read, learner.learnt, self._waiting, learner.carrying, weights, self.foretold]
-        yield LEARNER, learner.kept()
-        yield FORECASTS, [[id_, *one] for id_, one in list(self.forecasts.items())]
-
-    def take_over(self, part: Callable[[str], Any], *, grown: bool) -> None:
-        """Go on from what `kept` gave; where the session has `grown` since, weights are given out anew at its end."""
-        self._read, given, self._waiting, carrying, weights, self._foretold = part(LEARNING)
-        self._part = part
-        self._learner.clear()
-        self._forecasts.clear()
-        if not grown:
-            self._given, self._carrying = given, carrying
-            self._weights = {
-                model: Weights(Features(*factors), Features(*spread), half_width, exact, calibrated)
-                for model, (factors, spread, half_width, exact, calibrated) in weights.items()
-            }
-
-    @property
     def is_settled(self) -> bool:
         """Whether all calls were gone through, and none was replaced since it was learnt from."""
         return self._read == len(self._session.calls) and self.forecaster.is_settled
-
-    @property
-    def is_as_anew(self) -> bool:
-        """Whether going through all calls as they are now would teach the same: none has a report by now that was not
-        there, and none was learnt from as soon as it was there."""
-        taught, waiting = self.forecaster.taught, set(self._waiting.values())
-        return all(
-            call.fidelity != Fidelity.WIRE
-            and (call.usage is None or not call.usage.input or id_ in taught or id_ in waiting)
-            for id_, call in list(self._session.calls.items())
-        )
 
     def advance(self) -> None:
         """Learn from the calls that are new and counted."""
@@ -159,9 +91,6 @@ class Learning:
     def give(self, *, all_there_is: bool = False) -> bool:
         """Give out the weights as they are now, if enough was learnt since the last time; whether they are new. With
         `all_there_is` anything that was learnt is enough: whoever reads all of it at once says the same."""
-        if "" not in self._learner and self._given:
-            # Nothing was learnt beyond what an earlier run kept.
-            return False
         learnt = self.forecaster.learnt
         carrying = self.forecaster.carrying
         least = self._given + 1 if all_there_is else max(1.0, self._given * _STEP)

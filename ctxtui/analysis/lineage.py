@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Final
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, answer_in, answer_path
@@ -108,19 +108,6 @@ class Lineage:
             self._thoughts[call.id] = thoughts
         else:
             self._thoughts.pop(call.id, None)
-
-    def kept(self) -> list[Any]:
-        """What is remembered, in plain values."""
-        thoughts = [[id_, one.features, one.tokens] for id_, one in list(self._thoughts.items())]
-        heads = [[node, call.id] for node, call in list(self._heads.items())]
-        return [self._last.id if self._last is not None else "", heads, thoughts]
-
-    def take_over(self, kept: Sequence[Any], calls: Mapping[str, Call]) -> None:
-        """Go on from what `kept` gave; `calls` are the session's."""
-        last, heads, thoughts = kept
-        self._last = calls[last] if last else None
-        self._heads = {node: calls[id_] for node, id_ in heads}
-        self._thoughts = {id_: _Thoughts(Features(*features), tokens) for id_, features, tokens in thoughts}
 
     def is_of(self, calls: Mapping[str, Call]) -> bool:
         """Whether everything that is remembered is of `calls` as they are: none was replaced since."""

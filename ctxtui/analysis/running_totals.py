@@ -67,17 +67,6 @@ class RunningTotals:
         """Whether the tokens up to `node` are known yet."""
         return node < len(self._thinking)
 
-    def kept(self) -> tuple[array[int], dict[int, int], array[int]]:
-        """What is known, in columns."""
-        return self._total, self.elsewhere, self._thinking
-
-    def take_over(self, kept: tuple[array[int], dict[int, int], array[int]]) -> None:
-        """Go on from what `kept` gave under the weights that the book has now."""
-        self._next = (self._book.version, *_none())
-        # The thinking last: `done` counts it, and another thread may read meanwhile.
-        self._total, self.elsewhere, self._thinking = kept
-        self.version = self._book.version
-
     @property
     def behind(self) -> bool:
         """Whether `advance` has anything to do."""

@@ -95,7 +95,7 @@ def sentence(session: Session, thread: str, misses: Iterable[Missed] = ()) -> st
     """The one true sentence that says most about a thread: its largest miss among `misses`, else its compaction, its
     largest jump, or what share was read from the cache."""
     calls = session.thread_calls(thread)
-    used = [c.usage for c in calls if c.usage]
+    used = [c.usage for c in calls if c.usage and not c.is_sum]
     if not used:
         return "no usage recorded" if calls else "no call recorded"
     mine = (one for one in misses if one.thread == thread)

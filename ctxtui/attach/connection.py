@@ -4,21 +4,28 @@ they come, so that nothing is waited for in between."""
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import struct
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from ctxtui.attach.gate import Gate, WaitingRequest
 from ctxtui.attach.outgoing import CONNECT, connect
 from ctxtui.attach.passage import Passage
-from ctxtui.attach.provider_connection import MOST_UNSENT, ProviderConnection, SpareConnections
+from ctxtui.attach.peer import is_let_in, user_of
+from ctxtui.attach.provider_connection import ProviderConnection
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
+from ctxtui.wire.bounds import MAX_UNSENT
+
+_LOOK: Final = 1.0
+"""Seconds between looks whether a client that says nothing more still waits for its answer."""
 
 
 class Connection(asyncio.Protocol):
-    """A client's connection, and what its passage asks to be done."""
+    """A client's connection, and what its passage asks to be done. With `guarded` the system tells whose it is, and the
+    user's own programs alone are served."""
 
     def __init__(
         self,
@@ -26,22 +33,25 @@ class Connection(asyncio.Protocol):
         gate: Gate | None,
         clock: Callable[[], float],
         connections: set[Connection],
-        spare: SpareConnections,
+        guarded: bool,
     ) -> None:
         self._gate = gate
         self._clock = clock
         self._connections = connections
-        self._spare = spare
+        self._guarded = guarded
         self._passage = Passage(route, self)
         self._client: asyncio.Transport | None = None
         self._provider: ProviderConnection | None = None
         self._waiting: asyncio.Task[None] | None = None
+        self._looking: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The client is there."""
         self._client = cast(asyncio.Transport, transport)
-        self._client.set_write_buffer_limits(MOST_UNSENT)
+        self._client.set_write_buffer_limits(MAX_UNSENT)
         self._connections.add(self)
+        if self._guarded and not is_let_in(user := user_of(transport.get_extra_info("socket"))):
+            self._passage.refused = f"programs of user {os.getuid()} are served here, and this is one of user {user}"
 
     def data_received(self, data: bytes) -> None:
         """The client said something."""
@@ -50,8 +60,23 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client says nothing more; what is for it still goes."""
-        self._passage.client_ended(self._clock())
+        self._passage.client_ended(self._clock(), gone=not self._is_open())
+        self._look_later()
         return True
+
+    def _is_open(self) -> bool:
+        """Whether the client still has its end of the connection open, where the system tells it."""
+        return self._client is not None and self._guarded and user_of(self._client.get_extra_info("socket")) is not None
+
+    def _look_later(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(_LOOK, self._look)
+
+    def _look(self) -> None:
+        # Nothing tells us when a client goes that has ended its half before.
+        if self._is_open():
+            self._look_later()
+        else:
+            self._passage.client_lost(self._clock())
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
@@ -59,6 +84,8 @@ class Connection(asyncio.Protocol):
         self._passage.client_lost(self._clock())
         self._stop_waiting()
         self._drop()
+        if self._looking is not None:
+            self._looking.cancel()
 
     def pause_writing(self) -> None:
         """The client takes no more for now."""
@@ -87,10 +114,6 @@ class Connection(asyncio.Protocol):
             self._passage.connected(self._clock())
             return
         self._part()
-        self._provider = self._spare.take(upstream, self)
-        if self._provider is not None:
-            self._passage.connected(self._clock())
-            return
         self._wait(self._open(upstream))
 
     def ask(self, waiting: WaitingRequest) -> None:
@@ -165,10 +188,10 @@ class Connection(asyncio.Protocol):
             provider.abort()
 
     def _part(self) -> None:
-        """The provider's connection is of no more use to this client; it may be to another one."""
+        """The provider's connection is of no more use."""
         if self._provider is not None:
             provider, self._provider = self._provider, None
-            self._spare.keep(provider, self._passage.spare)
+            provider.close()
 
     async def _open(self, upstream: Upstream) -> None:
         provider = ProviderConnection(upstream, self)

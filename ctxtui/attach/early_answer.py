@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Final
 
 from ctxtui.attach import http1
-from ctxtui.attach.decoding import BodyUnpacker, unpacker
 from ctxtui.attach.http1 import Head
+from ctxtui.core.errors import Malformed
+from ctxtui.wire.bounds import MAX_READ_AHEAD
+from ctxtui.wire.unpacking import BodyUnpacker, unpacker
 
 AsEvent = Callable[[int, bytes], bytes]
 """Spells an answer that is no stream (its status, its body) as the event that tells an error in one."""
@@ -28,7 +30,7 @@ class EarlyAnswer:
         self._streams = False
         self._unpacker: BodyUnpacker = unpacker("")
         """What the provider packs is told unpacked, for the head has left."""
-        self._body: list[bytes] = []
+        self._body = bytearray()
 
     def begin(self) -> bytes:
         """Its head: from here on the status is 200."""
@@ -50,12 +52,14 @@ class EarlyAnswer:
         told = self._unpacker.feed(data)
         if self._streams:
             return self.say(told)
-        self._body.append(told)
+        self._body += told
+        if len(self._body) > MAX_READ_AHEAD:
+            raise Malformed("an answer that is no stream, and too large to be told in one")
         return b""
 
     def done(self) -> bytes:
         """Its answer is whole."""
-        return _END if self._streams else self.failed(self._status, b"".join(self._body))
+        return _END if self._streams else self.failed(self._status, bytes(self._body))
 
     def failed(self, status: int, body: bytes) -> bytes:
         """An answer that is no stream is all there is."""

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from ctxtui.attach import http1
-from ctxtui.attach.decoding import unpacker
 from ctxtui.attach.early_answer import EarlyAnswer
 from ctxtui.attach.gate import Alive, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import BodyReader, Head
-from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestSent
+from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestSent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.dataclasses import dataclass, field
+from ctxtui.wire.bounds import MAX_BODY
+from ctxtui.wire.unpacking import unpacker
 
 GONE: Final = "the client went away"
 CUT: Final = "the provider's connection broke off"
@@ -63,6 +64,12 @@ class Exchange:
     """What is for the provider once it is connected; of a gated one the whole body."""
     said: list[bytes] = field(default_factory=list)
     """What a gated body says, unpacked from its chunks."""
+    size: int = 0
+    """Bytes of that."""
+    unread: bool = False
+    """Whether the gate would have been asked about it, were it not too large."""
+    heads: int = 0
+    """Heads that the provider has sent."""
     ended: bool = False
     answer: BodyReader | None = None
     """The body of the answer, once its head is there."""
@@ -80,6 +87,23 @@ class Exchange:
         """Whether all of its body has come."""
         return self.body.done
 
+    @property
+    def is_too_large(self) -> bool:
+        """Whether its body is more than can be kept until it is whole."""
+        return max(self.body.length or 0, self.size) > MAX_BODY
+
+    def let_pass(self) -> None:
+        """Do not wait until it is whole."""
+        self.gated, self.unread = False, True
+        self.waiting.insert(0, self.head_bytes())
+        self.said.clear()
+
+    def tell_body(self, said: bytes, at: float) -> None:
+        """Tell of more of its body."""
+        self.tell(RequestBytes(self.x, said, self.body.done))
+        if self.unread and self.body.done:
+            self.tell(RequestSent(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY >> 20} MiB"}}))
+
     def begin(self, at: float) -> None:
         """Tell of its head."""
         self.tell(RequestBegun(x=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
@@ -95,6 +119,7 @@ class Exchange:
         taken, said = self.body.feed(data)
         if self.gated:
             self.said.append(said)
+            self.size += len(said)
         return (data, b"", said) if taken == len(data) else (data[:taken], data[taken:], said)
 
     def whole(self, alive: Alive | None) -> WaitingRequest:
@@ -128,11 +153,10 @@ class Exchange:
     @property
     def goes_on(self) -> bool:
         """Whether another one may follow on the same connection."""
-        assert self.answer is not None and self.answer_head is not None
-        if self.early is not None:
+        if self.early is not None or self.answer is None or self.answer_head is None:
             return False
         # Answered before it was asked to the end: what is left of it cannot be told from what follows.
-        if self.answer.length is None or not self.body.done:
+        if self.answer.length is None or not self.body.done or not http1.is_sure(self.answer_head):
             return False
         return http1.keeps_open(self.answer_head) and http1.keeps_open(self.head)
 

@@ -21,13 +21,13 @@ from ctxtui.attach.http1 import Head
 from ctxtui.attach.local_ca import LocalAuthority
 from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.outgoing import CONNECT, connect_raw
-from ctxtui.attach.provider_connection import MOST_UNSENT, SpareConnections
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.relay import HOST
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
+from ctxtui.wire.bounds import MAX_UNSENT
 
 _OPEN: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _USER: Final = "ctxtui"
@@ -50,7 +50,6 @@ class ForwardProxy:
     port: int = 0
     connections: set[Connection] = field(default_factory=set)
     _server: asyncio.Server | None = None
-    _spare: SpareConnections = field(default_factory=SpareConnections)
     _visits: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self) -> None:
@@ -64,7 +63,6 @@ class ForwardProxy:
             self._server.close()
         for connection in list(self.connections):
             connection.abort()
-        self._spare.close()
         for visit in list(self._visits):
             visit.cancel()
         await asyncio.sleep(0)
@@ -91,7 +89,7 @@ class ForwardProxy:
     async def _stand_in(self, transport: asyncio.Transport, upstream: Upstream) -> None:
         wants = self.gate.wants if self.gate is not None else None
         route = Route([upstream], self.tell, self.name, wants=wants, strangers=True, all_of_it=False)
-        connection = _SecuredConnection(route, self.gate, self.clock, self.connections, self._spare)
+        connection = _SecuredConnection(route, self.gate, self.clock, self.connections, guarded=False)
         context = self.authority.context(upstream.host)
         transport.write(_OPEN)
         try:
@@ -183,7 +181,7 @@ class _Pipe(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It is open."""
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(MOST_UNSENT)
+        self._transport.set_write_buffer_limits(MAX_UNSENT)
         for data in self._early:
             self._transport.write(data)
         self._early.clear()

@@ -10,14 +10,13 @@ from typing import Final
 
 from ctxtui.core.errors import Malformed
 from ctxtui.dataclasses import dataclass, field
+from ctxtui.wire.bounds import MAX_BODY
 
 _TEXT: Final = 1
 _CLOSE: Final = 8
 _PACKED: Final = 0x40
 _LAST: Final = 0x80
 _TAIL: Final = b"\x00\x00\xff\xff"
-MOST: Final = 256 << 20
-"""Bytes of a message at most."""
 _WORTH_PACKING: Final = 1024
 _BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)")
 
@@ -76,9 +75,8 @@ class FrameReader:
     """Whether the message at hand is packed."""
     _inflater: zlib._Decompress = field(default_factory=lambda: zlib.decompressobj(-15))
     _rest: bytearray = field(default_factory=bytearray)
-    _message: list[bytes] = field(default_factory=list)
+    _message: bytearray = field(default_factory=bytearray)
     _kind: int = 0
-    _size: int = 0
 
     @property
     def rest(self) -> bytearray:
@@ -103,13 +101,13 @@ class FrameReader:
             return None
         if frame.kind:
             self._kind, self.packed = frame.kind, bool(frame.first & _PACKED)
-        self._message.append(frame.payload)
-        self._size += len(frame.payload)
-        if self._size > MOST:
+        self._message += frame.payload
+        if len(self._message) > MAX_BODY:
             raise Malformed("a message over a WebSocket that has no end")
         if not frame.first & _LAST:
             return None
-        whole, self._message, self._size = b"".join(self._message), [], 0
+        whole = bytes(self._message)
+        self._message.clear()
         if self.packed:
             whole = self._inflated(whole)
         return whole.decode("utf-8", "replace") if self._kind == _TEXT else None
@@ -126,7 +124,7 @@ class FrameReader:
                 return None
             size = int.from_bytes(rest[at : at + wide], "big")
             at += wide
-        if size > MOST:
+        if size > MAX_BODY:
             raise Malformed("a frame of a WebSocket that is too large to be recorded")
         masked = bool(rest[1] & 0x80)
         end = at + 4 * masked + size
@@ -142,9 +140,11 @@ class FrameReader:
         if not self.deflate:
             raise Malformed("a packed message over a WebSocket where none was agreed on")
         try:
-            said = self._inflater.decompress(data + _TAIL)
+            said = self._inflater.decompress(data + _TAIL, MAX_BODY + 1)
         except zlib.error as error:
             raise Malformed(f"a message over a WebSocket that cannot be unpacked: {error}") from None
+        if len(said) > MAX_BODY:
+            raise Malformed("a message over a WebSocket that unpacks to more than can be recorded")
         if not self.takeover:
             self._inflater = zlib.decompressobj(-15)
         return said

@@ -11,17 +11,26 @@ from typing import Final
 
 from ctxtui.core.errors import Malformed
 from ctxtui.dataclasses import dataclass
+from ctxtui.wire.bounds import MAX_HEAD
 
 END: Final = b"\r\n\r\n"
-MOST_HEAD: Final = 1 << 20
-"""Bytes of a head at most."""
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_LINE_BREAKING: Final = re.compile(r"[\r\n\0]")
+_TARGET: Final = re.compile(r"[!-~]+")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""All but the tab: where some readers see the end of a line, or a blank."""
+_BLANK_LINE: Final = re.compile(rb"\n\r?\n")
+_STATUS_LINE: Final = re.compile(r"HTTP/1\.[01] ([1-9][0-9]{2})(?: .*)?")
 _VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
+_LENGTH, _CODING = "content-length", "transfer-encoding"
+_FRAMING: Final = frozenset((_LENGTH, _CODING, "host", "connection"))
+"""Fields by which messages are told apart and find their way."""
+_LOOKALIKES: Final = frozenset(("content_length", "transfer_encoding"))
+"""Names that gateways of CGI and WSGI read as those."""
+_LONGEST: Final = 15
+"""Digits of a length at most."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")
 _SIZE_LINE: Final = 4096
-_KEPT: Final = re.compile(r"timeout\s*=\s*(\d{1,9})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,45 +74,51 @@ def read_head(raw: bytes) -> Head:
     """The head in `raw`, which ends with its blank line. Raises `Malformed`, also where two readers may see other
     headers in it: a bare CR or LF, a NUL, a name that is no token, a value on two lines (RFC 9112 §2.2, §5)."""
     lines = raw[: -len(END)].decode("latin-1").split("\r\n")
-    fields: list[tuple[str, str]] = []
-    for line in lines:
-        if _LINE_BREAKING.search(line):
-            raise Malformed(f"a control character in a head: {line[:80]!r}")
-    for line in lines[1:]:
-        name, _, value = line.partition(":")
-        if _TOKEN.fullmatch(name) is None or name == line:
-            raise Malformed(f"no header: {line[:80]!r}")
-        fields.append((name, value.strip(" \t")))
+    if _CONTROL.search(lines[0]):
+        raise Malformed(f"a control character in a head: {lines[0][:80]!r}")
+    fields = [_field(line) for line in lines[1:]]
     values: dict[str, list[str]] = {}
     for name, value in fields:
         values.setdefault(name.lower(), []).append(value)
     return Head(raw, lines[0], tuple(fields), values)
 
 
+def _field(line: str) -> tuple[str, str]:
+    """The name and the value of a header's line. Raises `Malformed`."""
+    name, colon, value = line.partition(":")
+    if not colon or _TOKEN.fullmatch(name) is None or name.lower() in _LOOKALIKES:
+        raise Malformed(f"no header: {line[:80]!r}")
+    if _CONTROL.search(value):
+        raise Malformed(f"a control character in a head: {line[:80]!r}")
+    return name, value.strip(" \t")
+
+
 def next_head(came: bytes) -> tuple[Head, bytes] | None:
     """The head that `came` begins with and what comes behind it; None until it is whole. Raises `Malformed`."""
     raw, end, rest = came.partition(END)
+    if len(raw) > MAX_HEAD:
+        raise Malformed(f"a head of more than {MAX_HEAD >> 10} KiB")
     if end:
         return read_head(raw + end), rest
-    if len(came) > MOST_HEAD:
-        raise Malformed("a head that is too long")
+    if _BLANK_LINE.search(raw):
+        raise Malformed("a head whose lines end otherwise than in CRLF")
     return None
 
 
 def asked(head: Head) -> RequestLine:
     """What a request's first line says. Raises `Malformed`."""
     parts = head.start.split(" ")
-    if len(parts) != 3 or parts[2] not in _VERSIONS or not parts[0].isalpha() or not parts[1].isprintable():
+    if len(parts) != 3 or parts[2] not in _VERSIONS or not (_TOKEN.fullmatch(parts[0]) and _TARGET.fullmatch(parts[1])):
         raise Malformed(f"no request of HTTP/1.1: {head.start[:80]!r}")
     return RequestLine(parts[0], parts[1])
 
 
 def status_of(head: Head) -> int:
     """The status that an answer's first line says. Raises `Malformed`."""
-    parts = head.start.split(" ", 2)
-    if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not (parts[1].isdecimal() and len(parts[1]) == 3):
+    found = _STATUS_LINE.fullmatch(head.start)
+    if found is None:
         raise Malformed(f"no answer of HTTP/1.1: {head.start[:80]!r}")
-    return int(parts[1])
+    return int(found[1])
 
 
 def with_field(head: Head, name: str, value: str) -> bytes:
@@ -143,17 +158,6 @@ def keeps_open(head: Head) -> bool:
     return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
 
 
-def is_bound(head: Head) -> bool:
-    """Whether a request's head proves who asks for the whole connection, not for this request alone."""
-    return any(value.lower().startswith(("negotiate", "ntlm")) for value in head.all("authorization"))
-
-
-def kept_for(head: Head) -> float:
-    """Seconds for which an answer says that its connection is kept; endless where it says nothing of it."""
-    found = _KEPT.search(head.get("keep-alive"))
-    return float(found[1]) if found else float("inf")
-
-
 @dataclass(slots=True)
 class BodyReader:
     """A body as it comes: `length` bytes, in chunks (`chunked`), or to the connection's end (`length` None).
@@ -168,6 +172,8 @@ class BodyReader:
     _left: int = 0
     _held: bytes = b""
     _state: str = "size"
+    _trailer: int = 0
+    """Bytes of the fields behind the last chunk."""
 
     def __post_init__(self) -> None:
         self._left = 0 if self.chunked else self.length or 0
@@ -235,6 +241,9 @@ class BodyReader:
             at = end + 2
 
     def _line(self, line: bytes) -> None:
+        told = line.decode("latin-1")
+        if _CONTROL.search(told):
+            raise Malformed(f"a control character in a body in chunks: {line[:40]!r}")
         if self._state == "end":
             if line:
                 raise Malformed("a chunk longer than it said")
@@ -247,25 +256,34 @@ class BodyReader:
             self._state = "data" if self._left else "trailer"
         elif not line:
             self.done = True
+        else:
+            self._trailer += len(line)
+            if _field(told)[0].lower() in _FRAMING or self._trailer > MAX_HEAD:
+                raise Malformed(f"a field that cannot stand behind a body: {line[:40]!r}")
 
 
 def _length(head: Head) -> int | None:
-    told = set(head.all("content-length"))
+    told = head.all(_LENGTH)
     if not told:
         return None
-    value = told.pop()
-    if told or not value.isdecimal():
-        raise Malformed(f"no length of a body: {value[:40]!r}")
-    return int(value)
+    if len(set(told)) > 1 or not told[0].isdecimal() or len(told[0]) > _LONGEST:
+        raise Malformed(f"no length of a body: {', '.join(told)[:40]!r}")
+    return int(told[0])
 
 
 def request_body(head: Head) -> BodyReader:
-    """The body that follows a request's head. Raises `Malformed`, also where it may be read two ways."""
-    coding, length = head.all("transfer-encoding"), _length(head)
-    if coding and length is not None:
+    """The body that follows a request's head. Raises `Malformed`, also where it, or whom it is for, may be read two
+    ways (RFC 9112 §3.2, §6.1, §6.3)."""
+    coding, length, old = head.all(_CODING), _length(head), head.start.endswith("1.0")
+    hosts = len(head.all("host"))
+    if hosts > 1 or not (hosts or old):
+        raise Malformed(f"{hosts} hosts")
+    if (coding and length is not None) or len(head.all(_LENGTH)) > 1:
         raise Malformed("a body with two lengths")
-    if coding and [value.lower() for value in coding] != ["chunked"]:
+    if coding and (old or [value.lower() for value in coding] != ["chunked"]):
         raise Malformed(f"a body whose end nothing tells: {', '.join(coding)[:40]!r}")
+    if any(head.holds("connection", name) for name in _FRAMING):
+        raise Malformed("a connection that takes away what tells a body's length")
     return BodyReader(0, chunked=True) if coding else BodyReader(length or 0)
 
 
@@ -273,6 +291,13 @@ def answer_body(head: Head, status: int, method: str) -> BodyReader:
     """The body that follows the head of an answer of `status` to a request of `method`. Raises `Malformed`."""
     if method == "HEAD" or status < 200 or status in (204, 304):
         return BodyReader(0)
-    if head.all("transfer-encoding"):
-        return BodyReader(0, chunked=True) if head.holds("transfer-encoding", "chunked") else BodyReader(None)
-    return BodyReader(_length(head))
+    coding = ",".join(head.all(_CODING))
+    if coding.rpartition(",")[2].strip().lower() == "chunked":
+        return BodyReader(0, chunked=True)
+    return BodyReader(None if coding else _length(head))
+
+
+def is_sure(head: Head) -> bool:
+    """Whether an answer's length can be read in one way only: else nothing may follow it on its connection."""
+    coding, lengths = head.all(_CODING), len(head.all(_LENGTH))
+    return not lengths if coding and head.start.startswith("HTTP/1.1") else not coding and lengths < 2

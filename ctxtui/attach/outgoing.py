@@ -123,9 +123,9 @@ class _Asking(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """More of the answer's head."""
-        self._came += data
         if self.status.done():
             return
+        self._came += data
         try:
             found = http1.next_head(self._came)
             if found is not None:

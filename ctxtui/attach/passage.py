@@ -6,22 +6,18 @@ asked of `Ends` meanwhile. One request goes by after the other; what a client sa
 
 from __future__ import annotations
 
-from typing import Final
-
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, takes_chunks
 from ctxtui.attach.exchange import CUT, GONE, Ends, Exchange
 from ctxtui.attach.gate import RequestVerdict
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent, RequestBytes
+from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent
 from ctxtui.attach.refusal import refusal
 from ctxtui.attach.route import Route
 from ctxtui.attach.socket_passage import SocketPassage
 from ctxtui.attach.visitors import ONLY_HERE, stranger
 from ctxtui.core.errors import Malformed
-
-_MOST_KEPT: Final = 4 << 20
-"""Bytes that are kept for later; the client waits meanwhile."""
+from ctxtui.wire.bounds import MAX_EARLY_HEADS, MAX_READ_AHEAD
 
 
 class Passage:
@@ -41,16 +37,8 @@ class Passage:
         self._pouring = False
         """Whether the answer cannot be followed: what comes is passed on to its end."""
         self._client_over = self._over = False
-        self._kept_for = 0.0
-        """Seconds for which the provider keeps the connection after its last answer."""
-        self._bound = False
-        """Whether the connection is this client's alone."""
-
-    @property
-    def spare(self) -> float:
-        """Seconds for which the provider's connection may be kept for another client; 0 in the middle of anything."""
-        rests = self._one is None and not self._came and not self._pouring and not self._bound
-        return self._kept_for if rests else 0.0
+        self.refused = ""
+        """Why the client is served nothing."""
 
     @property
     def full(self) -> bool:
@@ -59,34 +47,42 @@ class Passage:
             return self._socket.full
         one = self._one
         unsent = 0 if one is None or one.gated else sum(map(len, one.waiting))
-        return len(self._held) + unsent > _MOST_KEPT
+        return len(self._held) + unsent > MAX_READ_AHEAD
 
     def client_data(self, data: bytes, at: float) -> None:
         """The client said something."""
-        if self._over or self._pouring:
+        if self._over:
             return
         if self._socket is not None:
             self._socket.client_data(data, at)
             return
         self._held = self._held + data if self._held else data
         self._go_on(at)
+        if self._pouring and self._held:
+            # Nobody can tell where the answer ends, and so which one the next request would get.
+            self._end(abort=True)
 
-    def client_ended(self, at: float) -> None:
-        """The client says nothing more."""
+    def client_ended(self, at: float, gone: bool) -> None:
+        """The client says nothing more; it waits for its answer, unless it is `gone`."""
         if self._over or self._client_over:
             return
         self._client_over = True
         if self._socket is not None:
             self._socket.client_ended(at)
-        elif self._one is None:
-            if self._held.strip():
-                self._refuse(400, "a head that breaks off", at)
-            else:
-                self._end()
-        elif not self._one.body.done or self._one.deciding or not self._held:
-            # Nobody waits for the answer. What it has said already would be its next request.
-            self._one.end(at, GONE)
-            self._end(abort=True)
+        elif gone and self._one is not None:
+            self.client_lost(at)
+        else:
+            self._said_all(at)
+
+    def _said_all(self, at: float) -> None:
+        """The client has said all: a request that breaks off is not answered."""
+        if self._one is not None:
+            if not self._one.body.done:
+                self.client_lost(at)
+        elif self._held.strip():
+            self._refuse(400, "a head that breaks off", at)
+        else:
+            self._end()
 
     def client_lost(self, at: float) -> None:
         """The client's connection is gone, whoever ended it."""
@@ -173,8 +169,8 @@ class Passage:
         elif self._pouring:
             self._ends.to_client(data)
         elif one is None:
-            # It belongs to the next answer, as far as anybody can tell.
-            self._came += data
+            # Nobody asked for it: it must not be the answer to what is asked next.
+            self._end(abort=True)
         else:
             try:
                 if one.answer is None:
@@ -202,6 +198,9 @@ class Passage:
             return
         if one is not None:
             whole = one.answer is not None and not broken and one.answer.ended()
+            if self._came and one.early is None:
+                # A head that was never whole.
+                self._ends.to_client(self._came)
             if whole and one.early is not None and not one.ended:
                 self._ends.to_client(one.early.done())
             one.end(at, "" if whole else CUT)
@@ -238,18 +237,21 @@ class Passage:
                 self._begin(head, at)
             return head is not None
         if not one.body.done:
-            self._body(one)
+            self._body(one, at)
         return False
 
-    def _body(self, one: Exchange) -> None:
+    def _body(self, one: Exchange, at: float) -> None:
         """More of the body of a request. Raises `Malformed`."""
         data, self._held, said = one.taken(self._held)
         if one.connected:
             self._ends.to_provider(data)
         else:
             one.waiting.append(data)
-        one.tell(RequestBytes(one.x, said, one.body.done))
-        if one.gated and one.is_whole:
+        one.tell_body(said, at)
+        if one.gated and one.is_too_large:
+            one.let_pass()
+            self._ends.open(one.upstream)
+        elif one.gated and one.is_whole:
             one.deciding = True
             self._ends.ask(one.whole(self._alive if takes_chunks(one.head) else None))
 
@@ -265,8 +267,8 @@ class Passage:
         """A request, by its head. Raises `Malformed`."""
         asked = http1.asked(head)
         why = "" if self._route.strangers else stranger(head)
-        if why:
-            self._refuse(403, f"{ONLY_HERE}; this came with {why!r}", at)
+        if why or self.refused:
+            self._refuse(403, self.refused or f"{ONLY_HERE}; this came with {why!r}", at)
             return
         try:
             upstream, target = self._route.upstream(asked.target)
@@ -285,25 +287,25 @@ class Passage:
             body=http1.request_body(head),
         )
         self._one = one
-        self._bound = self._bound or http1.is_bound(head)
         one.begin(at)
         self._wants = self._route.wants if ours else None
         one.gated = self._wanted(one, at)
         if not one.gated:
             # With what has come of its body it leaves in one piece, and is told of once it is on its way.
             data, self._held, said = one.taken(self._held)
-            last = one.body.done
             one.waiting += [one.head_bytes(), data]
             self._ends.open(upstream)
-            if said or last:
-                one.tell(RequestBytes(one.x, said, last))
+            if said or one.body.done:
+                one.tell_body(said, at)
 
     def _wanted(self, one: Exchange, at: float) -> bool:
         wants = self._wants
         if wants is None or one.body.done or one.head.get("expect"):
             return False
         try:
-            return wants(one.head, one.url)
+            gated = wants(one.head, one.url)
+            one.unread = gated and one.is_too_large
+            return gated and not one.unread
         except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request
             one.undecided(error, at)
             one.waiting.clear()
@@ -318,6 +320,9 @@ class Passage:
                 return
             head, rest = found
             status = http1.status_of(head)
+            one.heads += 1
+            if one.heads > MAX_EARLY_HEADS or (status == 101 and not one.head.get("upgrade")):
+                raise Malformed("heads that nobody asked for")
             body = http1.answer_body(head, status, one.method)
             if status >= 200:
                 if one.early is not None:
@@ -357,15 +362,13 @@ class Passage:
     def _answered(self, one: Exchange, at: float) -> None:
         """Its answer is whole."""
         one.end(at)
-        if not one.goes_on or one.answer_head is None:
+        if self._came or not one.goes_on:
             self._end()
             return
         self._one = None
-        self._kept_for = http1.kept_for(one.answer_head)
-        if self._held:
-            self._go_on(at)
-        elif self._client_over:
-            self._end()
+        self._go_on(at)
+        if self._client_over and not self._over:
+            self._said_all(at)
 
     def _switched(self, one: Exchange, head: Head, rest: bytes, at: float) -> None:
         """Another protocol from here on."""

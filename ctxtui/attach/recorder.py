@@ -15,12 +15,18 @@ from collections import deque
 from pathlib import Path
 from typing import Final
 
-from ctxtui.attach.news import AnswerBytes, ExchangeEvent, RequestBegun, RequestBytes
+from ctxtui.attach.news import (
+    AnswerBytes,
+    ExchangeEvent,
+    RequestBegun,
+    RequestBytes,
+    RequestSent,
+    SocketMessage,
+)
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.tapes import Tapes
+from ctxtui.wire.bounds import MAX_UNWRITTEN
 
-MOST_WAITING: Final = 256 << 20
-"""Bytes that may wait to be written; beyond, what comes is lost and counted."""
 _MOST_TOLD: Final = 10
 """Faults that are told one by one."""
 _GATHER: Final = 0.03
@@ -86,11 +92,11 @@ class Recorder:
         if not self._thread.is_alive():
             self._revive()
         if not isinstance(news, AnswerBytes) or not self._at_once(news):
-            if isinstance(news, RequestBytes | AnswerBytes):
-                if self._came - self._done > MOST_WAITING:
-                    self._dropped.add(news.x)
-                    return
-                self._came += len(news.data)
+            size = _size(news)
+            if size and self._came - self._done > MAX_UNWRITTEN:
+                self._dropped.add(news.x)
+                return
+            self._came += size
             self._queue.append(news)
         # A head alone is no line yet, and the request has not left.
         if self._asleep and not isinstance(news, RequestBegun):
@@ -186,8 +192,7 @@ class Recorder:
                     self._take(news)
                     # Once it is in hand: who waits for an empty queue waits for what is written.
                     self._queue.popleft()
-                if isinstance(news, RequestBytes | AnswerBytes):
-                    self._done += len(news.data)
+                self._done += _size(news)
             self._written()
             if not self._waits:
                 # Several threads count what they put: nothing that was miscounted stays so.
@@ -229,3 +234,12 @@ class Recorder:
         self.faults += 1
         if self.faults <= _MOST_TOLD:
             self._faults.append(f"a fault in ctxtui's recorder: {type(error).__name__}: {error}")
+
+
+def _size(news: ExchangeEvent) -> int:
+    """Bytes of what is told, as far as they may be many."""
+    if isinstance(news, RequestBytes | AnswerBytes):
+        return len(news.data)
+    if isinstance(news, SocketMessage):
+        return len(news.text)
+    return len(news.body or b"") if isinstance(news, RequestSent) else 0

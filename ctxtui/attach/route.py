@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from hmac import compare_digest
 from typing import Final
 
 from ctxtui.attach.http1 import Head
@@ -25,8 +26,9 @@ Wants = Callable[[Head, str], bool]
 
 @dataclass(slots=True)
 class Route:
-    """Where requests lead: with `named` the first step of a path names the provider, else there is one. `tell` hears of
-    everything that goes by, each exchange under a `name` of its own; `wants` says whether a gate is to be asked.
+    """Where requests lead: with `named` the first step of a path names the provider, else there is one, and the first
+    step is the `word` where there is one. `tell` hears of everything that goes by, each exchange under a `name` of its
+    own; `wants` says whether a gate is to be asked.
     `strangers` are let in where what comes has been let in already; `all_of_it` says whether more than what asks a
     model is told and asked about (a client that is given a base URL says nothing else there)."""
 
@@ -35,6 +37,7 @@ class Route:
     name: Callable[[], str]
     _: KW_ONLY
     named: bool = False
+    word: str = ""
     wants: Wants | None = None
     strangers: bool = False
     all_of_it: bool = True
@@ -49,12 +52,16 @@ class Route:
     def upstream(self, target: str) -> tuple[Upstream, str]:
         """The provider that a target leads to, and the target as it is told. Raises `Malformed` where none is meant."""
         if target.startswith("/"):
-            if not self.named:
+            if not (self.named or self.word):
                 return self.upstreams[0], target
             name, slash, rest = target[1:].partition("/")
             if not slash:
                 name, question, query = name.partition("?")
                 rest = question + query
+            if self.word:
+                if compare_digest(name, self.word):
+                    return self.upstreams[0], f"/{rest}"
+                raise Malformed("this relay serves programs that were given its whole address")
             found = next((one for one in self.upstreams if one.name == name), None)
             if found is not None:
                 return found, f"/{rest}"

@@ -8,11 +8,14 @@ from typing import Final
 
 import msgspec
 
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
+from ctxtui.wire.bounds import MAX_BODY
 
 Members = dict[str, msgspec.Raw]
 _KEPT: Final = 64
 """Responses that a later request may go on from."""
+_MAX_KEPT: Final = 4 * MAX_BODY
+"""Bytes of their conversations together."""
 _members: Final = msgspec.json.Decoder(Members)
 _items: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _EARLIER: Final = "previous_response_id"
@@ -21,11 +24,19 @@ _ENDS: Final = ("response.completed", "response.incomplete", "response.done")
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """Items of a conversation behind those of `before`. `altered`: the provider holds others in their place."""
+    """Items of a conversation behind those of `before`. `altered`: the provider holds others in their place; `size` are
+    the bytes of the whole conversation."""
 
     items: tuple[bytes, ...]
-    before: _Context | None = None
-    altered: bool = False
+    before: _Context | None
+    altered: bool
+    size: int
+
+    @classmethod
+    def behind(cls, before: _Context | None, items: list[msgspec.Raw] | list[bytes], altered: bool = False) -> _Context:
+        """What goes on from `before`."""
+        own = tuple(map(bytes, items))
+        return cls(own, before, altered, sum(map(len, own)) + (before.size if before is not None else 0))
 
     def all(self) -> list[bytes]:
         found: list[tuple[bytes, ...]] = []
@@ -70,7 +81,9 @@ class SocketContext:
         if earlier and before is None:
             self._asked.pop(lane, None)
             return Whole(text.encode(), False, lane)
-        context = self._asked[lane] = _Context(tuple(items), before)
+        context = self._asked[lane] = _Context.behind(before, items)
+        if len(self._asked) > _KEPT:
+            del self._asked[next(iter(self._asked))]
         members = {name: bytes(value) for name, value in told.items() if name != _EARLIER}
         members["input"] = b"[" + b",".join(context.all()) + b"]"
         body = b"{" + b",".join(msgspec.json.encode(name) + b":" + value for name, value in members.items()) + b"}"
@@ -80,7 +93,7 @@ class SocketContext:
         """What left for the last request of `lane`: the client's own conversation, or an altered one."""
         one = self._asked.get(lane)
         if one is not None and one.altered != altered:
-            self._asked[lane] = _Context(one.items, one.before, altered)
+            self._asked[lane] = replace(one, altered=altered)
 
     def told(self, text: str, lane: str | None = None) -> None:
         """A message of the provider's, about the last request of `lane` (None: the message says of which)."""
@@ -96,8 +109,8 @@ class SocketContext:
         one = self._asked.get(lane)
         if one is None or not id_:
             return
-        self._known[id_] = _Context(tuple(map(bytes, items)), one, one.altered)
-        while len(self._known) > _KEPT:
+        self._known[id_] = _Context.behind(one, items, one.altered)
+        while len(self._known) > _KEPT or sum(context.size for context in self._known.values()) > _MAX_KEPT:
             self._known.popitem(last=False)
         self.altered = any(context.altered for context in self._known.values())
 

@@ -14,8 +14,8 @@ from ctxtui.attach.refusal import events_of
 from ctxtui.attach.route import Wants
 from ctxtui.attach.socket_context import SocketContext, Whole
 from ctxtui.core.errors import Malformed
+from ctxtui.wire.bounds import MAX_READ_AHEAD
 
-_MOST_KEPT: Final = 4 << 20
 _START: Final = 1
 """The opcode of a text message's first frame."""
 
@@ -46,7 +46,7 @@ class SocketPassage:
     @property
     def full(self) -> bool:
         """Whether the client should say no more for now."""
-        return self._whole is not None and len(self._asked.rest) > _MOST_KEPT
+        return self._whole is not None and len(self._asked.rest) > MAX_READ_AHEAD
 
     def client_data(self, data: bytes, at: float) -> None:
         """The client said something."""
@@ -138,19 +138,19 @@ class SocketPassage:
             self._reads = False
             self._give_up()
         if self._whole is None and self._reads and self._kept is None:
-            self._pass_on(bytes(asked.rest))
+            self._pass_on(asked.rest)
             self._passed = len(asked.rest)
 
     def _give_up(self) -> None:
         for frame in self._kept or ():
             self._ends.to_provider(frame.raw)
         self._kept = None
-        self._pass_on(bytes(self._asked.rest))
+        self._pass_on(self._asked.rest)
 
-    def _pass_on(self, data: bytes) -> None:
+    def _pass_on(self, data: bytes | bytearray) -> None:
         """Pass on what has not been of the frame `data`."""
         if len(data) > self._passed:
-            self._ends.to_provider(data[self._passed :] if self._passed else data)
+            self._ends.to_provider(bytes(data[self._passed :] if self._passed else data))
 
     def _has_to_be_whole(self, packed: bool) -> bool:
         if self._context.altered or (self._ours and packed):

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.attach.decoding import BodyUnpacker, unpacker
 from ctxtui.attach.lines import answer_line, line
 from ctxtui.attach.masks import mask_for, shown, shown_url
 from ctxtui.attach.news import (
@@ -30,7 +29,9 @@ from ctxtui.core.errors import Malformed
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.sender import Sender, sender_of
+from ctxtui.wire.bounds import MAX_BODY
 from ctxtui.wire.key_mask import KeyMask
+from ctxtui.wire.unpacking import BodyUnpacker, unpacker
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -49,7 +50,11 @@ class _Recorded:
     begun: RequestBegun
     mask: KeyMask
     headers: Mapping[str, str]
-    pieces: list[bytes] = field(default_factory=list)
+    asked: bytearray = field(default_factory=bytearray)
+    """The request's body, as far as it came and is kept."""
+    asked_size: int = 0
+    asked_wire: _Hash = field(default_factory=hashlib.sha256)
+    """What proves a body that is not kept."""
     session: str = ""
     tape: Tape | None = None
     unpacker: BodyUnpacker | None = None
@@ -143,7 +148,13 @@ class Tapes:
         if one is None:
             return
         if isinstance(news, RequestBytes):
-            one.pieces.append(news.data)
+            one.asked_size += len(news.data)
+            if one.asked_size <= MAX_BODY:
+                one.asked += news.data
+            else:
+                one.asked_wire.update(one.asked)
+                one.asked_wire.update(news.data)
+                one.asked.clear()
             if news.last:
                 self._asked(one)
             return
@@ -165,8 +176,9 @@ class Tapes:
             self._ended(one, news)
 
     def _asked(self, one: _Recorded) -> None:
-        begun, wire = one.begun, b"".join(one.pieces)
-        one.pieces.clear()
+        left_out = one.asked_size > MAX_BODY
+        begun, wire = one.begun, b"" if left_out else bytes(one.asked)
+        one.asked.clear()
         encoding = one.headers.get("content-encoding", "")
         try:
             said = unpacker(encoding).feed(wire)
@@ -175,7 +187,10 @@ class Tapes:
         sender = sender_of(one.headers)
         session = begun.session or sender.session or self._run.session or session_of(begun.url, said)
         one.session, one.tape = session, self._tape(session, sender)
-        body = one.tape.bodies.told(begun.x, one.mask.masked(said), wire, encoding)
+        if left_out:
+            body: dict[str, Json] = {"size": one.asked_size, "sha256": one.asked_wire.hexdigest(), "left_out": True}
+        else:
+            body = one.tape.bodies.told(begun.x, one.mask.masked(said), wire, encoding)
         asked: dict[str, Json] = {"method": begun.method, "url": shown_url(begun.url), "headers": shown(begun.fields)}
         if begun.thread:
             asked["thread"] = begun.thread

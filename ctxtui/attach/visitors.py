@@ -18,6 +18,9 @@ _NO_NAME: Final = frozenset("@/\\?# \t,")
 """Characters that stand in no host's name: whoever writes them wants to be read two ways."""
 _HERE: Final = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
 """What nearly everybody writes, known without looking closer."""
+_OWN: Final = ("", "none", "same-origin")
+"""``Sec-Fetch-Site`` of an address that a person typed, and of what its page asks for; programs say nothing. A browser
+sends a request for another site's image, or its link, without an Origin."""
 
 
 def stranger(head: Head) -> str:
@@ -25,10 +28,12 @@ def stranger(head: Head) -> str:
     for value in head.all("host"):
         if not _HERE.fullmatch(value) and (_NO_NAME.intersection(value) or not _at_home(f"//{value}")):
             return f"Host: {value}"
-    for value in head.all("origin"):
+    origins = head.all("origin")
+    for value in origins:
         if not _at_home(value):
             return f"Origin: {value}"
-    return ""
+    site = head.get("sec-fetch-site")
+    return "" if origins or site in _OWN else f"Sec-Fetch-Site: {site}"
 
 
 def _at_home(address: str) -> bool:

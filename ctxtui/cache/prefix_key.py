@@ -204,10 +204,6 @@ class Prefixes:
         self._chains: dict[tuple[Seed, bool], PrefixKeys] = {}
         self._latest: tuple[Seed, StretchFacts, bool, PrefixKeys] | None = None
 
-    def __reduce__(self) -> tuple[type[Prefixes], tuple[Tree]]:
-        # What is worked out of the tree is worked out again, as far as it is asked for.
-        return Prefixes, (self.tree,)
-
     def chain(self, seed: Seed, head: int, strips: bool = False) -> PrefixKeys:
         """The chain of a request with `seed` whose context is `head`."""
         facts = self._facts.facts(head) if seed.dialect == ANTHROPIC else NOTHING

@@ -40,6 +40,7 @@ FAILED: Final = ExitCode(
     "`ctxtui doctor` found something that does not work, `ctxtui check` a limit that does not hold; `ctxtui run` used "
     "up its rounds",
 )
+UNKNOWN: Final = ExitCode(9, "unknown", "of `ctxtui check`: no limit is broken, but one cannot be told")
 FAULT: Final = ExitCode(70, "fault", "a fault in ctxtui while it ran `search` or `diff`, whose 1 is an answer")
 ATTACHING: Final = ExitCode(
     125, "attaching", "of `ctxtui exec`: ctxtui itself failed; every other code is that of the program it ran"
@@ -57,6 +58,7 @@ EXIT_CODES: Final = (
     SEVERAL,
     REFUSED,
     FAILED,
+    UNKNOWN,
     FAULT,
     ATTACHING,
     INTERRUPTED,

@@ -57,13 +57,7 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
 def _invoke(arguments: Sequence[str], as_json: bool) -> int:
     try:
         if _opens(arguments):
-            # The way to the first frame, without click, and without what Python loads and hardly uses.
-            from ctxtui.cli.own_modules import find_own
-
-            find_own()
-            from ctxtui.cli.manage.late_modules import load_late
-
-            load_late()
+            # The way to the first frame, without click.
             from ctxtui.cli.manage.start_screen import open_screen
 
             return open_screen(next(iter(arguments), None))

@@ -17,6 +17,8 @@ ESTIMATED_INPUT: Final = "estimated_input"
 
 WINDOW: Final = "context_window"
 """In `Call.extra`: tokens that the client itself named as its window when the call was made."""
+COUNTED: Final = "count_tokens"
+"""Stop reason of a request that only counts: it costs nothing (facts §1)."""
 COMPACTED: Final = "compacted"
 """In `Call.extra` of the first call after a compaction: ``{"trigger": "auto" | "manual", "tokens": n}``, who began it
 and at how many tokens, where the record says who."""
@@ -33,11 +35,22 @@ ANSWER_LEAST: Final = "answer_least"
 """In `Call.extra`: tokens that the recorded answer comes to at least, where the report is one of its beginning."""
 
 
+IN_ALL: Final = "in_all"
+"""In `Call.extra`, True where a sum that the recording tells of several calls has what this one used beyond its own
+report."""
 COPIED_BY: Final = "copied_by"
 """In `Call.extra` of a call that a program copied into a session that it wrote: the program's name. The call was made,
 and paid, in the session that it comes from."""
 MAKER: Final = "ctxtui"
 """Who copies: ctxtui, in the files that it writes for a tool to resume."""
+
+
+PAID_ID: Final = "paid_id"
+"""In `Call.extra`: the id that all copies of a call have, where a client gives each copy another one (a fork's)."""
+
+
+SUM: Final = "sum"
+"""In `Call.extra`, True for what several calls used in all: no context ever had that size."""
 
 
 BY_TRANSCRIPT: Final = "by_transcript"
@@ -137,6 +150,11 @@ class Call:
         return self.sent_head != self.raw_head
 
     @property
+    def at(self) -> float | None:
+        """When it was made, in Unix seconds: when it began, else when its answer had come; None: not recorded."""
+        return self.started if self.started is not None else self.ended
+
+    @property
     def estimated_input(self) -> int | None:
         """Tokens of input as whoever wrote the recording worked them out; None where it gives no such figure."""
         found = self.extra.get(ESTIMATED_INPUT)
@@ -148,9 +166,29 @@ class Call:
         return COPIED_BY in self.extra
 
     @property
+    def is_sum(self) -> bool:
+        """Whether it stands for several calls: its figures are no context's."""
+        return SUM in self.extra
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether there is a report; one of nothing but zeros is none."""
+        usage = self.usage
+        return usage is not None and (usage.input > 0 or usage.output > 0 or bool(usage.cost))
+
+    @property
     def answered_in_part(self) -> bool:
-        """Whether the report was made before the answer was whole: `output` is then the least that it can be."""
-        return self.usage is not None and not self.usage.output_final
+        """Whether the call used more than is known of it: `usage` and `output` are then the least that it can be.
+
+        The report was made before the answer was whole, or there is none for a request that was not refused, or none of
+        its input: no request is empty. One without an id is still to be sent.
+        """
+        if not self.id or IN_ALL in self.extra or self.stop_reason == COUNTED or self.fidelity == Fidelity.TOTALS:
+            return False
+        usage = self.usage
+        if usage is not None and self.is_reported:
+            return not usage.output_final or not (usage.input or usage.cost)
+        return not self.error or self.response_head not in (ROOT, self.sent_head, self.raw_head)
 
     @property
     def output(self) -> int:
@@ -159,7 +197,7 @@ class Call:
         if self.usage is None:
             return 0
         least = self.extra.get(ANSWER_LEAST)
-        known = least if isinstance(least, int) and not self.usage.output_final else 0
+        known = least if isinstance(least, int) and self.answered_in_part else 0
         return max(self.usage.output, known)
 
 
@@ -168,6 +206,12 @@ def provider_id(call: Call) -> str:
     them."""
     told = call.extra.get("response_id")
     return told if isinstance(told, str) and told else call.id
+
+
+def paid_id(call: Call) -> str:
+    """The id by which a call counts once, however many recordings hold a copy of it."""
+    paid = call.extra.get(PAID_ID)
+    return paid if isinstance(paid, str) and paid else provider_id(call)
 
 
 def answered_from(tree: Tree, call: Call) -> int:

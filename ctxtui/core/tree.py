@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, overload
 
@@ -40,7 +39,7 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """The kind of this node's block: of a packed tree's that is known without its body."""
+        """The kind of this node's block."""
         return self.block.kind
 
     @property
@@ -82,34 +81,6 @@ def _effect(block: Block, place: Place) -> tuple[int, int]:
     return found
 
 
-class PackedNodes(Sequence[Node]):
-    """Nodes that are made where they are asked for (`packed_tree.NodeColumns`)."""
-
-    @abstractmethod
-    def append(self, node: Node) -> None:
-        """One more."""
-
-    @abstractmethod
-    def digest(self, node: int) -> str:
-        """The digest of a node's block."""
-
-    @abstractmethod
-    def looks(self, node: int) -> tuple[str, int]:
-        """The kind of a node's block and its category."""
-
-    @abstractmethod
-    def climb(self, head: int, after: int) -> list[int]:
-        """The nodes from `head` up to the one below `after` (or the root)."""
-
-
-class PackedBlocks(Mapping[str, Block]):
-    """Blocks by digest that are made where they are asked for (`packed_tree.BlocksByDigest`)."""
-
-    @abstractmethod
-    def setdefault(self, digest: str, block: Block) -> Block:
-        """The block of this digest, `block` where there is none yet."""
-
-
 class Tree:
     """An append-only tree of content-addressed blocks. Nodes are small integers; adding the same block twice to the
     same parent gives the same node. `guard` is held while a node is made: a lock where several threads make some."""
@@ -117,13 +88,12 @@ class Tree:
     guard: AbstractContextManager[object] | None = None
 
     def __init__(self) -> None:
-        self._nodes: list[Node] | PackedNodes = [_EMPTY]
+        self._nodes: list[Node] = [_EMPTY]
         # Most contexts go on in one way only: what is to be looked up by key are the other ways.
-        self._first: MutableSequence[int] = [ROOT]
+        self._first: list[int] = [ROOT]
         """The first child of each node, `ROOT` for none."""
         self._others: dict[tuple[int, str, Place], int] = {}
-        self._blocks: dict[str, Block] | PackedBlocks = {}
-        self._packed: PackedNodes | None = None
+        self._blocks: dict[str, Block] = {}
         self._held: dict[int, int] = {}
         """Of some nodes that were asked for, a context that holds each."""
 
@@ -135,12 +105,10 @@ class Tree:
 
     def digest(self, node: int) -> str:
         """The digest of a node's block."""
-        return self._nodes[node].block.digest if self._packed is None else self._packed.digest(node)
+        return self._nodes[node].block.digest
 
     def looks(self, node: int) -> tuple[str, int]:
         """The kind of a node's block and its category: for who goes through very many of them."""
-        if self._packed is not None:
-            return self._packed.looks(node)
         here = self._nodes[node]
         return here.kind, here.category
 
@@ -214,8 +182,6 @@ class Tree:
     def path(self, head: int, after: int = ROOT) -> list[int]:
         """The nodes from just below `after` (which must be on the path) down to `head`, in prompt order."""
         found: list[int] = []
-        if self._packed is not None:
-            found, head = self._packed.climb(head, after), after
         while head != after and head != ROOT:
             found.append(head)
             head = self._nodes[head].parent
@@ -237,24 +203,6 @@ class Tree:
             head = here.parent
         found.reverse()
         return found
-
-    def ways(self) -> tuple[Sequence[int], Mapping[tuple[int, str, Place], int]]:
-        """How the tree goes on: the first child of each node (`ROOT` for none), and each other one by its parent, its
-        block's digest and its place."""
-        return self._first, self._others
-
-    def adopt(
-        self,
-        nodes: PackedNodes,
-        first: MutableSequence[int],
-        others: dict[tuple[int, str, Place], int],
-        blocks: PackedBlocks,
-    ) -> None:
-        """Be, from now on, the tree that these make: nothing may stand in this one, or `ValueError` is raised."""
-        if len(self._nodes) > 1:
-            raise ValueError("something stands in the tree already")
-        self._first, self._others, self._blocks = first, others, blocks
-        self._packed = self._nodes = nodes
 
     def items(self, head: int, after: int = ROOT) -> list[Item]:
         """The blocks at their places on the path to `head`, in prompt order."""
@@ -299,9 +247,6 @@ class RunningPath:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._path: list[int] = []
-
-    def __reduce__(self) -> tuple[type[RunningPath], tuple[Tree]]:
-        return RunningPath, (self._tree,)
 
     def to(self, head: int) -> list[int]:
         """The nodes of the path to `head`, in prompt order: good until the next one is asked for, and not to be

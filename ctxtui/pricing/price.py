@@ -8,33 +8,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ctxtui.core.call import ANSWER_LEAST, Call
+from ctxtui.core.call import ANSWER_LEAST, COUNTED, IN_ALL, WINDOW, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import KW_ONLY, dataclass_acyclic, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
-from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of
-from ctxtui.wire.usage import anthropic_passes
+from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of, told_of
+from ctxtui.tokens.models import ModelCard, plain_id
+from ctxtui.wire.request import Request
+from ctxtui.wire.usage import further_passes
 
 __all__ = [
-    "COUNTED",
     "Cost",
     "Override",
     "PriceTable",
     "call_rates",
     "essence",
+    "further_usage",
+    "lacks_price",
+    "most_usd",
     "parse_prices",
     "price",
     "price_call",
+    "tokens_of",
     "uncached",
 ]
 
-COUNTED: Final = "count_tokens"
-"""Stop reason of a request that only counts: it costs nothing (facts §1)."""
-
 _PRICED_BY: Final = (
     "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations", ANSWER_LEAST,
+    IN_ALL, "tool_usage", "serviceTier", "performanceConfig", "fallback_credit",
 )  # fmt: skip
 """What of `Call.extra` decides a price."""
 
@@ -43,7 +46,8 @@ _PRICED_BY: Final = (
 class Cost:
     """What a call costs: USD in total and by part; the parts add up to the total. `version` names the price table.
 
-    `other` is what no token of the context stands for: web searches, further passes of the provider (compaction).
+    `other` is what no token of the context stands for: web searches, further passes of the provider (compaction). It
+    leaves out what the fields of the report in `lacks` cost: nobody knows how much.
     """
 
     usd: float
@@ -54,6 +58,7 @@ class Cost:
     output: float
     version: str
     other: float = 0.0
+    lacks: tuple[str, ...] = ()
 
 
 def price(
@@ -93,7 +98,47 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     found = call_rates(call, table)
     if found is None:
         return None
-    return _cost(billed, found, _passes(call.extra, found) + searches_of(call.extra) * found.search)
+    searches = searches_of(call.extra)
+    cost = _cost(billed, found, _cost(further_usage(call), found).usd + searches * found.search)
+    lacks = found.lacks + table.unpriced(told_of(call.extra))
+    lacks += ("web_search",) if searches and not found.search else ()
+    return replace(cost, lacks=lacks) if lacks else cost
+
+
+def lacks_price(call: Call, cost: Cost | None) -> bool:
+    """Whether the price of what the report of `call` tells is not known, or not all of it."""
+    if call.usage is None or not tokens_of(call):
+        return False
+    return known_usd(call, cost) is None or (cost is not None and bool(cost.lacks))
+
+
+def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY) -> float | None:
+    """The most that `call` of the model of `card` can have cost; `cost` is its price. None where nothing bounds it.
+
+    An answer whose end is not reported counts as what the request allows, else as the model's limit, and an input that
+    is not reported as the model's window, at its dearest rate.
+    """
+    if cost is not None and cost.lacks:
+        return None
+    if not call.answered_in_part:
+        return known_usd(call, cost)
+    told = call.extra.get(WINDOW)
+    window = told if isinstance(told, int) else card.long_window or card.window
+    asked = Request((), call.skeleton).answer_limit if call.skeleton is not None else 0
+    answer = asked or card.max_output
+    length = call.usage.input if call.usage is not None else window
+    by = rates(call.model, call.provider, call.at, length or 1, table, terms_of(call.extra))
+    if by is None or length is None or answer is None:
+        return None
+    if cost is not None:
+        return cost.usd + max(0, answer - call.output) * by.output
+    return length * max(by.fresh, by.read, by.write_1h, by.write_12h) + answer * by.output
+
+
+def tokens_of(call: Call) -> int:
+    """Tokens in and out that `call` is charged for, all passes of its model."""
+    further = further_usage(call)
+    return (call.usage.input if call.usage else 0) + call.output + further.input + further.output
 
 
 def recorded_usd(call: Call) -> float | None:
@@ -102,7 +147,10 @@ def recorded_usd(call: Call) -> float | None:
 
 
 def known_usd(call: Call, cost: Cost | None) -> float | None:
-    """What `call` counts as in USD: its list price, else what its record says; None where neither is known."""
+    """What `call` counts as in USD: its list price, else what its record says, nothing where it was refused; None where
+    that is not known."""
+    if not call.is_reported:
+        return None if call.answered_in_part else 0.0
     return cost.usd if cost is not None else recorded_usd(call)
 
 
@@ -112,11 +160,17 @@ def essence(call: Call) -> Call:
     return Call(
         call.id,
         call.thread,
+        call.raw_head,
+        call.sent_head,
+        call.response_head,
         provider=call.provider,
         model=call.model,
+        fidelity=call.fidelity,
         started=call.started,
+        ended=call.ended,
         usage=call.usage,
         stop_reason=call.stop_reason,
+        error=call.error,
         extra=extra,
     )
 
@@ -133,22 +187,14 @@ def uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
 def call_rates(call: Call, table: PriceTable = EMPTY) -> Rates | None:
     """The rates that `call` is charged by; None where its model has no price."""
     length = call.usage.input if call.usage else 1
-    return rates(call.model, call.provider, call.started, length, table, terms_of(call.extra))
+    return rates(call.model, call.provider, call.at, length, table, terms_of(call.extra))
 
 
-def _passes(extra: Mapping[str, Json], by: Rates) -> float:
-    """What passes other than the one that answered cost (facts §1: top-level totals leave compaction out)."""
-    report = extra.get("usage")
-    if not isinstance(report, dict) or "iterations" not in report:
-        listed = extra.get("iterations")
-        report = {"input_tokens": 0, "iterations": listed} if isinstance(listed, list) else None
-    if report is None:
-        return 0.0
-    answered, every = anthropic_passes(report)
-    if answered is None or not every:
-        return 0.0
-    whole = sum(_cost(one, by).usd for one in every)
-    return max(0.0, whole - _cost(answered, by).usd)
+def further_usage(call: Call) -> Usage:
+    """What the model of `call` used in passes other than the one that answered (facts §1: top-level totals leave
+    compaction out). Passes of other models are calls of their own."""
+    own = (one.usage for one in further_passes(call.extra) if plain_id(one.model or call.model) == plain_id(call.model))
+    return sum(own, Usage.nothing())
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:

@@ -15,7 +15,7 @@ from typing import Final
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.table import EMPTY, Override, PriceTable
-from ctxtui.pricing.terms import STANDARD, Terms
+from ctxtui.pricing.terms import FLEX, STANDARD, Terms
 from ctxtui.tokens.models import plain_id
 
 _MILLION: Final = 1_000_000
@@ -28,9 +28,7 @@ WRITE_LONG: Final = 2.0
 WRITE_12H: Final = 2.0
 """Writes that live 12 hours, times the 30-minute ones; the price library lacks them (facts §4: 2.50 against 1.25)."""
 BATCH: Final = 0.5
-"""Batches, times the standard rate, where the price library has no rate of its own (facts §2)."""
-FAST: Final = 2.0
-"""Fast mode, times the standard rate, where neither the price library nor the table has a rate for it (facts §3)."""
+"""Batches and OpenAI's flex tier, times the standard rate, where the price library has no rate for them (facts §2)."""
 US_ONLY: Final = 1.1
 """Inference in the US alone, times all rates; the price library lacks it (facts §2)."""
 
@@ -39,7 +37,8 @@ _TOKENS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """USD per token of each kind, and per web search; `version` names the price table."""
+    """USD per token of each kind, and per web search; `version` names the price table. `lacks` are the terms of the
+    call that raise the price by nobody knows how much: these rates leave them out."""
 
     fresh: float
     read: float
@@ -50,6 +49,7 @@ class Rates:
     output: float
     search: float = 0.0
     version: str = ""
+    lacks: tuple[str, ...] = ()
 
     def written(self, usage: Usage) -> float:
         """What the tokens that `usage` wrote to the cache cost, all lifetimes."""
@@ -79,9 +79,10 @@ def rates(
     name. None where no price is known: local models, new ids.
     """
     row = table.find(model)
+    if "claude" not in model.lower():
+        terms = terms._replace(us=False)
     if row and row.input is not None:
-        fast = table.fast_times(model) or FAST
-        return _on_terms(_of_row(row, table.version), terms, known=False, fast=fast)
+        return _on_terms(_of_row(row, table.version), terms, known=False, fast=table.fast_times(model))
     return _of_library(row.like if row else model, provider, _day(at), length, terms, table)
 
 
@@ -103,13 +104,18 @@ def _of_row(row: Override, version: str) -> Rates:
     )
 
 
-def _on_terms(standard: Rates, terms: Terms, *, known: bool, fast: float) -> Rates:
+def _on_terms(standard: Rates, terms: Terms, *, known: bool, fast: float | None) -> Rates:
     """`standard` on other terms by the providers' published multiples; `known`: the table has told batch and speed;
-    `fast`: what fast mode of the model costs, times the standard rate."""
+    `fast`: what fast mode of the model costs, times the standard rate (None: it has none)."""
     factor = US_ONLY if terms.us else 1.0
+    lacks: tuple[str, ...] = ("inference_geo",) if terms.elsewhere else ()
     if not known:
-        factor *= (BATCH if terms.batch else 1.0) * (fast if terms.fast else 1.0)
-    return standard if factor == 1.0 else standard.times(factor)
+        factor *= BATCH if terms.batch or terms.tier == FLEX else 1.0
+        factor *= fast if terms.fast and fast is not None else 1.0
+        lacks += ("speed",) if terms.fast and fast is None else ()
+        lacks += ("service_tier",) if terms.tier not in ("", FLEX) else ()
+    made = standard if factor == 1.0 else standard.times(factor)
+    return replace(made, lacks=lacks) if lacks else made
 
 
 def _day(at: float | None) -> str:
@@ -132,8 +138,7 @@ def _of_library(model: str, provider: str, day: str, length: int, terms: Terms, 
             continue
         own = _rates_at(name, maker, day, step, terms) if terms.context else standard
         known = own is not None and own != standard
-        fast = table.fast_times(name) or FAST
-        return _on_terms(own if known and own is not None else standard, terms, known=known, fast=fast)
+        return _on_terms(own if known and own else standard, terms, known=known, fast=table.fast_times(name))
     return None
 
 
@@ -216,25 +221,34 @@ LOCAL: Final = frozenset(
 """Providers that run on one's own machine: what that costs nobody knows."""
 _PROXIES: Final = frozenset({"litellm_proxy", "litellm"})
 """Prefixes that name a way to a provider and no provider."""
-_BEDROCK: Final = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|meta|mistral|deepseek|cohere|openai|amazon)\.")
+_BEDROCK: Final = re.compile(
+    r"(?:^|/)(?:[a-z-]{2,6}\.)?(?:anthropic|meta|mistral|deepseek|cohere|openai|amazon|qwen|minimax|moonshot|zai)\."
+)
+"""Amazon's ids of a model, alone or at the end of a name that leads to it."""
+_SPOKEN: Final = frozenset({"anthropic", "openai"})
+"""Providers whose API others speak: a model that they do not have is priced by its maker's own rows."""
 
 
 def candidates(model: str, provider: str) -> Iterator[tuple[str, str]]:
     """(model, provider) pairs to ask for in turn; `provider` "" is found by the model's name. None for local ones.
 
-    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x.
+    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x; one of Amazon's ids
+    is Amazon's, whoever the recording says was asked.
     """
     bare = model.partition("[")[0].strip()
     head, slash, rest = bare.partition("/")
     if provider.lower() in LOCAL or (slash and head.lower() in LOCAL):
         return
+    if _BEDROCK.search(bare):
+        yield bare, "aws"
+        provider = ""
     yield bare, provider
     if slash and head.lower() in _PROXIES:
         yield from candidates(rest, "")
     elif slash and not provider:
         yield rest, head.lower()
-    if not provider and _BEDROCK.match(bare):
-        yield bare, "aws"
     dated = plain_id(bare)
     if not slash and dated != bare.lower():
         yield dated, provider
+    if provider in _SPOKEN:
+        yield from candidates(model, "")

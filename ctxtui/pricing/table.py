@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,29 @@ class FastMode:
     date: str = ""
 
 
+TREATMENTS: Final = ("priced", "term", "part", "free", "pass", "unpriced")
+"""What a field of a report does to the price; ``usage.toml`` says what each means."""
+
+
+class UsageField(NamedTuple):
+    """A field of the reports that `of` makes: its `path`, what it does to the price (one of `TREATMENTS`)."""
+
+    of: str
+    path: str
+    treatment: str
+    source: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """The override table and its version."""
+    """The override table and its version; `fields` of reports that have a price which nobody knows, by the first step
+    of their path, and the values (`usual`) of such fields that cost nothing."""
 
     version: str = ""
     rows: tuple[Override, ...] = ()
     fast: tuple[FastMode, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    usual: frozenset[str] = frozenset()
 
     def find(self, model: str) -> Override | None:
         """The first row whose pattern matches the whole of `model`."""
@@ -59,16 +77,62 @@ class PriceTable:
         """What fast mode of `model` costs, times the standard rates; None where the table does not say."""
         return next((row.times for row in self.fast if re.fullmatch(row.match, model)), None)
 
+    def unpriced(self, report: Mapping[str, Json]) -> tuple[str, ...]:
+        """The fields of `report` that raise the price by nobody knows how much."""
+        paths = [path for name in report if name in self.fields for path in self.fields[name]]
+        return tuple(path for path in paths if any(self._costs(held) for held in _at(report, path.split("."))))
+
+    def _costs(self, held: Json) -> bool:
+        return bool(held) and not (isinstance(held, str) and held in self.usual)
+
+
+def _at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
+    """What `value` holds at `path`: names, and in brackets which entries of a list."""
+    if not path:
+        yield value
+        return
+    name, bracket, chosen = path[0].partition("[")
+    held = value.get(name) if isinstance(value, Mapping) else None
+    if not bracket:
+        yield from _at(held, path[1:])
+        return
+    key, _, wanted = chosen.rstrip("]").partition("=")
+    for one in held if isinstance(held, list) else ():
+        if not key or (isinstance(one, Mapping) and one.get(key) == wanted):
+            yield from _at(one, path[1:])
+
 
 EMPTY: Final = PriceTable()
 """No row: the price library alone."""
 
 
-def parse_prices(toml: str) -> PriceTable:
-    """The override table from its TOML text. Raises `TypeError` on an unknown key, which names it."""
-    data = tomllib.loads(toml)
-    rows = tuple(Override(**row) for row in data.get("model", ()))
-    return PriceTable(str(data.get("version", "")), rows, tuple(FastMode(**row) for row in data.get("fast", ())))
+def parse_prices(toml: str, usage: str = "") -> PriceTable:
+    """The override table from its TOML text, and from that of the `usage` fields. Raises `TypeError` on an unknown key,
+    which names it."""
+    data, rows = tomllib.loads(toml), usage_fields(usage)
+    fields: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        if row.treatment == "unpriced":
+            name = re.split(r"[.\[]", row.path)[0]
+            fields[name] = (*fields.get(name, ()), row.path)
+    return PriceTable(
+        str(data.get("version", "")),
+        tuple(Override(**row) for row in data.get("model", ())),
+        tuple(FastMode(**row) for row in data.get("fast", ())),
+        fields,
+        frozenset(tomllib.loads(usage).get("usual", ())),
+    )
+
+
+def usage_fields(toml: str) -> list[UsageField]:
+    """The fields of reports from their TOML text."""
+    groups = tomllib.loads(toml).get("group", ())
+    return [
+        UsageField(group["of"], path, treatment, group["source"])
+        for group in groups
+        for treatment in TREATMENTS
+        for path in group.get(treatment, ())
+    ]
 
 
 class LibraryModel(NamedTuple):

@@ -9,13 +9,15 @@ from ctxtui.core.canonical import Json
 
 
 class Terms(NamedTuple):
-    """How a call was bought. `batch`: as part of a batch; `tier`: OpenAI's service tier where it is not the default
-    (``flex``, ``priority``, ``fast``); `fast`: Anthropic's fast mode; `us`: inference in the US only."""
+    """How a call was bought. `batch`: as part of a batch; `tier`: a service tier other than the usual one (OpenAI's
+    ``flex``, ``priority``, ``fast``, ``scale``, Anthropic's ``priority`` ...); `fast`: Anthropic's fast mode; `us`:
+    inference in the US only; `elsewhere`: in another place, whose price nobody publishes."""
 
     batch: bool = False
     tier: str = ""
     fast: bool = False
     us: bool = False
+    elsewhere: bool = False
 
     @property
     def context(self) -> dict[str, str]:
@@ -25,20 +27,28 @@ class Terms(NamedTuple):
 
 
 STANDARD: Final = Terms()
-_TIERS: Final = frozenset({"flex", "priority", "fast"})
+FLEX: Final = "flex"
+_USUAL: Final = frozenset({"", "batch", "auto", "default", "standard", "standard_only", "on_demand"})
+"""Service tiers at the usual price; a batch is told apart."""
+_ANYWHERE: Final = frozenset({"", "us", "global", "not_available"})
+"""Places of inference whose price is known."""
 
 
 def terms_of(extra: Mapping[str, Json]) -> Terms:
     """The terms in what a call's record says beyond its usage (`Call.extra`); standard ones where it says nothing."""
-    usage = extra.get("usage")
-    said = {**usage, **extra} if isinstance(usage, Mapping) else extra
-    tier = said.get("service_tier")
+    said = told_of(extra)
+    tier, place = _word(said.get("service_tier")), _word(said.get("inference_geo"))
     return Terms(
         batch=tier == "batch" or said.get("processing") == "batch",
-        tier=tier if isinstance(tier, str) and tier in _TIERS else "",
+        tier="" if tier in _USUAL else tier,
         fast=said.get("speed") == "fast",
-        us=said.get("inference_geo") == "us",
+        us=place == "us",
+        elsewhere=place not in _ANYWHERE,
     )
+
+
+def _word(value: Json) -> str:
+    return value.lower() if isinstance(value, str) else ""
 
 
 _MOST: Final = 1 << 53
@@ -47,7 +57,17 @@ _MOST: Final = 1 << 53
 
 def searches_of(extra: Mapping[str, Json]) -> int:
     """Web searches that the provider made for the call and bills one by one."""
+    said = told_of(extra)
+    for place, name in (("server_tool_use", "web_search_requests"), ("tool_usage", "web_search")):
+        used = said.get(place)
+        count = used.get(name) if isinstance(used, Mapping) else None
+        count = count.get("num_requests") if isinstance(count, Mapping) else count
+        if isinstance(count, int) and 0 < count < _MOST:
+            return count
+    return 0
+
+
+def told_of(extra: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What the record of a call says beyond `Call.usage`: the members of the report, and of the answer around it."""
     usage = extra.get("usage")
-    used = extra.get("server_tool_use") or (usage.get("server_tool_use") if isinstance(usage, Mapping) else None)
-    count = used.get("web_search_requests") if isinstance(used, Mapping) else None
-    return count if isinstance(count, int) and 0 < count < _MOST else 0
+    return {**usage, **extra} if isinstance(usage, Mapping) else extra

@@ -8,6 +8,7 @@ from typing import Any
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound
+from ctxtui.providers.bounded_answers import json_of
 from ctxtui.providers.endpoint import Endpoint
 
 _PATIENCE = 30.0
@@ -39,7 +40,7 @@ def _root(endpoint: Endpoint) -> str:
 async def _posted(http: Any, url: str, value: Json) -> Json:
     async with http.post(url, data=canonical.dumps(value), headers={"content-type": "application/json"}) as answer:
         answer.raise_for_status()
-        return await answer.json(content_type=None)
+        return await json_of(answer)
 
 
 async def _ollama(http: Any, base: str, request: Json) -> str:

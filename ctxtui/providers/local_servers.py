@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.dataclasses import dataclass
+from ctxtui.providers.bounded_answers import json_of
 from ctxtui.providers.endpoint import CHAT, OLLAMA, Endpoint
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ async def _get(http: ClientSession, url: str, body: Json = None) -> Json:
     with suppress(ClientError, OSError, ValueError, asyncio.TimeoutError):
         async with http.request("GET" if body is None else "POST", url, json=body, allow_redirects=False) as answer:
             if answer.status == 200:
-                return await answer.json(content_type=None)
+                return await json_of(answer)
     return None
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
+from ctxtui.providers.bounded_answers import bind
 from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, headers_for, is_loopback
 from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
 from ctxtui.wire.key_mask import KeyMask
@@ -66,7 +67,8 @@ class SdkLine:
         # A proxy of the environment has no business between two programs of this machine, and a request goes where
         # the screen says or nowhere.
         near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
-        http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, **near)
+        hooks = {"response": [bind]}
+        http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **near)
         headers = {**dict.fromkeys(self._unasked(), self._sdk.Omit()), **dict(self.endpoint.headers)}
         key = self.endpoint.key or _NO_KEY
         return made(api_key=key, max_retries=0, http_client=http, default_headers=headers, **given)

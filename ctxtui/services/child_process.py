@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import select
 import signal
 import subprocess
 import sys
@@ -99,19 +98,6 @@ def serve(answer: Callable[[Any], Any], requests: BinaryIO, answers: BinaryIO) -
             return
         pickle.dump(answer(request), answers, pickle.HIGHEST_PROTOCOL)
         answers.flush()
-
-
-def end_with_parent() -> None:
-    """In a child that works for long at one request, and leaves nothing half done: end as soon as the parent closes the
-    pipe, be it that it was killed. Else a child sees that when it has answered."""
-    hung_up = select.poll()
-    hung_up.register(sys.stdin.fileno(), 0)
-
-    def wait() -> None:
-        hung_up.poll()
-        os._exit(0)
-
-    threading.Thread(target=wait, name="end with parent", daemon=True).start()
 
 
 def main() -> NoReturn:

@@ -34,7 +34,6 @@ PACKAGES: Final = (
     "click",
     "msgspec",
     "tiktoken",
-    "gigatoken",
     "sqlite-utils",
     "zstandard",
     "platformdirs",

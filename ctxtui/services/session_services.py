@@ -19,7 +19,6 @@ from ctxtui.services.workers.pricing_worker import PricingWorker
 if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.pricing.price import Cost
-    from ctxtui.services.study.deputy import Deputy
 
 
 class Helpers:
@@ -31,7 +30,7 @@ class Helpers:
         self.bench = CountingWorker()
         """Where blocks are counted."""
         labels = Labels(settings.labels, self.bench, self._memory.numbers)
-        self.counter = Counter(self.bench, self._memory.counts, labels, self._memory.figures(labels))
+        self.counter = Counter(self.bench, self._memory.counts, labels)
         """Counts, and remembers."""
         self.prices = PricingWorker(prices_for(settings))
         """Prices calls."""
@@ -40,10 +39,10 @@ class Helpers:
         """Read the tables now, so that nothing waits for them later."""
         table_for(self._settings).card("")
 
-    def study(self, session: Session, deputy: Deputy | None = None) -> Study:
-        """The figures of `session`; nothing is worked out yet. A `deputy` works them out in another process."""
+    def study(self, session: Session) -> Study:
+        """The figures of `session`; nothing is worked out yet."""
         book = book_for(session, self.counter, self._settings)
-        return Study(session, book, self.counter, self.prices, self._settings.usable_share, deputy)
+        return Study(session, book, self.counter, self.prices, self._settings.usable_share)
 
     def price(self, call: Call) -> Cost | None:
         """What `call` costs; None where no price is known."""

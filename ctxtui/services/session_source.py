@@ -8,8 +8,7 @@ import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from stat import S_ISREG
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
@@ -21,17 +20,11 @@ if TYPE_CHECKING:
     from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
-    from ctxtui.services.study.deputy import Deputy
-    from ctxtui.services.study.recording_end import EndFacts, RecordingEnd
+    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
-    from ctxtui.services.work_ahead import WorkAhead
     from ctxtui.services.workers.session_report import Report
-    from ctxtui.services.workers.study_worker import StudyWorker
 
 T = TypeVar("T")
-
-LONG: Final = 16_000_000
-"""Bytes of a recording from which on a process of its own is worth its start and a second reading."""
 
 
 class SessionSource:
@@ -44,12 +37,6 @@ class SessionSource:
         self._subscribed = False
         self._found: Named | None = None
         self._loaded: Loaded | None = None
-        self._deputy: Deputy | None = None
-        self._glimpsed = False
-        self._ahead: WorkAhead[EndFacts | None] | None = None
-        """Who reads the recording's end, where that was begun before it was asked for."""
-        self._reads: StudyWorker | None = None
-        """Who reads the recording in another process, until a study has it."""
 
     @cached_property
     def _helpers(self) -> Helpers:
@@ -57,61 +44,17 @@ class SessionSource:
 
         return Helpers(self.settings)
 
-    def begin(self) -> None:
-        """Begin to read the recording's end, in a copy of this process: the screen is loaded meanwhile. For who has
-        loaded nothing else yet."""
-        from ctxtui.services.work_ahead import WorkAhead
-
-        if self._may_be_long() and WorkAhead.possible():
-            self._ahead = WorkAhead(self._facts)
-
-    def _may_be_long(self) -> bool:
-        """Whether it may take long to read the whole, as far as a look at the file tells."""
-        if self.name == "-":
-            return False
-        # What a session is made of: the screen and the copy need it, and so it is loaded once.
-        from ctxtui.services.recordings.tail_preview import is_long
-
-        try:
-            found = os.stat(self.name)
-        except (OSError, ValueError):
-            return True  # what is stored may be
-        return S_ISREG(found.st_mode) and is_long(found.st_size)
-
-    def read_ahead(self) -> bool:
-        """Whether the recording's end was read by now: `glimpse` waits for nothing then."""
-        return self._ahead is not None and self._ahead.there()
-
     def glimpse(self) -> RecordingEnd | None:
         """The end of the recording, where the whole of it takes long to read; None where it does not."""
-        facts = self._facts_ahead()
-        self._glimpsed = facts is not None
-        if facts is None:
-            return None
-        from ctxtui.services.study.recording_end import RecordingEnd
-
-        return RecordingEnd(facts, self.settings)
-
-    def _facts_ahead(self) -> EndFacts | None:
-        if self._ahead is None:
-            return self._facts()
-        from ctxtui.services.work_ahead import CopyGone
-
-        try:
-            return self._ahead.take()
-        except CopyGone:
-            return self._facts()
-
-    def _facts(self) -> EndFacts | None:
         try:
             found = self._end()
         except CtxtuiError:
             return None  # opening it in earnest tells what is wrong
         if found is None:
             return None
-        from ctxtui.services.study.recording_end import end_facts
+        from ctxtui.services.study.recording_end import RecordingEnd
 
-        return end_facts(found, self.settings)
+        return RecordingEnd(found, self.settings)
 
     def _end(self) -> Session | None:
         from ctxtui.services.recordings.tail_preview import ending, stored_ending
@@ -143,48 +86,13 @@ class SessionSource:
         found = self._named()
         self._subscribed = subscribed(found, self.settings)
         self._loaded, news = opening_named(found, self.settings)
-        if not self._glimpsed or self._loaded.plain_reading is None or not self._is_long(self._loaded):
-            return self._loaded, iter(news)
-        # Imported here: few recordings are long. Its end is on the screen until all of it is read.
-        from ctxtui.services.recordings.read_elsewhere import ReadElsewhere
-        from ctxtui.services.workers.study_worker import StudyWorker
-
-        assert self._loaded.path is not None
-        self._reads = StudyWorker(self._loaded.path, self.settings)
-        read = self._loaded = ReadElsewhere(self._loaded, iter(news), self._reads)
-        return read, read.pieces()
+        return self._loaded, iter(news)
 
     def study(self, session: Session) -> Study:
         """The figures of `session`; nothing is worked out yet."""
-        made = self._helpers.study(session, self._another_process(session))
+        made = self._helpers.study(session)
         made.subscription = self._subscribed
         return made
-
-    def _another_process(self, session: Session) -> Deputy | None:
-        """Who works out `session` elsewhere: where it is the recording itself, not its end, and that is long."""
-        loaded = self._loaded
-        if loaded is None or loaded.session is not session or loaded.path is None:
-            return None
-        if self._deputy is not None:
-            # The recording was rewritten.
-            self._deputy.close()
-            self._deputy = None
-        if self._is_long(loaded):
-            # Imported here: few recordings are long.
-            from ctxtui.services.study.deputy import Deputy
-            from ctxtui.services.workers.study_worker import StudyWorker
-
-            worker, self._reads = self._reads or StudyWorker(loaded.path, self.settings), None
-            self._deputy = Deputy(worker, lambda: loaded.taken_over)
-        return self._deputy
-
-    @staticmethod
-    def _is_long(loaded: Loaded) -> bool:
-        """Whether a recording is worth a process of its own."""
-        try:
-            return loaded.path is not None and os.stat(loaded.path).st_size >= LONG
-        except OSError:
-            return False
 
     def report(self, kind: Report[T], loaded: Loaded) -> T:
         """A report on the session; worked out in a process of its own, but for what cannot be read a second time."""
@@ -242,11 +150,5 @@ class SessionSource:
 
     def close(self) -> None:
         """End the helpers."""
-        if self._ahead is not None:
-            self._ahead.close()
-        if self._reads is not None:
-            self._reads.close()
-        if self._deputy is not None:
-            self._deputy.close()
         if "_helpers" in self.__dict__:
             self._helpers.close()

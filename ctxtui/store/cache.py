@@ -9,8 +9,7 @@ from itertools import repeat
 from typing import TypeVar
 
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import fields
-from ctxtui.store.rows import Glance, KeptRow, sql_text
+from ctxtui.store.rows import Glance, sql_text
 from ctxtui.store.schema.database_file import writing
 
 T = TypeVar("T")
@@ -22,11 +21,6 @@ _CHUNK = 1000
 """Blocks per query and per JSON text: read together they cost a quarter, and no call holds the interpreter for long."""
 
 _DAY = 86_400
-
-_COLUMNS = tuple(field.name for field in fields(KeptRow))
-
-_KEPT = 256
-"""Recordings whose figures are kept: some 0.3 MB each, of long ones more."""
 
 
 def load_counts(conn: sqlite3.Connection, digests: Iterable[str], encoding: str) -> dict[str, Counts]:
@@ -146,27 +140,4 @@ def keep_glances(conn: sqlite3.Connection, new: Mapping[str, Glance], now: float
         conn.executemany(
             "INSERT OR REPLACE INTO glances (path, size, title, cwd, version, at) VALUES (?, ?, ?, ?, ?, ?)",
             [(sql_text(path), one.size, *map(sql_text, one[1:]), now) for path, one in new.items()],
-        )
-
-
-def kept_figures(conn: sqlite3.Connection, name: bytes) -> KeptRow | None:
-    """What is kept of the recording `name`."""
-    row = conn.execute(
-        f"SELECT {', '.join(_COLUMNS)} FROM kept_figures WHERE name = ?",
-        (name,),
-    ).fetchone()
-    return None if row is None else KeptRow(**dict(zip(_COLUMNS, row, strict=True)))
-
-
-def keep_figures(conn: sqlite3.Connection, row: KeptRow, now: float) -> None:
-    """Keep `row` in place of the one before; of the oldest beyond `_KEPT` nothing is kept."""
-    values = [getattr(row, column) for column in _COLUMNS]
-    with writing(conn):
-        conn.execute(
-            f"INSERT OR REPLACE INTO kept_figures ({', '.join(_COLUMNS)}, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*(sql_text(value) if isinstance(value, str) else value for value in values), now),
-        )
-        conn.execute(
-            "DELETE FROM kept_figures WHERE name IN (SELECT name FROM kept_figures ORDER BY at DESC LIMIT -1 OFFSET ?)",
-            (_KEPT,),
         )

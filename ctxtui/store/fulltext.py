@@ -7,10 +7,10 @@ looks. With smaller pieces the index would be larger, with larger ones it would 
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +18,7 @@ from ctxtui.dataclasses import dataclass
 from ctxtui.store.errors import DAMAGED, told
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing
-from ctxtui.store.schema.tables import TERMS
-from ctxtui.store.trigrams import IndexTexts, folded, terms_of
+from ctxtui.store.schema.tables import TEXTS
 
 SHORTEST: Final = 3
 """Characters of a text about which the index knows anything."""
@@ -30,7 +29,10 @@ PIECE: Final = 1 << 16
 _TERMS: Final = 24
 """Sequences asked for at most: more would hardly exclude any further piece."""
 _AT_ONCE: Final = 1 << 18
-"""Characters of terms per transaction, four for each: of a megabyte of text, some 30 ms in which others must wait."""
+"""Characters per transaction: others must wait so long."""
+
+_NOT_INDEXED: Final = re.compile("[\ud800-\udfff\x00]")
+"""What UTF-8 cannot hold, and what ends a text for SQLite."""
 
 _MERGED: Final = 256
 """Pages of the index joined per transaction."""
@@ -51,6 +53,11 @@ class Unit:
         return self.path or self.stored
 
 
+def _folded(words: str) -> str:
+    """`words` as they are indexed and asked for: case says nothing."""
+    return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i")
+
+
 def pieces(texts: Iterable[str]) -> Iterator[str]:
     """`texts` in pieces of about `PIECE` characters: small ones together, large ones cut with an overlap."""
     held: list[str] = []
@@ -68,21 +75,22 @@ def pieces(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _transactions(made: list[str]) -> Iterator[list[str]]:
-    """The terms of pieces, together as many as one transaction takes: at least one piece, none where there is none."""
+    """Pieces, together as many as one transaction takes: at least one piece, none where there is none."""
     held: list[str] = []
     size = 0
-    for terms in made:
-        if held and size + len(terms) > _AT_ONCE:
+    for piece in made:
+        if held and size + len(piece) > _AT_ONCE:
             yield held
             held, size = [], 0
-        held.append(terms)
-        size += len(terms)
+        held.append(piece)
+        size += len(piece)
     yield held
 
 
 def _question(text: str) -> str | None:
     """What a piece that holds `text` must hold, in FTS5's language; None for a text too short to tell."""
-    found = terms_of(folded(text)[:LONGEST])
+    words = _folded(text)[:LONGEST]
+    found = list(dict.fromkeys(words[at : at + 3] for at in range(len(words) - 2)))
     if not found:
         return None
     step = max(1, len(found) / _TERMS)
@@ -124,22 +132,18 @@ class Texts:
     def add(self, unit: Unit, texts: Iterable[str], version: int) -> int:
         """Index the `texts` of `unit` in place of what was indexed of it; how many pieces. A large one in several
         transactions: it counts as indexed from the last one on."""
-        made = list(map(self._made.of, pieces(texts)))
+        made = list(map(_folded, pieces(texts)))
         key = first = done = 0
-        for terms in _transactions(made):
+        for some in _transactions(made):
             with writing(self._conn):
                 if not done:
                     key, first = self._begin(unit, len(made), version)
-                rows = enumerate(terms, first + done)
+                rows = enumerate(some, first + done)
                 self._conn.executemany("INSERT INTO texts (rowid, words) VALUES (?, ?)", rows)
-                done += len(terms)
+                done += len(some)
                 if done == len(made):
                     self._end(unit, key)
         return len(made)
-
-    @cached_property
-    def _made(self) -> IndexTexts:
-        return IndexTexts()
 
     def _begin(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
         """The key of the unit's row, and where its pieces begin: behind those of the newest row."""
@@ -226,7 +230,7 @@ class Texts:
         ).fetchall()
         for (part,) in parts:
             self._conn.execute(f'DROP TABLE "{part}"')
-        self._conn.execute(TERMS)
+        self._conn.execute(TEXTS)
 
     @told
     def settle(self) -> None:

@@ -127,19 +127,3 @@ def sql_text(words: str) -> str | bytes:
 def py_text(value: str | bytes) -> str:
     """The text of a SQL value that `sql_text` made."""
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRow:
-    """What is kept of a whole recording: `name` is where it is found, `session` the recording's own id, `version` what
-    it was worked out by, `nodes` and `calls` how much of the recording it knows, `fingerprint` of which content; `body`
-    is all of it."""
-
-    name: bytes
-    session: str
-    version: bytes
-    nodes: int
-    calls: int
-    fingerprint: bytes
-    checksum: bytes
-    body: bytes

@@ -21,7 +21,6 @@ from ctxtui.store.notes import Notes
 from ctxtui.store.rows import (
     Glance,
     Info,
-    KeptRow,
     Price,
     Progress,
     SessionRow,
@@ -273,16 +272,6 @@ class Store:
         """Remember summaries (JSON values), each with the path, size and mtime of its file; one of the version `more`
         of the same file stays."""
         cache.remember_less(self._conn, new, version, more, time.time())
-
-    @told
-    def kept_figures(self, name: bytes) -> KeptRow | None:
-        """What is kept of the recording `name`, as it was worked out from the whole of it."""
-        return cache.kept_figures(self._conn, name)
-
-    @told
-    def keep_figures(self, row: KeptRow, now: float | None = None) -> None:
-        """Keep what was worked out from the whole of a recording."""
-        cache.keep_figures(self._conn, row, time.time() if now is None else now)
 
     @told
     def glances(self) -> dict[str | bytes, Glance]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from itertools import compress
 from operator import mul
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import Weights, prior
@@ -107,17 +107,6 @@ class Calibration:
         self._drift = [0.0 if whole else (_DRIFT * doubts[i]) ** 2 for i in self._open]
         self._noise = card.noise**2
         self.learnt = 0
-
-    def kept(self) -> list[Any]:
-        """What was learnt, in plain values."""
-        return [self._means, self._cov, self.learnt]
-
-    def take_over(self, kept: Sequence[Any]) -> None:
-        """Go on from what `kept` gave. Raises `ValueError` where it is of another shape."""
-        means, cov, learnt = kept
-        if len(means) != len(self._means) or {len(cov), *map(len, cov)} != {len(self._open)}:
-            raise ValueError("weights of another shape")
-        self._means, self._cov, self.learnt, self._last = list(means), [list(row) for row in cov], learnt, None
 
     @property
     def weights(self) -> Weights:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 SHARE: Final = 0.9
 """The share of reports that an interval is meant to hold."""
@@ -49,12 +48,3 @@ class Errors:
         if len(self._order) > _MEMORY:
             oldest = self._order.pop(0)
             del self._sorted[bisect_left(self._sorted, oldest)]
-
-    def kept(self) -> list[Any]:
-        """What was learnt, in plain values."""
-        return [self._order, self._outside]
-
-    def take_over(self, kept: Sequence[Any]) -> None:
-        """Go on from what `kept` gave."""
-        order, self._outside = kept
-        self._order, self._sorted, self._bounds = list(order), sorted(order), None

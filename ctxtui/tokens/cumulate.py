@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.core.tree import Node, Tree
 from ctxtui.tokens.feature_rows import Composition, FeatureRows
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights
@@ -21,9 +19,6 @@ Parts = Callable[[Node], Sequence[tuple[int, Features]]]
 nothing where the whole block belongs to the node's category."""
 
 _THINKING: Final = INDEX["thinking"]
-_MANY: Final = 1024
-"""Nodes that are counted at once from which on they are added up by numpy, where the process has loaded it (what counts
-texts does): loading it for this alone would take longer."""
 _WAYS: Final = 8
 """Weights under which whole tokens are kept: those of a few models, and of the step of learning before."""
 
@@ -54,22 +49,6 @@ class _Owed:
         if node >= len(self._of):
             self._of.frombytes(bytes(self._of.itemsize * (node + 1 - len(self._of))))
         self._of[node] = number
-
-    def kept(self) -> tuple[list[Features], bytes, bytes]:
-        """All of it: the different ones, the nodes, and which of them each has."""
-        nodes = array("q", [node for node, number in enumerate(self._of) if number])
-        return list(self._several), nodes.tobytes(), array("q", [self._of[node] - 1 for node in nodes]).tobytes()
-
-    def take(self, several: Sequence[Sequence[float]], nodes: bytes, numbers: bytes) -> None:
-        """Be what `kept` gave. Raises `ValueError` for anything else."""
-        ids = array("q", nodes)
-        self._several = [Features(*one) for one in several]
-        self._numbers = {one: number for number, one in enumerate(self._several, 1)}
-        self._of = array("i", bytes(self._of.itemsize * (max(ids, default=-1) + 1)))
-        for node, number in zip(ids, array("q", numbers), strict=True):
-            if number >= len(self._several):
-                raise ValueError("features of another shape")
-            self._of[node] = number + 1
 
 
 class Cumulated:
@@ -118,10 +97,6 @@ class Cumulated:
         rows = self._rows
         first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
-        numpy = sys.modules.get("numpy") if last - first >= _MANY else None
-        if numpy is not None:
-            self._advance(first, last, numpy)
-            return len(rows)
         for node in self._tree.nodes(first, last):
             more = self._more(node)
             if more is None:
@@ -129,30 +104,6 @@ class Cumulated:
             else:
                 rows.add(node.parent, more)
         return len(rows)
-
-    def _advance(self, first: int, last: int, numpy: ModuleType) -> None:
-        """Count the nodes from `first` to the one before `last`: those of each stretch, in which every node goes on
-        from the one before it, together."""
-        rows, blocks, steps = self._rows, list[tuple[int, Features]](), list[int]()
-
-        def close(end: int) -> None:
-            before = self._tree[end - len(steps)].parent if steps else ROOT
-            made = rows.grow_on(before, blocks, numpy) - 1 if blocks else 0
-            rows.name([made + step if step else rows.composition(before) for step in steps])
-            blocks.clear()
-            steps.clear()
-
-        for node in self._tree.nodes(first, last):
-            if node.parent != node.id - 1:
-                close(node.id)
-            more = self._more(node)
-            if more is None or len(more) == 1:
-                blocks.extend(more or ())
-                steps.append(len(blocks))
-            else:
-                close(node.id)
-                rows.add(node.parent, more)
-        close(last)
 
     def _more(self, node: Node) -> list[tuple[int, Features]] | None:
         """What the block of `node` adds, with category indexes; None for a header, which counts with what follows."""
@@ -172,31 +123,6 @@ class Cumulated:
         self._split[node.id] = tuple(category for category, _ in parts)
         (category, first), *others = parts
         return [(category, plus(first, owed)), *others]
-
-    def kept(self) -> list[Any]:
-        """All that is counted, in plain values."""
-        several, nodes, owed = self._owed.kept()
-        split = [[node, *categories] for node, categories in self._split.items()]
-        return [self._rows.packed(), several, nodes, owed, split]
-
-    def kept_of(self, nodes: Sequence[int]) -> list[Any]:
-        """As `kept`, for another tree that has these `nodes` alone: theirs are its numbers 1, 2 ... in order. Raises
-        `IndexError` while one of them is not counted."""
-        owed = _Owed()
-        for new, node in enumerate(nodes, 1):
-            if node in self._owed:
-                owed.put(new, self._owed.at(node))
-        split = [[new, *self._split[node]] for new, node in enumerate(nodes, 1) if node in self._split]
-        return [self._rows.packed_of(nodes), *owed.kept(), split]
-
-    def take_over(self, kept: Sequence[Any]) -> None:
-        """Go on from what `kept` gave. Raises `ValueError` where another machine wrote it."""
-        rows, several, nodes, numbers, split = kept
-        self._rows = FeatureRows.unpacked(rows)
-        self._owed = _Owed()
-        self._owed.take(several, nodes, numbers)
-        self._alone = {}
-        self._split = {node: tuple(categories) for node, *categories in split}
 
     def revise(self, first: int) -> None:
         """Count the nodes from `first` on again: a report came that tells more of one of them."""

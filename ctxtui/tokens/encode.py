@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ctxtui.tokens.fast_encoding import Tokenizer
+if TYPE_CHECKING:
+    from tiktoken import Encoding
 
 PIECE: Final = 256 * 1024
 """Characters given to the tokenizer at once. A run of more than 1,000,000 white-space characters overflows its
@@ -29,7 +30,7 @@ class TokenizerFailure(RuntimeError):
     """The tokenizer gave up on a text (a panic of its compiled part)."""
 
 
-def count_text(encoding: Tokenizer, text: str) -> int:
+def count_text(encoding: Encoding, text: str) -> int:
     """Tokens of `text` as ordinary text: a special token's spelling counts as the characters it is made of.
 
     Equal to `len(encoding.encode_ordinary(text))` for every text of at most `PIECE` characters and, where it can be
@@ -61,7 +62,7 @@ def _cut(text: str, start: int, limit: int) -> int:
     return limit
 
 
-def _count_piece(encoding: Tokenizer, piece: str) -> int:
+def _count_piece(encoding: Encoding, piece: str) -> int:
     try:
         return len(encoding.encode_ordinary(piece))
     except BaseException as error:

@@ -6,8 +6,7 @@ its blocks explain. How many answers or parts lie between two such calls is lear
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 _SMALLEST: Final = 40.0
 _LARGEST: Final = 220.0
@@ -32,17 +31,6 @@ class Rhythm:
         self._seen: tuple[dict[int, tuple[float, float]], ...] = ({}, {})
         """By clock and steps since the last addition: how often one came, and of how many times (both fade)."""
         self._sizes: list[float] = []
-
-    def kept(self) -> list[Any]:
-        """What was learnt, in plain values."""
-        return [self._since, [[[at, *seen] for at, seen in clock.items()] for clock in self._seen], self._sizes]
-
-    def take_over(self, kept: Sequence[Any]) -> None:
-        """Go on from what `kept` gave."""
-        since, seen, sizes = kept
-        self._since, self._sizes = list(since), list(sizes)
-        for clock, rows in zip(self._seen, seen, strict=True):
-            clock.update({at: (hits, times) for at, hits, times in rows})
 
     def expected(self, steps: Steps) -> float:
         """Tokens that are expected to be added before a call that is `steps` further; mostly 0."""

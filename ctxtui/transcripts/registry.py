@@ -51,6 +51,13 @@ def _module(name: str) -> Any:
     return import_module(f"ctxtui.transcripts.formats.{name}")
 
 
+def _with_passes(reader: Reader) -> Reader:
+    # Imported here, as formats are: nothing of it is needed to tell them apart.
+    from ctxtui.transcripts.passes import PassReader
+
+    return PassReader(reader)
+
+
 def _format(
     name: str,
     module: str,
@@ -68,7 +75,7 @@ def _format(
 
     def open_(tree: Tree) -> Reader:
         made: Reader = getattr(_module(module), opener)(tree)
-        return made
+        return _with_passes(made)
 
     def kin(head: bytes, other: bytes) -> bool:
         found: bool = _module(module).kin(head, other)
@@ -76,7 +83,7 @@ def _format(
 
     def open_usage(tree: Tree) -> Reader:
         made: Reader = _module(usage).usage_reader(tree)
-        return made
+        return _with_passes(made)
 
     found = Format(name, sniff, open_, companions, bare, bodies=bodies, kin=kin if strangers else None)
     return replace(found, open_usage=open_usage) if usage else found
@@ -89,7 +96,7 @@ def _bodies(name: str, dialect: str) -> Format:
 
     def open_(tree: Tree) -> Reader:
         made: Reader = _module("bodies").open_as(dialect)(tree)
-        return made
+        return _with_passes(made)
 
     return Format(name, sniff, open_, bare="JSON bodies without any message")
 

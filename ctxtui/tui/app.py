@@ -50,8 +50,6 @@ class Background(Protocol):
 
 _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that ask a program to end."""
-_RESIZES = 1 / 120
-"""Seconds within which several changes of the terminal's size are shown as one (Textual's own figure)."""
 _SETTLED = 1.0
 """Seconds after the first frame by which a screen has what it begins with."""
 _IDLE = 5.0
@@ -178,8 +176,9 @@ class CtxtuiApp(App[None]):
             gives.answered()
 
     async def _acted(self, key: str) -> bool:
-        """Whether `key` has done what it is bound to, at once. Textual sends it from the widget that has the focus up
-        to the app, by a message to each, before it looks; where none of them hears keys, nothing comes of that."""
+        """Whether `key` has done what it is bound to, at once. Textual sends it to the widget that has the focus by a
+        message, so that a key typed ahead goes to what had the focus before: `y` to the transcript, not to the
+        question that the key before it asks."""
         screen = self.screen
         way = (screen.focused or screen).ancestors_with_self
         if not self.app_focus or screen.maximized is not None or any(hears_keys(type(one)) for one in way[:-1]):
@@ -199,17 +198,8 @@ class CtxtuiApp(App[None]):
         self.screen.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        """The terminal has another size: the first change is shown at once, those that follow it together.
-        Textual waits for others before it shows the first."""
-        # Terminals break lines anew, or clear them.
+        """The terminal has another size: it breaks lines anew, or clears them."""
         self._cells.forget()
-        if self._resize_timer is None and self._size is not None and event.size != self._size:
-            event.prevent_default()
-            self._size = event.size
-            # Another event: what must not be done for this one must be done for the screens' own.
-            self._resize_event = events.Resize(event.size, event.virtual_size, event.container_size, event.pixel_size)
-            self._check_resize()
-            self._resize_timer = self.set_timer(_RESIZES, self._check_resize)
 
     def on_ready(self) -> None:
         """Behind the first frame: what there is now stays, so collections need not look at it again."""

@@ -14,14 +14,16 @@ from rich.color import ColorSystem
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
-from ctxtui.tui.frame_bytes import change
-
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.segment import Segment
 
 _NARROW: Final = re.compile("[ -~\u00a1-\u02ff\u2010-\u22ff\u2500-\u25fc\u23ce\u2713\u2717]*")
 """What is one cell wide in every terminal: Latin letters, arrows, lines, blocks, and signs of ours."""
+
+
+_OFF: Final = "\x1b[0m"
+"""Takes every style off."""
 
 
 class Shown(NamedTuple):
@@ -84,7 +86,7 @@ class ShownCells:
 
 
 class _Pen:
-    """Writes pieces one behind the other, and says of a style what is other than in that of the piece before."""
+    """Writes pieces one behind the other; a style is said where it is another one than that of the piece before."""
 
     def __init__(self, console: Console) -> None:
         self._said: list[str] = []
@@ -105,18 +107,18 @@ class _Pen:
                 code = Strip.render_ansi(style, self._system)
             if style is not None and style._link:
                 # What a link is told with says its style, too.
-                said += [change(now, ""), Strip.render_style(style, text, color_system=self._system)]
+                said += [_OFF if now else "", Strip.render_style(style, text, color_system=self._system)]
                 now = ""
                 continue
             if code != now:
-                said.append(change(now, code or ""))
+                said.append(f"{_OFF if now else ''}\x1b[{code}m" if code else _OFF)
                 now = code or ""
             said.append(text)
         self._now = now
 
     def end(self) -> str:
         """All that was written; no style is set behind it."""
-        return "".join([*self._said, change(self._now, "")] if self._now else self._said)
+        return "".join([*self._said, _OFF] if self._now else self._said)
 
 
 def _write_changed(pen: _Pen, shown: Strip, piece: Strip, x: int, y: int) -> None:

@@ -16,16 +16,13 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.chat.host import Host
     from ctxtui.services.config.config import Config
-    from ctxtui.services.session_source import SessionSource
     from ctxtui.tui.commands import Command
 
 
-def make_app(
-    name: str | None, settings: Settings, *, tips: bool = False, source: SessionSource | None = None
-) -> CtxtuiApp:
+def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
     """The app on what `name` stands for, or on the list of sessions. With `tips` the first session that was ever opened
-    begins with them. Of `source`, where there is one, `name` is read first."""
-    return _app(name, settings, Path.cwd(), None, tips=tips, source=source)
+    begins with them."""
+    return _app(name, settings, Path.cwd(), None, tips=tips)
 
 
 def make_chat(
@@ -63,10 +60,7 @@ def _app(
     first: Callable[[], Screen[Any]] | None,
     *,
     tips: bool = False,
-    source: SessionSource | None = None,
 ) -> CtxtuiApp:
-    begun = {source.name: source} if source is not None else {}
-
     def home() -> Screen[Any]:
         from ctxtui.tui.home.screen import home_screen
 
@@ -76,9 +70,7 @@ def _app(
         from ctxtui.services.session_source import SessionSource
         from ctxtui.tui.inspector.screen import InspectorScreen
 
-        # What was begun is one screen's; another one of the same name begins anew.
-        source = begun.pop(target, None) or SessionSource(target, settings)
-        return InspectorScreen(source, pager=settings.pager, follow=settings.follow)
+        return InspectorScreen(SessionSource(target, settings), pager=settings.pager, follow=settings.follow)
 
     def filler() -> Background:
         from ctxtui.services.workers.index_worker import Filler

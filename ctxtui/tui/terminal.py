@@ -20,7 +20,6 @@ from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from ctxtui.tui.frame_bytes import OFF, shortened
 from ctxtui.tui.messages import TerminalGone
 
 BEGIN: Final = "\x1b[200~"
@@ -174,11 +173,11 @@ class TerminalDriver(LinuxDriver):
         if data == SYNC_START:
             self._frame = []
         elif self._frame is None:
-            super().write(shortened(data) if OFF in data else data)
+            super().write(data)
         elif data == SYNC_END:
             frame, self._frame = "".join(self._frame), None
             if frame != self._cursor:
-                said = f"{SYNC_START}{shortened(frame)}{SYNC_END}"
+                said = f"{SYNC_START}{frame}{SYNC_END}"
                 self._cursor = frame[frame.rfind("\x1b[") :]
                 self._output.begin()
                 super().write(said)

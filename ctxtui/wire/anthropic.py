@@ -16,7 +16,7 @@ from ctxtui.wire.message import split
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
 from ctxtui.wire.stream import Delta, answer_value, error_words, merge
-from ctxtui.wire.usage import anthropic_passes
+from ctxtui.wire.usage import anthropic_passes, beyond
 
 _TOLD: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
 _TERMS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use")
@@ -49,8 +49,9 @@ def decode_response(body: bytes | Json) -> Response:
     extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
     report = value.get("usage")
     extra |= {key: report[key] for key in _TERMS if isinstance(report, dict) and report.get(key) is not None}
-    if passes:
-        extra["usage"] = value["usage"]
+    if isinstance(report, dict):
+        rest = {key: held for key, held in report.items() if key not in (*_TERMS, "iterations")}
+        extra |= {"usage": report} if passes else beyond(rest)
     return Response(
         items=tuple(part.item for part in parts),
         usage=usage,

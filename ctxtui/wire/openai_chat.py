@@ -14,7 +14,7 @@ from ctxtui.wire.grammars import CHAT_SHAPE, GRAMMARS
 from ctxtui.wire.message import split
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import answer_value, error_words
-from ctxtui.wire.usage import chat
+from ctxtui.wire.usage import beyond, chat
 
 _TOLD: Final = frozenset({"id", "model", "choices", "usage", "message"})
 # In the order in which clients send an answer back.
@@ -57,7 +57,7 @@ def decode_response(body: bytes | Json) -> Response:
         model=_word(value.get("model")),
         stop_reason=_word(first.get("finish_reason")),
         error=error_words(value) if value.get("error") else "",
-        extra={**extra, **{key: item for key, item in rest.items() if item}},
+        extra={**extra, **{key: item for key, item in rest.items() if item}, **beyond(value.get("usage"))},
     )
 
 

@@ -14,7 +14,7 @@ from ctxtui.wire.grammars import RESPONSES as NAME
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
 from ctxtui.wire.stream import Delta, answer_value, error_words, merge
-from ctxtui.wire.usage import responses
+from ctxtui.wire.usage import beyond, responses
 
 _TOLD: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
 # An answer repeats its request; what the request says is not said twice.
@@ -54,7 +54,8 @@ def decode_response(body: bytes | Json) -> Response:
         stop_reason=_word(reason) or _word(value.get("status")),
         error=error_words(value["error"]) if value.get("error") else "",
         complete=value.get("status") not in ("in_progress", "queued"),
-        extra={k: v for k, v in value.items() if k not in _TOLD | _ECHOED and v is not None},
+        extra={k: v for k, v in value.items() if k not in _TOLD | _ECHOED and v is not None}
+        | beyond(value.get("usage")),
     )
 
 

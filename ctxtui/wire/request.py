@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.core.answer_least import in_part
 from ctxtui.core.block import Item
@@ -14,6 +14,9 @@ from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.realign import realign
 from ctxtui.wire.grammars import GRAMMARS
+
+ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""Members of a request that say how many tokens its answer may have."""
 
 
 class Marker(NamedTuple):
@@ -46,6 +49,13 @@ class Request:
     def params(self) -> dict[str, Json]:
         """Every top-level member that holds no blocks, decoded."""
         return Frame.from_json(self.skeleton.parts["frame"]).params()
+
+    @property
+    def answer_limit(self) -> int:
+        """Tokens that its answer may have; 0 where it does not say."""
+        params = self.params
+        found = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
+        return max(found, default=0)
 
     @property
     def markers(self) -> tuple[Marker, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
@@ -27,6 +28,35 @@ def _dict(value: Json) -> dict[str, Json]:
 def _cost(report: dict[str, Json]) -> float | None:
     cost = report.get("cost")
     return None if isinstance(cost, bool) or not isinstance(cost, int | float) or abs(cost) > 1e18 else float(cost)
+
+
+_COUNTS: Final = frozenset(
+    """
+    input_tokens output_tokens total_tokens prompt_tokens completion_tokens cache_read_input_tokens
+    cache_creation_input_tokens ephemeral_5m_input_tokens ephemeral_1h_input_tokens thinking_tokens cached_tokens
+    cache_write_tokens cache_creation_tokens reasoning_tokens text_tokens ttl_30m_tokens ttl_12h_tokens
+    prompt_cache_hit_tokens prompt_cache_miss_tokens cost service_tier speed inference_geo promptTokenCount
+    candidatesTokenCount thoughtsTokenCount cachedContentTokenCount toolUsePromptTokenCount totalTokenCount
+    inputTokens outputTokens totalTokens cacheReadInputTokens cacheWriteInputTokens
+""".split()
+)
+"""Names of figures that `Usage` or the terms of a call have."""
+
+
+def beyond(report: Json) -> dict[str, Json]:
+    """What `Call.extra` keeps of a report: all of it under ``usage``, where it says more than its counts."""
+    return {"usage": report} if _says_more(report) else {}
+
+
+def _says_more(value: Json) -> bool:
+    if isinstance(value, list):
+        return any(map(_says_more, value))
+    if not isinstance(value, dict):
+        return False
+    return any(
+        _says_more(held) if isinstance(held, dict | list) else bool(held) and name not in _COUNTS
+        for name, held in value.items()
+    )
 
 
 def anthropic(report: Json) -> Usage | None:
@@ -82,6 +112,32 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
     return last, tuple(usage for _, usage in found)
 
 
+class Pass(NamedTuple):
+    """One pass of a model inside an answer: its `kind` (``message``, ``compaction``, ``advisor_message`` ...), the
+    `model` ("": the one that was asked), its usage."""
+
+    kind: str
+    model: str
+    usage: Usage
+
+
+def pass_id(call: str, number: int) -> str:
+    """The id of the further pass `number` (from 1) of the call with the id `call`."""
+    return f"{call}/{number}"
+
+
+def further_passes(extra: Mapping[str, Json]) -> list[Pass]:
+    """The passes of an answer, as `Call.extra` has them, but the one that answered."""
+    listed = extra.get("iterations") or _dict(extra.get("usage")).get("iterations")
+    found = [
+        Pass(str(one.get("type")), model if isinstance(model := one.get("model"), str) else "", usage)
+        for one in map(_dict, _list(listed))
+        if (usage := anthropic(one)) is not None
+    ]
+    answered = max((n for n, one in enumerate(found) if one.kind in _MESSAGES), default=len(found) - 1)
+    return [one for n, one in enumerate(found) if n != answered]
+
+
 def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
@@ -96,13 +152,14 @@ def chat(report: Json, body: Json = None) -> Usage | None:
         if isinstance(report, dict) and "input_tokens" in report:
             return responses(report)
         return _native(around)
-    read, minutes, half_hour, has_cache = _chat_cache(report, _dict(around.get("timings")))
+    read, minutes, hour, half_hour, has_cache = _chat_cache(report, _dict(around.get("timings")))
     prompt = _count(report.get("prompt_tokens"))
     output, reasoning = _output(report, "completion", prompt)
     return Usage(
-        fresh=_rest(prompt, read + minutes + half_hour),
+        fresh=_rest(prompt, read + minutes + hour + half_hour),
         cache_read=read,
         write_5m=minutes,
+        write_1h=hour,
         write_30m=half_hour,
         output=output,
         reasoning=reasoning,
@@ -111,8 +168,8 @@ def chat(report: Json, body: Json = None) -> Usage | None:
     )
 
 
-def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, bool]:
-    """Tokens read from the cache, written for 5 and for 30 minutes, and whether anything was said of it."""
+def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
+    """Tokens read from the cache, written for 5 minutes, an hour and 30 minutes; whether anything was said of it."""
     details = _dict(report.get("prompt_tokens_details"))
     reads = (
         details.get("cached_tokens"),
@@ -123,10 +180,12 @@ def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int,
     )
     gateway = (report.get("cache_creation_input_tokens"), details.get("cache_creation_tokens"))
     own = details.get("cache_write_tokens")
-    minutes = max(_count(value) for value in gateway)
-    half_hour = 0 if minutes else _count(own)
+    split = _dict(details.get("cache_creation_token_details")) or _dict(report.get("cache_creation"))
+    hour = _count(split.get("ephemeral_1h_input_tokens"))
+    written = max(hour + _count(split.get("ephemeral_5m_input_tokens")), *(_count(value) for value in gateway))
+    half_hour = 0 if written else _count(own)
     has_cache = any(value is not None for value in (*reads, *gateway, own))
-    return max(_count(value) for value in reads), minutes, half_hour, has_cache
+    return max(_count(value) for value in reads), written - hour, hour, half_hour, has_cache
 
 
 def _rest(total: int, cached: int) -> int:

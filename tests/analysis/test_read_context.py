@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ctxtui.analysis.figures import block_figures, figures
+from ctxtui.analysis.figures import block_figures, context_size, figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import by_category
 from ctxtui.analysis.read import absence
@@ -15,11 +15,12 @@ from ctxtui.analysis.residual import residual
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.block import Item
-from ctxtui.core.call import EpochStart
+from ctxtui.core.call import ESTIMATED_INPUT, SUM, Call, EpochStart, Fidelity
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT
+from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.dataclasses import replace
@@ -57,6 +58,88 @@ def test_what_left_without_a_word_is_found_where_the_report_falls(case: Case, wh
     wrong = set(found.gone.of) ^ lost
     known = sum(book.own(made.model, n) for n in lost)
     assert sum(book.own(made.model, n) for n in wrong) <= 0.15 * known, "nearly the blocks that left, no others"
+
+
+def with_usage(made: Unsaid, other: Callable[[Call], Call]) -> None:
+    """Each call as another client or provider would report it."""
+    for call in made.calls:
+        made.script.session.apply(CallSeen(other(call)))
+
+
+def front_read_alone(call: Call) -> Call:
+    """The provider reads the system prompt alone from its cache, and reports no writes."""
+    whole = call.usage.input if call.usage else 0
+    read = min(FRONT, whole) if whole > FRONT else 0
+    return replace(call, usage=Usage(fresh=whole - read, cache_read=read, output=1))
+
+
+def said_by_the_client(call: Call) -> Call:
+    """No report: the client's own figure."""
+    whole = call.usage.input if call.usage else 0
+    return replace(call, usage=None, extra={**call.extra, ESTIMATED_INPUT: whole})
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize(("case", "why"), CASES)
+def test_what_left_is_found_also_where_the_cache_held_less_than_the_context(case: Case, why: str, seed: int) -> None:
+    made, lost = case(seed)
+    with_usage(made, front_read_alone)
+    book = counted(made.script)
+    found = book.contexts.of(made.calls[-1])
+    assert found is not None and found.gone
+    wrong = set(found.gone.of) ^ lost
+    assert sum(book.own(made.model, n) for n in wrong) <= 0.15 * sum(book.own(made.model, n) for n in lost)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("case", [summarised_without_a_word, cleared])
+def test_no_composition_exceeds_by_much_what_the_client_says_of_its_context(case: Case, seed: int) -> None:
+    made, lost = case(seed)
+    with_usage(made, said_by_the_client)
+    book, last = counted(made.script), made.calls[-1]
+    got = figures(book, last)
+    assert got.context_tokens == last.estimated_input and got.reported is None
+    assert got.residual >= -0.3 * got.context_tokens
+    unmarked = sum(book.sums(made.model, last.sent_head)) + (got.not_recorded or 0)
+    assert unmarked < 1.3 * got.context_tokens or set(book.contexts.at(last.sent_head).of) & lost
+
+
+def test_a_sum_of_calls_is_no_context() -> None:
+    story = Unsaid()
+    story.hear()
+    made = story.call(block.text("so"))
+    whole = replace(
+        made,
+        id="sum",
+        raw_head=ROOT,
+        sent_head=ROOT,
+        response_head=ROOT,
+        usage=Usage(6_000_000, output=9),
+        fidelity=Fidelity.TOTALS,
+        extra={SUM: True},
+    )
+    story.script.session.apply(CallSeen(whole))
+    book = counted(story.script)
+    got = figures(book, whole)
+    assert (got.context_tokens, got.residual, context_size(book, whole)) == (0, 0, None)
+    assert got.reported == whole.usage, "it is paid"
+
+
+def test_what_is_not_recorded_comes_back_with_the_block_that_had_seemed_to_lower_it() -> None:
+    """A block that is counted for too much seems to leave no room for the system prompt, until it is cleared."""
+    story = Unsaid(front=4_000)
+    story.hear()
+    story.work(1, 20_000, 30_000)
+    (heavy,) = story.nodes(lambda one: one.kind == "tool_result")
+    many = story.call(block.text("so"))
+    assert many.usage is not None
+    whole = sum(counted(story.script).sums(story.model, many.sent_head))
+    story.script.session.apply(CallSeen(replace(many, usage=Usage(whole - 1_000, output=1))))
+    story.lose([heavy])
+    story.hear()
+    last = story.call(block.text("done"))
+    found = counted(story.script).contexts.of(last)
+    assert found is not None and list(found.gone.of) == [heavy] and abs((found.front or 0) - 4_000) < 1_000
 
 
 @pytest.mark.parametrize("seed", range(1, 4))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -19,14 +21,32 @@ from ctxtui.services.config.package_data import model_table
 from tests.analysis.sessions import book, said
 
 MODEL = "gpt-5.6-sol"
+Spelled = Callable[[int], dict[str, object]]
 FRONT = 3_000
 """Tokens that stand before everything recorded."""
+
+
+def item(number: int) -> dict[str, object]:
+    """A cipher as OpenAI sends it."""
+    return {"type": "reasoning", "summary": [], "encrypted_content": f"gAAAAB{number:04d}"}
+
+
+def signature(number: int) -> dict[str, object]:
+    """The same as pi keeps it: beside its summary."""
+    return {"type": "thinking", "thinking": "**Planning**", "signature": json.dumps(item(number))}
+
+
+def metadata(number: int) -> dict[str, object]:
+    """The same as OpenCode keeps it."""
+    kept = {"openai": {"itemId": "rs_1", "reasoningEncryptedContent": f"gAAAAB{number:04d}"}}
+    return {"type": "thinking", "thinking": "**Planning**", "metadata": kept}
 
 
 class Loop:
     """Calls of one turn, each answered by reasoning of 100 to 900 tokens and a text, which a result follows."""
 
-    def __init__(self, *, carried: bool, model: str = MODEL) -> None:
+    def __init__(self, *, carried: bool, model: str = MODEL, spelled: Spelled = item) -> None:
+        self.spelled = spelled
         self.session = Session()
         self.carried, self.model = carried, model
         self.head = self.session.tree.extend(ROOT, said("user", block.text("go on")))
@@ -40,7 +60,7 @@ class Loop:
     def call(self, *, told: bool = True) -> Call:
         number, before = len(self.calls), self.head
         reasoning = self.dice.randrange(100, 900)
-        cipher = block.of({"type": "reasoning", "summary": [], "encrypted_content": f"gAAAAB{number:04d}"})
+        cipher = block.of(self.spelled(number))
         self.add([Item(cipher, Place("messages", "assistant"))])
         self.add(said("assistant", block.text("word " * 40)))
         usage = Usage(fresh=self.input, output=reasoning + 45, reasoning=reasoning) if told else None
@@ -54,15 +74,16 @@ class Loop:
         return made
 
 
-def shown(carried: bool) -> tuple[Book, list[Call]]:
-    loop = Loop(carried=carried)
+def shown(carried: bool, spelled: Spelled = item) -> tuple[Book, list[Call]]:
+    loop = Loop(carried=carried, spelled=spelled)
     for _ in range(12):
         loop.call()
     return book(loop.session, model_table()), loop.calls
 
 
-def test_reasoning_counts_as_reported() -> None:
-    known, calls = shown(True)
+@pytest.mark.parametrize("spelled", [item, signature, metadata])
+def test_reasoning_counts_as_reported(spelled: Spelled) -> None:
+    known, calls = shown(True, spelled)
     got = figures(known, calls[-1])
     assert got.categories["thinking"] == sum(one.usage.reasoning for one in calls[:-1] if one.usage)
     assert abs(got.residual) < 0.02 * got.context_tokens

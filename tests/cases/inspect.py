@@ -70,9 +70,6 @@ class HandMade:
         table = price_table() if self.priced else PriceTable()
         return Study(session, book_of(session, counted=False), None, price_here(table))
 
-    def read_ahead(self) -> bool:
-        return False
-
     def glimpse(self) -> RecordingEnd | None:
         return None
 

@@ -118,7 +118,7 @@ def test_a_crash_restores_the_terminal_and_names_session_and_log(home: Path, rec
 
 
 def test_nothing_heavy_is_loaded_at_first_paint(home: Path, recording: Path) -> None:
-    heavy = "anthropic openai mcp aiohttp tiktoken gigatoken numpy sqlite_utils genai_prices pydantic httpx2".split()
+    heavy = "anthropic openai mcp aiohttp tiktoken sqlite_utils genai_prices pydantic httpx2".split()
     check = f"""
 import sys
 from ctxtui.tui.app import CtxtuiApp
@@ -133,24 +133,6 @@ sys.exit(run(sys.argv[1:]))
         screen = Terminal(sys.executable, ["-c", check, *arguments])
         assert screen.end() == 0
         assert "loaded: []" in screen.text
-
-
-@pytest.mark.parametrize("command", [[], ["open"]])
-def test_the_process_is_one_for_a_screen_before_a_session_begins_to_be_read(
-    home: Path, recording: Path, command: list[str]
-) -> None:
-    check = """
-import gc, sys
-from ctxtui.services.session_source import SessionSource
-def begin(source):
-    sys.exit(f"collects: {gc.isenabled()}; {[type(one).__name__ for one in sys.meta_path[:2]]}")
-SessionSource.begin = begin
-from ctxtui.cli.run import run
-sys.exit(run(sys.argv[1:]))
-"""
-    screen = Terminal(sys.executable, ["-c", check, *command, str(recording)])
-    screen.end()
-    assert "collects: False; [" in screen.text and "_OwnFinder" in screen.text, screen.text
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def test_a_chat_whose_tool_runs_is_on_record_and_leaves_nothing(tmp_path: Path) 
             assert time.monotonic() < until, screen.text
             # What is pressed as soon as it asks was meant for something else, and is no answer.
             if "run it?" in screen.text and asked % 20 == 0:
-                terminal.type(b"o")
+                terminal.type(b"y")
             asked += 1
             terminal.read(0.05)
         wait_until_gone(close(terminal))

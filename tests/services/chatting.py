@@ -32,14 +32,16 @@ def sse(*events: dict[str, Any]) -> bytes:
     return b"".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events)
 
 
-def answer(id_: str, *blocks: dict[str, Any], stop: str = "", tokens: int = 100) -> bytes:
+def answer(
+    id_: str, *blocks: dict[str, Any], stop: str = "", tokens: int = 100, output: int = 9, model: str = MODEL
+) -> bytes:
     """A streamed message with `blocks`, words in small pieces."""
     usage = {"input_tokens": tokens, "output_tokens": 1}
     message = {
         "id": id_,
         "type": "message",
         "role": "assistant",
-        "model": MODEL,
+        "model": model,
         "content": [],
         "usage": usage,
     }
@@ -58,7 +60,7 @@ def answer(id_: str, *blocks: dict[str, Any], stop: str = "", tokens: int = 100)
     reason = stop or ("tool_use" if calls else "end_turn")
     return sse(
         *events,
-        {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 9}},
+        {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": output}},
         {"type": "message_stop"},
     )
 

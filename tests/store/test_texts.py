@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-import string
-import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
-from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlite_utils.db import Database
 
@@ -20,9 +17,7 @@ from ctxtui.store import fulltext
 from ctxtui.store.fulltext import LONGEST, PIECE, Unit, pieces
 from ctxtui.store.schema.database_file import APPLICATION_ID
 from ctxtui.store.schema.migrations import LADDER
-from ctxtui.store.schema.tables import TERMS
 from ctxtui.store.store import Store
-from ctxtui.store.trigrams import IndexTexts, terms_of
 from tests.store.builders import FILE, LEXICON, talk
 
 A, B = Unit("/a.jsonl", 10, 1.5), Unit("/b.jsonl", 20, 2.5)
@@ -130,55 +125,12 @@ def test_indexing_that_was_cut_short_counts_for_nothing(
     assert store.texts.lacking([A, B], 1) == []
 
 
-ANY = st.one_of(
-    st.text(st.characters(), max_size=40),
-    st.text(st.sampled_from("abcABCß\u1e9eİıſŉ \t\x1f\x7f␠數据\U00010400\U0001f600\ud800\x00"), max_size=40),
-    st.builds(lambda first, size: "".join(map(chr, range(first, first + size))), st.integers(0, 0xC000), st.just(1500)),
-)
-
-
-@settings(max_examples=100)
-@given(st.lists(ANY, max_size=6))
-def test_the_terms_of_a_text_are_its_sequences_each_once(texts: list[str]) -> None:
-    made = IndexTexts()
-    for words in texts:
-        told = made.of(words).split(" ")
-        assert sorted(filter(None, told)) == sorted(terms_of(words))
-
-
-@pytest.mark.parametrize("rare", [0, 1, 30, 90, 100])
-def test_terms_are_the_same_whatever_share_of_a_text_is_of_rare_characters(rare: int) -> None:
-    draw, made = Random(rare), IndexTexts()
-    for kinds in (40, 300, 1200):
-        for size in (0, 1, 2, 3, 5000):
-            words = "".join(
-                chr(0x4E00 + draw.randrange(kinds)) if draw.randrange(100) < rare else draw.choice(string.printable)
-                for _ in range(size)
-            )
-            assert sorted(filter(None, made.of(words).split(" "))) == sorted(terms_of(words))
-
-
-def test_without_numpy_the_terms_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "Straße,\n'数据分析' \U0001f600 " * 3
-    fast = IndexTexts().of(words)
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    assert sorted(IndexTexts().of(words).split(" ")) == sorted(filter(None, fast.split(" ")))
-
-
-@given(st.lists(ANY, min_size=1, max_size=3))
-def test_every_sequence_is_a_term_of_its_own(texts: list[str]) -> None:
-    conn = sqlite3.connect(":memory:")
-    conn.execute(TERMS)
-    conn.execute("INSERT INTO texts (rowid, words) VALUES (1, ?)", (IndexTexts().of("\n".join(texts)),))
-    conn.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, 'row')")
-    assert sorted(term for (term,) in conn.execute("SELECT term FROM terms")) == sorted(terms_of("\n".join(texts)))
-
-
-def test_what_an_older_ctxtui_indexed_is_indexed_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", ["m011_terms", "m013_trigrams"])
+def test_what_an_older_ctxtui_indexed_is_indexed_anew(tmp_path: Path, step: str) -> None:
     path = tmp_path / "s.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as conn:
-        LADDER.apply(Database(conn, execute_plugins=False), stop_before="m011_terms")
-        conn.execute("PRAGMA user_version=10")
+        LADDER.apply(Database(conn, execute_plugins=False), stop_before=step)
+        conn.execute(f"PRAGMA user_version={int(step[1:4]) - 1}")
         conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
         conn.execute("INSERT INTO texts (rowid, words) VALUES (1, 'some words')")
         conn.execute(

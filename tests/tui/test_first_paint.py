@@ -13,7 +13,7 @@ import pytest
 from tests.cases.claude_code import generate
 from tests.sampling import few
 
-HEAVY = set("anthropic openai mcp aiohttp tiktoken gigatoken numpy sqlite_utils genai_prices pydantic httpx2".split())
+HEAVY = set("anthropic openai mcp aiohttp tiktoken sqlite_utils genai_prices pydantic httpx2".split())
 NOT_FOR_HOME = set("agent analysis cache curation offline pricing providers store tokens transcripts wire".split())
 """Rooms that Home needs only once it reads sessions; their import would take as long as its first frame."""
 SLOW = {"hashlib", "sqlite3", "tomllib", "ctxtui.core.block", "ctxtui.core.canonical"}
@@ -32,47 +32,6 @@ async def main(name):
 
 asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else None))
 """
-END = """
-import asyncio, sys, threading
-from ctxtui.cli.manage.start_screen import prepare
-from ctxtui.services.config.config import load
-from ctxtui.services.session_source import SessionSource
-
-class Held(SessionSource):
-    may = threading.Event()
-
-    def open(self):
-        self.may.wait(200)
-        return super().open()
-
-async def main(name):
-    settings = load().settings
-    source = Held(name, settings)
-    source.begin()
-    prepare()
-    from ctxtui.tui.start import make_app
-    app = make_app(name, settings, source=source)
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = app.screen
-        for _ in range(600):
-            await pilot.pause(0.05)
-            if screen.state.glimpse is not None:
-                break
-        else:
-            sys.exit("its end was not shown")
-        first = set(sys.modules)
-        Held.may.set()
-        for _ in range(600):
-            await pilot.pause(0.05)
-            if screen.state.complete:
-                break
-        import json
-        print(json.dumps([sorted(first), sorted(set(sys.modules))]))
-
-asyncio.run(main(sys.argv[1]))
-"""
-NOT_FOR_AN_END = set("agent cache curation offline pricing providers store tokens transcripts wire".split())
-"""Rooms that the end of a long recording is shown without: it was read elsewhere."""
 CHAT = """
 import asyncio, json, sys
 from pathlib import Path
@@ -116,17 +75,3 @@ def test_the_first_frame_waits_for_nothing_heavy(what: str, tmp_path: Path) -> N
     # chat imports in the background brings pydantic along, the offline provider counts in its own thread.)
     apart = {"genai_prices"} if what == "chat" else {"tiktoken", "genai_prices", "pydantic"}
     assert apart & {name.partition(".")[0] for name in later} == set()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif((os.cpu_count() or 1) < 2 or not hasattr(os, "fork"), reason="nothing is read elsewhere")
-def test_the_end_of_a_long_recording_is_shown_before_what_reads_and_counts_is_loaded(tmp_path: Path) -> None:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(generate(n_messages=1_200, bytes_per_message=3_000, seed=1))
-    env = {**os.environ, "HOME": str(tmp_path), "CTXTUI_HOME": str(tmp_path / "own"), "TEXTUAL_ANIMATIONS": "none"}
-    done = subprocess.run([sys.executable, "-c", END, str(path)], capture_output=True, text=True, env=env, timeout=240)
-    assert done.returncode == 0, done.stderr[-2000:]
-    first, later = (set(names) for names in json.loads(done.stdout.splitlines()[-1]))
-    assert NOT_FOR_AN_END & {name.split(".")[1] for name in first if name.startswith("ctxtui.")} == set()
-    assert first & {"sqlite3", "tomllib", "json", "ctxtui.analysis.book"} == set()
-    assert "ctxtui.analysis.book" in later, "all of it was read behind it"

@@ -19,6 +19,7 @@ from tests.services.chatting import answer, provider, text, use
 from tests.tui.test_chat import asked, asked_for_leave, chatting, reply, say, shown, until
 
 SMALL = Path(__file__).parent.parent / "services" / "mcp" / "small_server.py"
+SMALL_TOOLS = ["add", "die", "flood", "hang", "picture"]
 
 
 @pytest.mark.slow
@@ -35,16 +36,22 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         there = shown(screen)
         assert "die of the MCP server small" in there and "to be run" in there and "run it?" in there
         await reply(screen, pilot, "n")
+        # What a server says of its own tools gives no leave.
+        await asked_for_leave(screen, pilot)
+        assert "add of the MCP server small" in shown(screen)
+        await reply(screen, pilot, "y")
         await until(pilot, lambda: not screen.state.running)
         body = json.loads(asked(server)[-1])
         assert [part["content"] for part in body["messages"][2]["content"]] == ["The user did not allow this.", "3"]
-        assert [tool["name"][-4:] for tool in body["tools"]][-4:] == ["_add", "_die", "hang", "ture"]
+        assert [
+            name for name in (tool["name"].rpartition("__")[2] for tool in body["tools"]) if name in SMALL_TOOLS
+        ] == SMALL_TOOLS
 
         await pilot.press("escape")
         next(one for one in screen.controllers if isinstance(one, ServersController)).choose()
         await until(pilot, lambda: isinstance(pilot.app.screen, PaletteScreen))
         await pilot.press("enter")
-        await until(pilot, lambda: "take back 4 tools?" in shown(screen) and " a request" in shown(screen))
+        await until(pilot, lambda: "take back 5 tools?" in shown(screen) and " a request" in shown(screen))
         await pilot.press("y")
         await until(pilot, lambda: "no longer" in shown(screen))
         await pilot.press("i")

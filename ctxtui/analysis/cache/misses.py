@@ -39,7 +39,7 @@ from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass
-from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.price import Cost, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates
 
 _CAUSE: Final = {
@@ -62,10 +62,12 @@ _SHOWN: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Misses:
-    """All misses of a session, dearest first: what every screen and command says of them. `calls` are those that were
-    foretold and held against their reports, of which `false_alarms` were foretold to miss and did not; `usd` is what
-    the session cost in all (None: unknown) without the `unpriced` calls, which have a report and no price; of `partial`
-    calls the answer is reported in part."""
+    """All misses of a session, most expensive first, for every screen and command.
+
+    `calls` counts the calls whose forecast was compared with their report; `false_alarms` of them were forecast to miss
+    and did not. `usd` is the cost of the session (None: unknown) without its `unpriced` calls, which have a report and
+    no price. `partial` counts the calls that used more than their report says.
+    """
 
     found: tuple[Missed, ...]
     calls: int = 0
@@ -101,7 +103,7 @@ class Misses:
 
     @property
     def lost(self) -> float | None:
-        """USD that the misses cost more than reads, as far as prices are known; None where none is."""
+        """USD paid for the misses above what reads would have cost, where prices are known; None where none is."""
         known = [one.usd for one in self.found if one.usd is not None]
         return sum(known) if known or not self.found else None
 
@@ -251,7 +253,7 @@ def misses_of(
 
 
 def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
-    """The misses of a session of which `finder` has taken every call."""
+    """Collect the misses of a session after `finder` has taken every call."""
     calls = [call for call in list(book.session.calls.values()) if call.usage]
     known = [usd for call in calls if (usd := known_usd(call, (costs or {}).get(call.id))) is not None]
     return Misses(
@@ -259,8 +261,8 @@ def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] |
         len(finder.rows),
         sum(row.alarm and not row.missed for row in finder.rows),
         sum(known) if known else None,
-        len(calls) - len(known),
-        sum(call.answered_in_part for call in calls),
+        sum(lacks_price(call, (costs or {}).get(call.id)) for call in calls),
+        sum(call.answered_in_part for call in book.session.calls.values()),
     )
 
 
@@ -314,7 +316,7 @@ def _writer(book: Book, base: Call, call: Call, node: int) -> str:
 
 
 def cure(one: Missed, every: Sequence[Missed]) -> tuple[str, float]:
-    """What would have cured a miss, in words, and what that saves over all misses of its kind, in USD."""
+    """Name the cure of a miss, and the USD that it saves over all misses with the same cause."""
     alike = [other for other in every if other.cause == one.cause]
     saved = sum(other.usd or 0.0 for other in alike)
     match one.cause:

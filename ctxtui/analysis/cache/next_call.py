@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import islice
 from statistics import median
-from typing import NamedTuple
 
 from ctxtui.analysis.cache.forecast import usage_of
 from ctxtui.analysis.cache.what_if import NextRequest
@@ -22,13 +21,15 @@ Charge = Callable[[Usage, float], float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coming:
-    """Forecast of the next call: tokens `read`, `write` and `fresh` of its `input` (90 % interval `lo` to `hi`), and a
-    typical `answer`. `usd` are the prices of those four parts (None: not known), `uncached` that
-    of the call without any cache. `expires` is when what would be read cannot be read any more (Unix seconds; None:
-    nothing would be), `life` how long it lives. `inferred`: the client's markers are not recorded, its habit was
-    followed. `marks` counts its markers. What is read should lie between `floor` and `ceiling` in 95 % of cases;
-    `cause` says why part of what the call before left is lost ("" where nothing is). `outdated`: the context has grown
-    since, and what it comes to now is being worked out."""
+    """Forecast of the next call.
+
+    `input` in tokens (90 % interval `lo` to `hi`) is the sum of `read`, `write` and `fresh`; `answer` is a typical one.
+    `usd` holds the prices of these four parts (None: not known), `uncached` that of the call without a cache. `expires`
+    is when the cache entry that would be read expires (Unix seconds; None: there is none), `life` its lifetime in
+    seconds. `inferred`: the client's cache markers are not recorded, so its usual ones are assumed; `marks` counts
+    them. 95 % of reads fall between `floor` and `ceiling`. `cause` names why part of the previous call's cache is lost
+    ("": nothing is). `outdated`: the context has grown since, and a new forecast is being computed.
+    """
 
     model: str
     input: int
@@ -63,20 +64,6 @@ class Coming:
             return None
         left = self.expires - max(now, self.at)
         return min(left, self.life) if self.life else left
-
-
-class AfterCall(NamedTuple):
-    """A request: the one that follows the `call` (its id) that is the last of a thread, with the context `head`; of a
-    session that is `live` it is sent now, of a recorded one when the call had ended."""
-
-    thread: str
-    call: str
-    head: int
-    live: bool
-
-
-Foretold = Sequence[tuple[float, Coming]]
-"""A request as it is foretold from each of some moments on (Unix seconds), in order; empty where it cannot be."""
 
 
 def typical_answer(calls: Sequence[Call]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -42,8 +41,8 @@ class Stays:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._numbers: dict[_Key, int] | None = {}
-        """The number of each block that was met, from 0; None where nobody has asked since it was handed over."""
+        self._numbers: dict[_Key, int] = {}
+        """The number of each block that was met, from 0."""
         self._number_at = array("i")
         """By node: the number of its block, from 1; 0 where it was not met."""
         self._since = array("i")
@@ -61,17 +60,13 @@ class Stays:
         """... and where those of each call end, behind the 0 before the first."""
         self._nth = array("i")
         """By node: which of the same blocks in its context it is, from 1; 0 where it was not met."""
-        self._now: dict[str, int] | None = {}
-        """How often each block stands in the context that `_walk` has come to; None as `_numbers`."""
+        self._now: dict[str, int] = {}
+        """How often each block stands in the context that `_walk` has come to."""
         self._prefix: dict[int, int] = {ROOT: ROOT}
         """For nodes that were asked for the first one whose prefix says the same, however its messages are spelt."""
         self._prefixes: dict[tuple[int, str, str], int] = {}
         self._heads = array("i")
         self._epochs = array("i")
-
-    def __getstate__(self) -> dict[str, object]:
-        """Without what can be told from the tree: it is most of it, and only needed to go on."""
-        return {**self.__dict__, "_numbers": None, "_now": None}
 
     @property
     def done(self) -> int:
@@ -111,10 +106,8 @@ class Stays:
     def _walk(self, before: int, head: int) -> tuple[list[int], list[tuple[int, int]]]:
         """The numbers of the blocks that leave and of those that enter from one context to the next, these with their
         nodes."""
-        tree = self._tree
-        if self._now is None:
-            self._now = Counter(map(tree.digest, tree.path(before)))
-        now, shared = self._now, tree.common(before, head)
+        tree, now = self._tree, self._now
+        shared = tree.common(before, head)
         gone = []
         for node in tree.path(before, shared):
             gone.append(self._number_at[node] - 1)
@@ -133,9 +126,6 @@ class Stays:
         return gone, come
 
     def _number(self, digest: str, nth: int) -> int:
-        if self._numbers is None:
-            met = ((node, number) for node, number in enumerate(self._number_at) if number)
-            self._numbers = {_key(self._tree.digest(node), self._nth[node]): number - 1 for node, number in met}
         key = _key(digest, nth)
         found = self._numbers.get(key)
         if found is None:

@@ -178,7 +178,7 @@ class DuplicateFinder:
         if both < 3 or both < 0.7 * min(mine, its):
             return False
         said = _said(self._tree[other], read(block))
-        here, there = contained(text, said), contained(said, text)
+        here, there = contained(text, said)
         if here >= NEARLY and here >= there:
             self._mark(Repeat(node, NEAR, other, here))
         elif there >= NEARLY and other not in self._stood_for:

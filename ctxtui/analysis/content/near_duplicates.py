@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 LEAST: Final = 200
@@ -49,6 +49,8 @@ def plain_lines(text: str) -> list[str]:
 
 def _unnumbered(text: str) -> str:
     """`text` less the numbers that its lines begin with."""
+    if "\t" not in text and "→" not in text:
+        return text
     if len(text) <= STEP:
         return _NUMBERED.sub("", text)
     begins = ((line, _NUMBERED.match(line)) for line in text.split("\n"))
@@ -76,9 +78,12 @@ def sketch(text: str) -> Sketch | None:
     return Sketch(frozenset(hashes), sampled) if len(hashes) >= 3 else None
 
 
-def contained(text: str, other: str) -> float:
-    """The share of the telling lines of `text` (by characters) that occur in `other`, too: 0 to 1."""
-    lines = plain_lines(text)
-    there = set(plain_lines(other))
+def contained(text: str, other: str) -> tuple[float, float]:
+    """The share of the telling lines of each text (by characters) that occur in the other one, too: 0 to 1."""
+    mine, theirs = plain_lines(text), plain_lines(other)
+    return _share(mine, set(theirs)), _share(theirs, set(mine))
+
+
+def _share(lines: Sequence[str], there: set[str]) -> float:
     whole = sum(map(len, lines))
     return sum(len(line) for line in lines if line in there) / whole if whole else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from ctxtui.analysis.money.spending import SpendingRow, summed
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -117,9 +118,8 @@ def merged(one: Iterable[Start], own: Iterable[Start]) -> list[Start]:
     return [by_call[call] for call in sorted(by_call)]
 
 
-Cost = Callable[[Call], tuple[float | None, bool]]
-"""Gives what a call cost in USD (None where its price is not known, 0 where it has no report), and whether that is
-worked out."""
+Cost = Callable[[Call], tuple[SpendingRow, bool]]
+"""Gives what a call cost, and whether its price is worked out."""
 
 
 def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: Cost) -> list[Phase]:
@@ -134,8 +134,8 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
         last = every[at + 1].call - 1 if at + 1 < len(every) else len(calls)
         mine, there = calls[start.call - 1 : last], sizes[start.call - 1 : last]
         costs = [cost(call) for call in mine]
-        known = [usd for usd, _ in costs if usd is not None]
-        partial = sum(call.answered_in_part for call in mine)
+        spent = summed(row for row, _ in costs)
+        least = spent.usd if spent.usd is not None or spent.at_least else 0.0
         found.append(
             Phase(
                 start.name,
@@ -146,10 +146,10 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
                 peak=max(there),
                 sent=sum(there),
                 answered=sum(call.output for call in mine),
-                usd=sum(known) if len(known) == len(costs) and not partial else None,
-                least=sum(known) if known else None,
+                usd=None if spent.at_least else least,
+                least=least,
                 own=start.own,
-                partial=partial,
+                partial=spent.partial,
                 priced=all(priced for _, priced in costs),
             )
         )

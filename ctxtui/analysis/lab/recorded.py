@@ -16,11 +16,10 @@ from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.analysis.read.absence import NONE_GONE, Absences
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import COUNTED, Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import dataclass
-from ctxtui.pricing.price import COUNTED
 
 NO_BLOCKS: Final = "no block is recorded: a context cannot be rebuilt"
 NO_CALLS: Final = "no call is recorded"

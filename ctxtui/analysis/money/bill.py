@@ -18,7 +18,7 @@ from ctxtui.analysis.running_totals import running_of
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.session import MAIN
 from ctxtui.dataclasses import dataclass, field
-from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
 
 
 def to_the_cent(amounts: Sequence[float], decimals: int = 2) -> list[float]:
@@ -161,15 +161,16 @@ def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
 
 def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Missed | None) -> None:
     usage = call.usage
-    if usage is None:
+    if usage is None or not call.is_reported:
         to.unreported += 1
         return
     lost = missed.tokens if missed is not None else 0
     if missed is not None:
         to.rewrites.append(missed)
     usd = known_usd(call, cost)
-    if usd is None:
+    if lacks_price(call, cost):
         to.unpriced[call.model] = to.unpriced.get(call.model, 0) + 1
+    if usd is None:
         to.add(REWRITES, 0.0, lost)
         return
     to.priced += 1
@@ -185,4 +186,5 @@ def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Miss
     to.add(FIRST, *split.first)
     to.in_full = to.in_full.plus(split.carry.usd - cost.read, split.carry.tokens - usage.cache_read)
     to.add(OUTPUT, cost.output, call.output)
-    to.add(OTHER, cost.other, 0)
+    further = further_usage(call)
+    to.add(OTHER, cost.other, further.input + further.output)

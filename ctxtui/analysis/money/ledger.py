@@ -67,14 +67,6 @@ class CostLedger:
         self._turns = array("i")
         self._path: list[int] = []
 
-    def __getstate__(self) -> dict[str, object]:
-        """Without what can be told from the tree, and is only needed to go on."""
-        return {**self.__dict__, "_path": []}
-
-    def is_current(self) -> None:
-        """What was entered elsewhere was shared out by the weights that the running totals have."""
-        self.version = self._running.version
-
     @property
     def done(self) -> int:
         """How many calls are entered."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ctxtui.analysis.money.bill import Bill
@@ -25,9 +25,10 @@ class Figures:
     call whose provider reports cache figures (None where there is but one: it had nothing to hit);
     `cache_read_of_unwritten` is the other common definition, read / (read +
     fresh), which leaves writes out. `rewrites` counts calls that paid again for what the cache had held (see
-    `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one, or `partial_calls` have an
-    answer that is reported in part, it is not known, but that it is `cost_usd_at_least`. `read_per_write` is tokens
-    read from the cache / tokens written to it, `call_seconds` how long the longest call took.
+    `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one, or `partial_calls` are
+    reported in part or not at all, it is not known, but that it is from `cost_usd_at_least` to `cost_usd_at_most`.
+    `read_per_write` is tokens read from the cache / tokens written to it, `call_seconds` how long the longest call
+    took.
     """
 
     calls: int = 0
@@ -38,6 +39,7 @@ class Figures:
     rewrites: int = 0
     cost_usd: float | None = None
     cost_usd_at_least: float | None = None
+    cost_usd_at_most: float | None = None
     unpriced_calls: int = 0
     partial_calls: int = 0
     read_per_write: float | None = None
@@ -60,12 +62,12 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class LimitVerdict:
     """One limit held against its figure. `limit` is the limit's name, `allowed` its value, `found` the figure (None:
-    unknown, which never passes), `told` says it in words."""
+    unknown), `passed` None where it cannot be told, `told` says it in words."""
 
     limit: str
     allowed: float
     found: float | None
-    passed: bool
+    passed: bool | None
     told: str
 
     def as_fields(self) -> dict[str, Any]:
@@ -101,8 +103,9 @@ _OF_THE_DAY: Final = frozenset({"max_seconds"})
 """What is never held against an earlier recording: how long a call takes is not the agent's doing."""
 
 
-def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
-    """The figures of a session with its `bill`; `largest` is its largest context in tokens, reported or counted."""
+def figures_of(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
+    """The figures of a session with its `bill`; `largest` is its largest context in tokens, reported or counted, `most`
+    USD that it can have cost at most."""
     used = [call.usage for call in list(session.calls.values()) if call.usage is not None and call.usage.has_cache]
     read_, fresh = sum(u.cache_read for u in used), sum(u.fresh for u in used)
     written = sum(u.cache_write for u in used)
@@ -118,6 +121,7 @@ def figures_of(session: Session, bill: Bill, largest: int | None) -> Figures:
         rewrites=len(bill.rewrites),
         cost_usd=None if bill.at_least else bill.usd,
         cost_usd_at_least=bill.usd,
+        cost_usd_at_most=most if bill.at_least else bill.usd,
         unpriced_calls=unpriced,
         partial_calls=bill.partial,
         read_per_write=read_ / written if written else None,
@@ -144,8 +148,8 @@ def longest_block(session: Session) -> int:
 
 
 def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
-    """Each limit that is set, held against its figure. What is not known does not pass; a hit rate where there was
-    nothing to hit (one call alone) does."""
+    """Each limit that is set, held against its figure; a hit rate where there was nothing to hit (one call alone)
+    passes."""
     out = []
     for field in fields(Limits):
         allowed = getattr(limits, field.name)
@@ -153,7 +157,7 @@ def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
             continue
         figure = getattr(found, _FIGURE[field.name])
         alone = field.name == "min_cache_read" and figure is None and found.calls == 1
-        passed = alone or (figure is not None and _within(field.name, figure, allowed))
+        passed = True if alone else _within(field.name, found, allowed)
         out.append(LimitVerdict(field.name, allowed, figure, passed, _told(field.name, found, allowed, passed)))
     return out
 
@@ -169,23 +173,41 @@ def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLE
         if name in _OF_THE_DAY or not isinstance(before, int | float) or isinstance(before, bool):
             continue
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
-        passed = now is not None and _within(name, now, allowed)
+        passed = _within(name, found, allowed)
         told = _told(name, found, allowed, passed) + f"; baseline {_shown(name, before)}"
         out.append(LimitVerdict(f"baseline {key}", allowed, now, passed, told))
     return out
 
 
-def _within(limit: str, figure: float, allowed: float) -> bool:
+def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
+    """Whether all passed; None where none failed and one cannot be told."""
+    every = set(verdicts)
+    return False if False in every else None if None in every else True
+
+
+def _within(limit: str, found: Figures, allowed: float) -> bool | None:
+    """Whether the figure is within its limit; None where what is known of it does not tell."""
+    figure: float | None = getattr(found, _FIGURE[limit])
+    if figure is None and limit == "max_cost":
+        least, most = found.cost_usd_at_least, found.cost_usd_at_most
+        return (
+            False if least is not None and least > allowed else True if most is not None and most <= allowed else None
+        )
+    if figure is None:
+        return None
     return figure >= allowed if limit.startswith("min") else figure <= allowed
 
 
-def _told(limit: str, found: Figures, allowed: float, passed: bool) -> str:
-    figure, known = getattr(found, _FIGURE[limit]), found.cost_usd_at_least
-    said = _shown(limit, figure)
-    if limit == "max_cost" and figure is None and known:
-        said = f"≥ {_shown(limit, known)}"
+_ENDING: Final = {True: "", False: " allowed", None: ": cannot be told"}
+
+
+def _told(limit: str, found: Figures, allowed: float, passed: bool | None) -> str:
+    figure = getattr(found, _FIGURE[limit])
+    bounds = (("≥ ", found.cost_usd_at_least), ("≤ ", found.cost_usd_at_most)) if limit == "max_cost" else ()
+    known = [f"{sign}{_shown(limit, bound)}" for sign, bound in bounds if bound is not None and figure is None]
     than = "at least" if limit.startswith("min") else "at most"
-    return f"{_WORDS[limit]}: {said}, {than} {_shown(limit, allowed)}" + ("" if passed else " allowed")
+    said = " and ".join(known) or _shown(limit, figure)
+    return f"{_WORDS[limit]}: {said}, {than} {_shown(limit, allowed)}{_ENDING[passed]}"
 
 
 def _shown(limit: str, value: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
-from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.price import Cost, known_usd, lacks_price, tokens_of
 
 if TYPE_CHECKING:
     # What many sessions come to is asked of rows alone: working out a session's is not read in for it.
@@ -22,8 +22,8 @@ _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
 class SpendingRow(NamedTuple):
     """One row: USD (None: no call in it has a known price), tokens in and out, calls, how many of them have a report
-    but no known price, and of how many the answer is reported in part: their tokens and USD are the least that they
-    can be."""
+    but no known price, or none of a part, and how many are not reported in full: their tokens and USD are the least
+    that they can be."""
 
     name: str
     usd: float | None = None
@@ -75,11 +75,10 @@ def by_call(
 
 def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
-    if call.usage is None:
-        return SpendingRow(name, calls=1)
+    if not call.is_reported:
+        return SpendingRow(name, calls=1, partial=int(call.answered_in_part))
     usd = known_usd(call, cost)
-    tokens = call.usage.input + call.output
-    return SpendingRow(name, usd, tokens, 1, int(usd is None and tokens > 0), int(call.answered_in_part))
+    return SpendingRow(name, usd, tokens_of(call), 1, int(lacks_price(call, cost)), int(call.answered_in_part))
 
 
 def by_category(

@@ -7,9 +7,9 @@ recorded blocks, the blocks are found that are gone (`analysis.absence`). No lat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
 from ctxtui.analysis.read.provider_edits import by_provider
@@ -19,8 +19,6 @@ from ctxtui.analysis.read.read_line import (
     ReadLine,
     ReadStep,
     has_report,
-    kept_line,
-    line_of,
     reported_input,
     residual_of,
 )
@@ -47,42 +45,16 @@ class ReadContexts:
         self._book = book
         self._tree = book.session.tree
         self._shortfalls = Shortfalls(book)
-        self._known: dict[str, Mapping[str, ReadLine]] = {"": {}}
-        self._part: Callable[[], Any] | None = None
-        """Gives what an earlier run kept, of which the lines are made when they are asked for ..."""
-        self._kept_calls: list[Call] = []
-        """... as long as the session has these calls."""
+        self._lines: Mapping[str, ReadLine] = {}
         self._version = -1
         self._any = False
         self._heads: dict[int, Absences] = {}
         self._seen: tuple[Call, int, Absences, int] | None = None
         """What was read of the context that was asked for last."""
 
-    @property
-    def _lines(self) -> Mapping[str, ReadLine]:
-        found = self._known.get("")
-        if found is None and self._part is not None:
-            made = {thread: line_of(kept, self._kept_calls) for thread, kept in self._part().items()}
-            # Two threads may ask at once: both get the same.
-            found = self._known.setdefault("", made)
-        assert found is not None
-        return found
-
-    def kept(self) -> list[Any]:
-        """What is known, in plain values: whether blocks are gone anywhere, and the lines."""
-        return [self._any, {thread: kept_line(line) for thread, line in self._lines.items()}]
-
-    def take_over(self, any_: bool, part: Callable[[], Any], version: int) -> None:
-        """Take over what `kept` gave of the same calls, under the weights of `version`; `part` gives the lines."""
-        self._any, self._part, self._version = any_, part, version
-        self._kept_calls = list(self._book.session.calls.values())
-        self._known.clear()
-
     def advance(self) -> None:
         """Go through the calls that are new and counted, under the weights as they are now."""
         again = self._version != self._book.version
-        if not again and "" not in self._known and self._kept_calls == list(self._book.session.calls.values()):
-            return
         self._version = self._book.version
         for thread, order in list(self._book.session.order.items()):
             known = None if again else self._lines.get(thread)
@@ -106,7 +78,7 @@ class ReadContexts:
                 line.calls.append(call)
                 reads.append(read)
                 self._any = self._any or bool(read.gone)
-            self._known[""] = {**self._lines, thread: line}
+            self._lines = {**self._lines, thread: line}
         self._heads = {}
 
     def of(self, call: Call) -> ReadContext | None:
@@ -212,7 +184,7 @@ class ReadContexts:
         events, gone = line.events + explained, found
         rest = reported - self._visible(call, gone) - before
         lowered = was.lowered if same and was is not None else 0
-        less = 0 if explained else self._shortfalls.less(line, step, front, rest, lowered)
+        less = self._shortfalls.less(line, step, front, rest, lowered, explained=explained)
         if less:
             front, lowered, rest = (front or 0) - less, max(0, less), rest + less
         before = (front or 0) + attached + held

@@ -7,14 +7,18 @@ input of later calls as what it was, unless the provider withholds it, which the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from ctxtui.core.call import Call, answer_path
+from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
+from ctxtui.core.tree import Node
 
 _KIND: Final = "reasoning"
+_THINKING: Final = INDEX["thinking"]
+_CIPHERS: Final = (b"encrypted_content", b"EncryptedContent")
+"""Members in which clients keep OpenAI's cipher beside the summary of a thought (pi, OpenCode)."""
 _TELLING: Final = 16
 """Tokens of reasoning from which on a report tells whether they are there."""
 _VOTES: Final = 9
@@ -54,26 +58,20 @@ class ReportedThinking:
                 told += self._take(call, call.usage.reasoning)
         return min(told, default=None)
 
-    def kept(self) -> list[Any]:
-        """What was taken in, in plain values."""
-        return [list(self.tokens.items()), self._read, list(self._waiting)]
-
-    def take_over(self, kept: Sequence[Any]) -> None:
-        """Go on from what `kept` gave."""
-        tokens, self._read, waiting = kept
-        self.tokens.update(dict(tokens))
-        for node, told in self.tokens.items():
-            self.alike.setdefault(self._session.tree[node].block.digest, told)
-        self._waiting.extend(waiting)
-
     def _take(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
-        nodes = [node for node in answer_path(tree, call) if tree[node].block.kind == _KIND and node not in self.tokens]
+        nodes = [node for node in answer_path(tree, call) if node not in self.tokens and _is_cipher(tree[node])]
         whole = sum(len(tree[node].block.body) for node in nodes)
         for node in nodes:
             self.tokens[node] = tokens * len(tree[node].block.body) / whole
             self.alike.setdefault(tree[node].block.digest, self.tokens[node])
         return nodes
+
+
+def _is_cipher(node: Node) -> bool:
+    if node.block.kind == _KIND:
+        return True
+    return node.category == _THINKING and any(name in node.block.body for name in _CIPHERS)
 
 
 class Carried:
@@ -92,11 +90,3 @@ class Carried:
         """A call whose input was foretold with `reasoning` tokens counted in, and its report `error` tokens away."""
         if reasoning >= _TELLING:
             self._votes.append(abs(error) <= abs(error + reasoning))
-
-    def kept(self) -> list[bool]:
-        """What was learnt, in plain values."""
-        return list(self._votes)
-
-    def take_over(self, kept: Sequence[bool]) -> None:
-        """Go on from what `kept` gave."""
-        self._votes = deque(kept, maxlen=_VOTES)

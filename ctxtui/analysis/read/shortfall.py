@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.read.absence import NOT_SENT, Absences, Missing, explain, oldest_messages
-from ctxtui.analysis.read.read_line import ReadLine, ReadStep, left_cached, reported_input
+from ctxtui.analysis.read.read_line import ReadLine, ReadStep, is_estimate, left_cached, reported_input
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity, answer_in
 from ctxtui.core.category import INDEX
@@ -40,13 +40,15 @@ _BACK: Final = 0.25
 """Share by which a rise may differ from what was gone, to be taken for its return."""
 _EXCESS: Final = 0.02
 """Share of a report by which blocks may exceed it: beyond that some are gone, whatever the call before says."""
+_ROUGH: Final = 0.3
+"""The same shares where the size is the client's own estimate, by characters."""
 _CLEARED: Final = Features(result=9.0, returns=1.0)
 """What stands in the place of a cleared result: a short notice."""
 
 
 def least_missing(call: Call) -> float:
     """Tokens by which the report of `call` must at least fall short before anything is looked for."""
-    return max(_LEAST, _SHARE * reported_input(call))
+    return max(_LEAST, (_ROUGH if is_estimate(call) else _SHARE) * reported_input(call))
 
 
 class Shortfalls:
@@ -84,7 +86,8 @@ class Shortfalls:
 
     def certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
         """As `gone`, of what exceeds the report whatever the residual was before: so much is gone for certain."""
-        call, most = step.call, -_EXCESS * reported_input(step.call)
+        call = step.call
+        most = -(_ROUGH if is_estimate(call) else _EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MOST:
             return gone
         found = self.gone(line, replace(step, level=0), gone, rest, before)
@@ -113,18 +116,21 @@ class Shortfalls:
         start = self._tree[call.sent_head].turn_start
         return self._tree[start].parent if start != ROOT else ROOT
 
-    def less(self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int) -> int:
-        """By how much system prompt and tools are less than before (negative: more again), where `rest` tokens remain
-        and no block explains a fall: what is not on record is all that can have changed then. `lowered` is by how much
-        they were less before."""
+    def less(
+        self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int, *, explained: bool
+    ) -> int:
+        """By how much system prompt and tools are less than before (negative: more again), where `rest` tokens remain.
+        They are only less where no block explained a fall: what is not on record is all that can have changed then.
+        `lowered` is by how much they were less before."""
         call, base = step.call, self._before(line, step)
         if front is None or (base is not None and self._again(base, call)):
             return 0
         least = least_missing(call)
-        fell = step.level - rest
+        # What a block that is gone was counted wrongly by is gone with it.
+        fell = (0 if explained else step.level) - rest
         if lowered and rest > least and abs(-fell - lowered) <= _BACK * lowered:
             return -lowered
-        if rest >= -least or fell <= max(least, self._doubt(base, call)):
+        if explained or rest >= -least or fell <= max(least, self._doubt(base, call)):
             return 0
         return min(front, fell)
 
@@ -149,6 +155,7 @@ class Shortfalls:
         answered = answer_in(tree, base, call.sent_head) if base else []
         held = set(came)
         left, again = left_cached(base), base is not None and self._again(base, call)
+        lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * left
         pause = call.started - base.started if base and base.started and call.started else None
         return Missing(
             tokens=fell,
@@ -161,7 +168,7 @@ class Shortfalls:
             left=self.notice(call),
             spare=max(doubt, _SPARE * reported_input(call)),
             prefix_stays=again,
-            prefix_broke=left > 0 and not again and pause is not None and pause < _LIFE,
+            prefix_broke=lost and pause is not None and pause < _LIFE,
             whole=call.fidelity == Fidelity.WIRE,
         )
 
@@ -194,9 +201,11 @@ class Shortfalls:
         return total
 
     def _again(self, base: Call, call: Call) -> bool:
-        """Whether `call` read from the cache what `base` left there: then nothing in it is gone or new."""
+        """Whether `call` read from the cache what `base` left there, which was its whole context: then nothing in it is
+        gone or new."""
         left = left_cached(base)
-        return left > 0 and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * left
+        whole = left > 0 and left >= _READ_AGAIN * reported_input(base)
+        return whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * left
 
     def _back(self, call: Call, gone: Absences, rise: int) -> Absences:
         """What is gone when a report rose by `rise` tokens that nothing recorded explains: blocks may be back."""

@@ -38,11 +38,12 @@ def proxy(
 
     Each provider has an address of its own here, /anthropic, /openai, /ollama ..., fixed when it starts: give it to a
     program as its base URL. Sessions are told apart by the clients' own headers, else by how a conversation begins.
-    Only programs of this machine are served; what goes by is passed on as with `ctxtui exec`.
+    Only programs of your user (and root) are served; what goes by is passed on as with `ctxtui exec`.
 
     \b
     Example: ctxtui proxy --upstream gateway=https://llm.example.com/v1
     """
+    from ctxtui.attach.peer import system_tells
     from ctxtui.services.attach import standing
     from ctxtui.services.config.paths import attached_dir, database
 
@@ -64,7 +65,8 @@ def proxy(
             for name, url in urls.items():
                 write(f"{name:<12} {shown(url)}  → {shown(relay.upstreams[name])}")
         sys.stdout.flush()
-        note("serving on this machine; ctrl+c or `ctxtui proxy off` ends it")
+        whom = "your programs" if system_tells() else "every user of this machine (this system tells none from another)"
+        note(f"serving {whom}; ctrl+c or `ctxtui proxy off` ends it")
 
     def lost(trouble: str) -> None:
         note(f"not everything was recorded: {trouble}")

@@ -152,14 +152,19 @@ def _tables(
     """Write the tables of all sessions that `name` stands for into `folder`."""
     from ctxtui.services.library.parquet import ParquetFolder
     from ctxtui.services.library.tables import TableRows
+    from ctxtui.views.model.call_owners import CallOwners
 
     if name != EVERY and not Path(name).exists():
         raise NotFound("there is no such file or folder", place=name, way_out="name one, or all of your sessions")
     beginning = time.time() - since if since is not None else 0.0
     failed: list[SessionSummary] = []
-    made = TableRows(beginning)
+    asked = settings, None if name == EVERY else Path(name), cluster, beginning
+    owners = CallOwners()
+    made = TableRows(owners, beginning)
     with ParquetFolder(folder, replace=replace) as out:
-        for one in sessions_in_turn(settings, None if name == EVERY else Path(name), cluster, beginning):
+        for one in sessions_in_turn(*asked):
+            owners.put(one.key, one.spent)
+        for one in sessions_in_turn(*asked):
             if one.error:
                 failed.append(one)
             else:

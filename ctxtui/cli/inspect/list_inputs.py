@@ -15,9 +15,9 @@ from ctxtui.analysis.growth.phases import Phase, phases
 from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
+from ctxtui.analysis.money.spending import SpendingRow, row_of
 from ctxtui.core.call import Call
 from ctxtui.dataclasses import dataclass
-from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.notebook import Notebook
@@ -98,8 +98,8 @@ class ListInputs:
         notes = Notebook(self.loaded, self.settings).read()
         price = price_of(prices_for(self.settings))
 
-        def cost(call: Call) -> tuple[float | None, bool]:
-            return (0.0 if call.usage is None else known_usd(call, price(call))), True
+        def cost(call: Call) -> tuple[SpendingRow, bool]:
+            return row_of(call, price(call), ""), True
 
         return phases(
             calls,

@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
-from ctxtui.cli.manage.late_modules import load_late
-from ctxtui.cli.own_modules import find_own
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -45,20 +43,10 @@ def start(name: str | None, settings: Settings) -> int:
     `name` cannot be opened.
     """
 
-    source = None
-    if name is not None:
-        # Before what a session is made of is loaded, and before the copy that reads it parts.
-        prepare()
-        from ctxtui.services.session_source import SessionSource
-
-        source = SessionSource(name, settings)
-        # The modules of the screen take longer to load than the end of a recording takes to read.
-        source.begin()
-
     def make() -> CtxtuiApp:
         from ctxtui.tui.start import make_app
 
-        return make_app(name, settings, tips=True, source=source)
+        return make_app(name, settings, tips=True)
 
     return run_app(make)
 
@@ -94,8 +82,6 @@ def prepare() -> None:
     # Nothing of what starting makes is garbage; the app turns collection on again behind its first frame.
     gc.disable()
     sys.setswitchinterval(_TURN)
-    load_late()
-    find_own()
 
 
 def _keyboard() -> None:

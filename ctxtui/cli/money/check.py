@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from xml.etree import ElementTree
 
 import click
 
-from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, as_fields
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, as_fields
 from ctxtui.cli.context import SessionName, config_of
-from ctxtui.cli.exit_codes import FAILED, WrongUse
+from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError
@@ -27,12 +27,19 @@ from ctxtui.services.library.limit_checks import (
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import CHECK
 
+_CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
+_WORDS: Final = {True: "ok    ", False: "FAILED", None: "?     "}
+"""How the result of a limit is shown; None: it cannot be told."""
+_JUNIT: Final = {False: "failure", None: "error"}
+
 
 @click.command(
     "check",
-    help="Hold recordings against limits: for the tests of an agent. The exit code is 0 where all hold, else 8.\n\n"
-    "NAME is a file, a folder (every recording in it), a session's id, or -. A figure that is not known does not "
-    "pass.\n\n\b\nExample: ctxtui check run.jsonl --max-context 100k --max-rewrites 2 --junit report.xml",
+    help="Hold recordings against limits: for the tests of an agent. The exit code is 0 where all hold, 8 where one "
+    "does not, and 9 where no limit is broken but one cannot be told.\n\n"
+    "NAME is a file, a folder (every recording in it), a session's id, or -. An answer whose length is not known "
+    "costs at most what its request allows, or its model.\n\n\b\n"
+    "Example: ctxtui check run.jsonl --max-context 100k --max-rewrites 2 --junit report.xml",
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, type=SessionName())
 @click.option("--max-context", metavar="N", help="Tokens of the largest context: 100k.")
@@ -73,7 +80,7 @@ def check_(
         write_json(as_json_fields(checked))
     else:
         write(as_text(checked))
-    return 0 if all(one.passed for one in checked) else FAILED.number
+    return _CODES[all_passed(one.passed for one in checked)].number
 
 
 def _limits(given: dict[str, Any]) -> Limits:
@@ -107,7 +114,7 @@ def _checked(
 def as_json_fields(checked: list[CheckedRecording]) -> dict[str, Any]:
     """The fields of ``check --json``; its ``files`` serve as a baseline."""
     return {
-        "passed": all(one.passed for one in checked),
+        "passed": all_passed(one.passed for one in checked),
         "files": [
             {
                 "file": one.name,
@@ -125,8 +132,8 @@ def as_text(checked: list[CheckedRecording]) -> str:
     """A line per limit and file, and the figures that explain them."""
     lines = []
     for one in checked:
-        lines.append(f"{'ok    ' if one.passed else 'FAILED'}  {shown(one.name)}")
-        lines += [f"  {'ok    ' if v.passed else 'FAILED'}  {v.told}" for v in one.verdicts]
+        lines.append(f"{_WORDS[one.passed]}  {shown(one.name)}")
+        lines += [f"  {_WORDS[v.passed]}  {v.told}" for v in one.verdicts]
         lines.append(f"          {_hits(one.figures)}")
         lines += [f"          {told}" for told in _filled(one)]
     return "\n".join(lines)
@@ -152,13 +159,14 @@ def as_junit(checked: list[CheckedRecording]) -> bytes:
     """A JUnit report: a suite per recording, a case per limit."""
     root = ElementTree.Element("testsuites", name="ctxtui check")
     for one in checked:
-        failures = sum(not v.passed for v in one.verdicts)
+        results = [v.passed for v in one.verdicts]
+        counts = {"tests": len(results), "failures": results.count(False), "errors": results.count(None)}
         suite = ElementTree.SubElement(
-            root, "testsuite", name=shown(one.name), tests=str(len(one.verdicts)), failures=str(failures)
+            root, "testsuite", {"name": shown(one.name), **{name: str(n) for name, n in counts.items()}}
         )
         for verdict in one.verdicts:
             case = ElementTree.SubElement(suite, "testcase", classname=shown(one.name), name=verdict.limit)
             if not verdict.passed:
-                ElementTree.SubElement(case, "failure", message=verdict.told).text = _hits(one.figures)
+                ElementTree.SubElement(case, _JUNIT[verdict.passed], message=verdict.told).text = _hits(one.figures)
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))

@@ -21,6 +21,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs.bill import LABEL, spent_words
+from ctxtui.views.model.call_owners import owned
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -73,37 +74,38 @@ def _named(names: tuple[str, ...], settings: Settings, by: str, cluster: str) ->
         return worked(COST, names, CostAsked(settings, by, own), settings, "adding up", cluster)
 
     rows: list[SpendingRow] = []
-    sums, seen, sessions, copied = SessionTotals(), set[str](), 0, 0
+    sums, copied = SessionTotals(), 0
     both: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
     recordings = expanded(names, settings.clients)
+    read = []
     for one in asked(recordings):
         if one.error is not None:
             failed.append((one.name, one.error))
-            continue
+        else:
+            read.append(one)
+    for one, own in zip(read, owned([one.found.spent for one in read]), strict=True):
         found: SessionCost = one.found
-        sessions, copied = sessions + 1, copied + len(found.copied)
-        # Beside others only what was made in it counts.
-        own = found.ids - seen - (found.copied if len(recordings) > 1 else set())
-        if own and own != found.ids:
-            # Others had some of its calls before.
-            (again,) = asked([one.name], own)
+        copied += sum(call.copied for call in found.spent)
+        # Of several recordings each call counts in one.
+        if len(recordings) > 1 and len(own) < len(found.spent):
+            if not own:
+                continue
+            (again,) = asked([one.name], frozenset(call.id for call in own))
             if again.error is not None:
                 failed.append((one.name, again.error))
                 continue
             found = again.found
-        seen |= own
-        if own:
-            sums = sums.plus(found.sums)
-            rows += found.rows
-            both += found.both
-            versions |= dict.fromkeys(found.versions)
+        sums = sums.plus(found.sums)
+        rows += found.rows
+        both += found.both
+        versions |= dict.fromkeys(found.versions)
     recorded_sum, listed = (sum(pair[i] for pair in both) if both else None for i in (0, 1))
     return CostAnswer(
         rows=merged(rows) if by else [],
         sums=sums,
-        sessions=sessions,
+        sessions=len(read),
         copied=copied,
         recorded=recorded_sum,
         listed=listed,
@@ -204,7 +206,7 @@ def _copies(found: CostAnswer) -> str:
 
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
     unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
-    partial = f"  {row.partial:,} answer{'s' if row.partial != 1 else ''} reported in part" if row.partial else ""
+    partial = f"  {row.partial:,} answer{'s' if row.partial != 1 else ''} not reported in full" if row.partial else ""
     return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}{partial}", "dim")]
 
 

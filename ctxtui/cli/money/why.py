@@ -24,7 +24,7 @@ from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.lists.costs import bill
-from ctxtui.views.model.call_owners import counts
+from ctxtui.views.model.call_owners import counts, owned
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
@@ -97,18 +97,17 @@ def _summed(
         request = WhyAsked(settings, between, alone, own)
         return worked(WHY, names, request, settings, "adding up", cluster)
 
-    total, seen, alone = Statement(), set[str](), len(names) == 1
-    for one in _told(asked(names), quiet=between is not None):
+    total, alone = Statement(), len(names) == 1
+    read = list(_told(asked(names), quiet=between is not None))
+    for one, own in zip(read, owned([one.found.spent for one in read]), strict=True):
         found: SessionStatement = one.found
         without_edits(found.trouble)
-        own = found.ids - seen
-        if own and own != found.ids:
-            # Others had some of its calls before.
-            (again,) = asked([one.name], own)
+        if own and not alone and len(own) < len(found.spent):
+            # Others own some of its calls.
+            (again,) = asked([one.name], frozenset(call.id for call in own))
             if again.error is not None:
                 raise again.error
             found = again.found
-        seen |= own
         if found.made is not None and (own or alone):
             total.take(found.made, f"{Path(one.name).name}: ")
     return total
@@ -148,7 +147,10 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "unpriced_calls": paid.unpriced,
         "partial_calls": paid.partial,
         "residual": {"beyond": paid.beyond._asdict(), "short": paid.short._asdict()},
-        "likely_more": {"usd": paid.likely.usd, "tokens": paid.likely.tokens},
+        "likely_more": {
+            "usd": paid.likely.usd if paid.likely.usd or not paid.likely.tokens else None,
+            "tokens": paid.likely.tokens,
+        },
         "sentence": bill.sentence(what),
     }
 

@@ -16,7 +16,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
+from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.weights import tokens
 from ctxtui.wire.request import Request
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.cache.outcome import CacheOutcome
     from ctxtui.cache.rules import CacheRules
+    from ctxtui.pricing.price import Cost
     from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
@@ -37,7 +38,7 @@ _EARLIER: Final = 20
 @dataclass(frozen=True, slots=True)
 class RequestForecast:
     """The next request: its input in tokens by what the cache does with it, the USD that this input costs (None where
-    no price is known), and why it would miss ("" where it would not)."""
+    no price is known), why it would miss ("" where it would not), and USD of each token of its answer."""
 
     total: int
     read: int
@@ -45,6 +46,7 @@ class RequestForecast:
     fresh: int
     usd: float | None
     miss: str = ""
+    answer_usd: float = 0.0
 
 
 class Foreteller:
@@ -94,8 +96,9 @@ class Foreteller:
             self._last[thread] = draft, outcome
             miss = self._miss(outcome, self._before.get(thread, 0))
         # Without the others waiting: the first price is asked of a process that has yet to start.
-        usd = self._usd(outcome.usage(), at)
-        return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss)
+        cost = self._cost(replace(outcome.usage(), output=1), at)
+        usd, answer = (cost.fresh + cost.read + cost.write, cost.output) if cost is not None else (None, 0.0)
+        return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss, answer)
 
     def _prompt(self, request: Request, thread: str) -> CachedPrompt | None:
         more = self._beyond.get(thread, 0)
@@ -124,10 +127,9 @@ class Foreteller:
             self._beyond[thread] = max(0, self._beyond.get(thread, 0) + call.usage.input - made.total)
         self._reported[thread] = len(calls)
 
-    def _usd(self, usage: Usage, at: float) -> float | None:
+    def _cost(self, usage: Usage, at: float) -> Cost | None:
         asked = Call("", "", provider=self.partner.endpoint.name, model=self.partner.model, usage=usage, started=at)
-        cost = self._price([asked])[0][0]
-        return cost.usd if cost is not None else None
+        return self._price([asked])[0][0]
 
     def _miss(self, outcome: CacheOutcome, before: int) -> str:
         if not before or outcome.read * 2 > before:
@@ -141,7 +143,8 @@ class Foreteller:
 
     def _take(self, draft: Draft, at: float, thread: str) -> None:
         last = self._last.get(thread)
-        if last is not None and last[0] is draft:
+        # The one that left may ask for a shorter answer than the one that was foretold.
+        if last is not None and last[0].sent_head == draft.sent_head:
             self._simulator.take(last[1], began=at)
             self._before[thread] = last[1].total
             del self._last[thread]

@@ -35,7 +35,7 @@ from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
-from ctxtui.wire.request import Request
+from ctxtui.wire.request import ANSWER_LIMITS, Request
 
 if TYPE_CHECKING:
     from ctxtui.core.session import Session
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
 ANSWER: Final = 1_024
 """Tokens of an answer that are paid for at most, unless the recorded one was longer or thinking asks for more."""
-_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_OURS: Final = frozenset({"model", "stream", "stream_options", *_LIMITS})
+_OURS: Final = frozenset({"model", "stream", "stream_options", *ANSWER_LIMITS})
 _DROPPED: Final = frozenset({"metadata", "user", "prompt_cache_key", "safety_identifier", "previous_response_id"})
 """Members of a recorded request that are not sent again: they name a person or a conversation."""
 
@@ -224,7 +223,7 @@ def _params(call: Call, partner: ChatModel, settings: Settings) -> tuple[dict[st
     own = params_for(partner, settings.answer_tokens)
     recorded = Request((), call.skeleton).params if call.skeleton is not None else {}
     kept = {key: value for key, value in recorded.items() if key not in _OURS | _DROPPED}
-    limit = next((key for key in _LIMITS if key in recorded), next((key for key in _LIMITS if key in own), ""))
+    limit = next((key for known in (recorded, own) for key in ANSWER_LIMITS if key in known), "")
     was = recorded.get(limit)
     most = max(ANSWER, 2 * (call.usage.output if call.usage is not None else 0))
     if isinstance(was, int) and not isinstance(was, bool):

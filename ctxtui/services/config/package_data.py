@@ -33,7 +33,8 @@ def price_table() -> PriceTable:
     """The prices that are looked at before the price library."""
     from ctxtui.pricing.price import parse_prices
 
-    return parse_prices((DATA / "prices.toml").read_text(encoding="utf-8"))
+    prices, usage = ((DATA / name).read_text(encoding="utf-8") for name in ("prices.toml", "usage.toml"))
+    return parse_prices(prices, usage)
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -14,11 +13,11 @@ from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, 
 from ctxtui.analysis.money.savings import cures
 from ctxtui.analysis.money.spending import SpendingRow, by_tool
 from ctxtui.analysis.money.statement import Dear, Statement
-from ctxtui.core.call import COPIED_BY, Call
+from ctxtui.core.call import COPIED_BY, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
-from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, price_call
+from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, most_usd, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -56,7 +55,7 @@ class Account:
         def minimum(model: str) -> int:
             return book.card(model).cache_minimum or SHORTEST_CACHED
 
-        largest = max((call for call in session.calls.values() if call.usage), key=_input, default=None)
+        largest = max((call for call in contexts(session) if call.usage), key=_input, default=None)
         peak = _input(largest) if largest else 0
         window = context_window(book, largest, self.usable_share).limit if largest else 0
         calls = [_slim(call) for call in session.calls.values() if only is None or call.id in only]
@@ -85,6 +84,12 @@ class Account:
         own = {id_: cost if id_ in only else None for id_, cost in self.costs.items()}
         return by_tool(thread_costs(self.book, own), own, self.book.names, only)
 
+    def most_usd(self) -> float | None:
+        """USD that the session can have cost at most; None where nothing bounds it."""
+        calls = self.session.calls.values()
+        most = [most_usd(call, self.costs[call.id], self.book.card(call.model), self.table) for call in calls]
+        return None if None in most else sum(usd for usd in most if usd is not None)
+
     def rates(self, call: Call) -> Rates | None:
         """What a token of a call costs; None where no price is known."""
         return call_rates(call, self.table) if call.usage is not None else None
@@ -104,21 +109,18 @@ def priced(session: Session, book: Book, settings: Settings) -> Account:
     return Account(session, book, costs, table, settings.usable_share)
 
 
-def once(accounts: Iterable[tuple[str, Account]]) -> Iterator[tuple[str, Account, frozenset[str]]]:
-    """Each account with the calls that no account before it had: a call that stands in two files counts once."""
-    seen: set[str] = set()
-    for name, one in accounts:
-        own = frozenset(one.session.calls) - seen
-        seen |= own
-        yield name, one, own
+def contexts(session: Session) -> list[Call]:
+    """The calls that were made from one context each; where there are sums alone, those."""
+    calls = list(session.calls.values())
+    return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 
 
 def _input(call: Call) -> int:
-    return call.usage.input if call.usage else 0
+    return call.usage.input if call.usage and not call.is_sum else 0
 
 
 def _slim(call: Call) -> Call:
-    made = replace(essence(call), first_byte=call.first_byte, ended=call.ended)
+    made = replace(essence(call), first_byte=call.first_byte)
     return replace(made, extra={**made.extra, COPIED_BY: call.extra[COPIED_BY]}) if call.is_copy else made
 
 

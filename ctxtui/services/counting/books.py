@@ -52,24 +52,10 @@ def cache_rules() -> RuleTable:
     return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 
-class CachedBy:
-    """How each call of the session of `book` is cached."""
-
-    def __init__(self, book: Book) -> None:
-        self._book = book
-        self._table = cache_rules()
-
-    def __call__(self, call: Call) -> CacheRules:
-        return self._table.of(call, self._book.card(call.model))
-
-    def __reduce__(self) -> tuple[type[CachedBy], tuple[Book]]:
-        # The rules are every process's own.
-        return CachedBy, (self._book,)
-
-
 def cached_by(book: Book) -> Callable[[Call], CacheRules]:
     """How each call of a session is cached."""
-    return CachedBy(book)
+    table = cache_rules()
+    return lambda call: table.of(call, book.card(call.model))
 
 
 class Audit(NamedTuple):

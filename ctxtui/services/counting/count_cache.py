@@ -21,8 +21,6 @@ from ctxtui.services.counting.labels import Labels
 from ctxtui.tokens.features import Features
 
 if TYPE_CHECKING:
-    from ctxtui.services.counting.kept_figures import KeptFigures
-    from ctxtui.store.rows import KeptRow
     from ctxtui.store.store import Store
 
 T = TypeVar("T")
@@ -81,19 +79,6 @@ class Memory:
         """Remember the figures of a file."""
         self._asked(lambda store: store.remember(path, size, mtime, version, summary), None)
 
-    def figures(self, labels: Labels) -> KeptFigures:
-        """What is kept of whole recordings, under the rules of `labels`."""
-        # Imported here, as the store: the first frame needs none of it.
-        from ctxtui.services.counting.kept_figures import KeptFigures
-
-        def load(name: bytes) -> KeptRow | None:
-            return self._asked(lambda store: store.kept_figures(name), None)
-
-        def save(row: KeptRow) -> None:
-            self._asked(lambda store: store.keep_figures(row), None)
-
-        return KeptFigures(load, save, lambda: labels.name, lambda: self._asked(lambda _: True, False))
-
     def close(self) -> None:
         """Close this thread's connection."""
         store: Store | None = getattr(self._own, "store", None)
@@ -108,7 +93,7 @@ def counter_with_memory(settings: Settings, bench: Bench | None = None) -> Itera
     memory = Memory(database(settings.data_dir), create=False)
     here = LocalCounts()
     labels = Labels(settings.labels, here, memory.numbers)
-    counter = Counter(bench or here, memory.counts, labels, memory.figures(labels))
+    counter = Counter(bench or here, memory.counts, labels)
     try:
         yield counter
         memory.keep_counts(counter.unsaved())

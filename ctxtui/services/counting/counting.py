@@ -18,10 +18,8 @@ from ctxtui.tokens.models import ModelCard
 
 if TYPE_CHECKING:
     from ctxtui.analysis.labels.labelling import Labelling
-    from ctxtui.core.session import Session
     from ctxtui.core.tree import Node
     from ctxtui.services.counting.labels import Labels
-    from ctxtui.store.rows import KeptRow
 
 STEP: Final = 512
 """Nodes counted between two looks at whether to go on."""
@@ -34,25 +32,6 @@ class Bench(Protocol):
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         """The features of each of `blocks` as the model of `card` is counted."""
-
-
-class BookStore(Protocol):
-    """What earlier runs worked out of whole recordings (`services.counting.kept_figures`)."""
-
-    def restore(self, book: Book) -> bool:
-        """Take over what is kept of the recording of `book`; whether all of it is known then."""
-
-    def knows(self, session: Session) -> bool:
-        """Whether anything is kept of the recording, whatever its length."""
-
-    def keep(self, book: Book, *, at_once: bool = True) -> None:
-        """Keep what `book` has worked out: counted `at_once`, or while the recording was read."""
-
-    def row(self, book: Book) -> KeptRow | None:
-        """What would be kept of `book`, to be handed over; None where it cannot be."""
-
-    def take_over(self, book: Book, row: KeptRow, *, same: bool = False) -> bool:
-        """As `restore`, of what stands in `row`. `same`: the session is known to be the one that it was made of."""
 
 
 class LocalCounts:
@@ -118,13 +97,10 @@ class Counter:
         bench: Bench | None = None,
         recall: Callable[[str, list[str]], Mapping[str, Features]] | None = None,
         labels: Labels | None = None,
-        kept: BookStore | None = None,
     ):
         self._bench: Bench = bench or LocalCounts()
         self._recall = recall
         self.labels = labels
-        self.kept = kept
-        """What earlier runs worked out, where that is wanted."""
         self._known: dict[str, dict[str, Features]] = {}
         self._new: dict[str, dict[str, Features]] = {}
         self._changing = threading.Lock()
@@ -198,11 +174,7 @@ def count_on(book: Book, counter: Counter, limit: int = STEP) -> tuple[int, int]
 
 
 def count_all(book: Book, counter: Counter) -> None:
-    """Count everything that is in the session now, less what an earlier run has kept of it."""
-    kept = counter.kept if not book.is_begun else None
-    known = kept is not None and kept.restore(book)
+    """Count everything that is in the session now."""
     done, total = 0, 1
     while done < total:
         done, total = count_on(book, counter, STEP * 8)
-    if kept is not None and not known:
-        kept.keep(book)

@@ -24,7 +24,7 @@ from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.policy_registry import every_policy
-from ctxtui.services.editing.advice_search.search import AdviceSearch, weighed_once, without
+from ctxtui.services.editing.advice_search import AdviceSearch, weighed_once, without
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.lists.policies import Proposed, Setting
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
     from ctxtui.curation.apply.applied import Applied
     from ctxtui.curation.price.request_count import RequestCount
-    from ctxtui.services.editing.advice_search.columns import NodeColumns, SearchTerms
     from ctxtui.services.editing.next_request import Next
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.scene import Scene
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = 20.0
 """Seconds for which prices are waited for; without them the rest is told."""
+_ENOUGH: Final = 20.0
+"""Seconds of processor time for which advice is looked for at most."""
 
 
 class Proposals:
@@ -58,7 +59,6 @@ class Proposals:
         self._ask = coming
         self._coming = coming()
         self._overlay = desk.overlay(scene.thread or "main")
-        self._edits = tuple(self._overlay.in_force), tuple(self._overlay.applied)
         self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
         self._policies = tuple(every_policy().values())
         self._given: dict[str, dict[str, Json]] = {}
@@ -165,42 +165,13 @@ class Proposals:
         settings = tuple(Setting(name, _spelled(value), policy.notes.get(name, "")) for name, value in values.items())
         return Proposed(policy.name, policy.about, settings)
 
-    def advice(
-        self,
-        horizon: int,
-        stopped: Callable[[], bool] = lambda: False,
-        enough: Callable[[], bool] = lambda: False,
-    ) -> list[Advice]:
+    def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
         """What would help besides what stands already, what saves most over `horizon` calls first; for a worker, which
-        says when it is `stopped`, and when it is `enough`: then what was found by then."""
+        says when it is `stopped`. After `_ENOUGH` seconds of its processor time it is what was found by then."""
         found, staged = self.begun()
-        return found.advice(self.searched, horizon, staged, stopped, enough)
-
-    @property
-    def searched(self) -> list[Policy]:
-        """The policies that advice is looked for among."""
-        return [policy for policy in self._policies if policy.name != budget.NAME]
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks the context has."""
-        return len(self._staging.applied.context)
-
-    @property
-    def is_priced(self) -> bool:
-        """Whether the next request is known, without which there is no price, and so no advice."""
-        self.begun()
-        return self._coming is not None
-
-    def packed(self) -> Iterator[NodeColumns | SearchTerms]:
-        """What `advice` needs, for another process: small steps of work. Raises `Unpackable`."""
-        # Imported here: most contexts are only looked at.
-        from ctxtui.services.editing.advice_search.columns import packed
-
-        assert self._coming is not None
-        search, _ = self.begun()
-        call = self._staging.scene.call
-        return packed(search, self._coming, self._study.book, call, self._edits)
+        policies = [policy for policy in self._policies if policy.name != budget.NAME]
+        until = time.thread_time() + _ENOUGH
+        return found.advice(policies, horizon, staged, stopped, lambda: time.thread_time() > until)
 
     def begun(self) -> tuple[AdviceSearch, PriceTag | None]:
         """What prices are worked out with, and what is staged already costs; worked out at the first time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -13,14 +13,13 @@ from ctxtui.services.counting.pricing import price_here, prices_for
 from ctxtui.services.project.model_window import ModelWindow
 from ctxtui.services.project.report import RunPlan, RunReport, analysed
 from ctxtui.tokens.weights import tokens
+from ctxtui.wire.request import ANSWER_LIMITS
 from ctxtui.wire.speech import user_message
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.project.progress import ReadingProgress
-
-_OUTPUT_LIMITS: Final = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 
 
 def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:
@@ -38,7 +37,7 @@ def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgr
         if part in takes and block.kind != HEADER:
             takes[part] += round(tokens(counter(card)(block), weights))
     params = params_for(partner, settings.answer_tokens)
-    limits = [n for n in map(params.get, _OUTPUT_LIMITS) if isinstance(n, int)]
+    limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
     takes |= {"answer": limits[0]} if limits else {}
     memory, own = host.files.memory_for(task), host.files.card
     plan = RunPlan(

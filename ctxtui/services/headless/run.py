@@ -18,6 +18,7 @@ from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_news import TOLD, ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
+from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
 from ctxtui.services.chat.sub_agents.child_run import last_words
 from ctxtui.services.config.context_levels import CRITICAL, REMEDY, context_level
 from ctxtui.services.counting.books import book_for, cache_rules
@@ -29,7 +30,6 @@ from ctxtui.services.headless.job_log import JobLogs
 from ctxtui.services.headless.run_edits import RunEdits
 from ctxtui.services.headless.run_options import Outcome, RequestSize, RunOptions, RunResult
 from ctxtui.services.headless.run_progress import full_line, round_line, step_line, tokens_line
-from ctxtui.services.headless.spending import Spending
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.progress import told as wait_told
 from ctxtui.views.lists.run_report import plain_lines as report_lines
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ctxtui.core.call import Call
     from ctxtui.core.session import Session
     from ctxtui.curation.policies.policy import Step
+    from ctxtui.services.chat.chat_model import ChatModel
 
 Say = Callable[[str], object]
 Observe = Callable[[ChatNews], object]
@@ -99,7 +100,7 @@ class HeadlessRun:
         overlay = await asyncio.to_thread(edits.of, MAIN)
         host.overlay = lambda: overlay
         host.children.overlay_of = edits.of
-        host.children.may_spend = self._may_spend
+        host.children.may_spend, host.children.may_retry = self._may_spend, self._spending.again
         host.profile = self._options.profile
         host.files.counter = self._counter
         host.judge = self._judge
@@ -229,14 +230,22 @@ class HeadlessRun:
             self._say(round_line(state.rounds + 1, most, self._last[0], total))
             self._tell_level(total or 0, len(draft.body.decode("utf-8", "replace")))
         await asyncio.to_thread(self._save)
-        why = self._spending.refuses(MAIN, found.usd if found is not None else None)
-        if why:
-            self._stop = Outcome.BUDGET, why
-            return why
         reason = held_because(found, host.config.settings)
         if reason:
             self._stop = Outcome.REFUSED, f"a rule of the settings holds the request: {reason}"
-        return reason
+            return reason
+        leave = await self._reserve(MAIN, teller.partner, found, draft)
+        if leave.refused:
+            self._stop = Outcome.BUDGET, leave.refused
+        elif leave.answer:
+            runner.draft = with_answer_limit(draft, leave.answer)
+        return leave.refused
+
+    async def _reserve(self, thread: str, partner: ChatModel, found: RequestForecast | None, draft: Draft) -> Leave:
+        leave = await self._spending.reserve(thread, partner, found, draft)
+        if leave.answer:
+            self._say(f"{_lead(thread)}{self._spending.told}: the answer gets {leave.answer:,} tokens at most")
+        return leave
 
     def _tell_level(self, total: int, characters: int) -> None:
         """Say that the request about to leave is large, when it has become so."""
@@ -246,17 +255,16 @@ class HeadlessRun:
             self._say(f"{lead}: {level.told}: {REMEDY} (--policy budget, --messages, --length)")
         self._size = RequestSize(characters, total, self._last[0], level.number)
 
-    def _may_spend(self, thread: str, found: RequestForecast) -> str:
+    async def _may_spend(self, thread: str, partner: ChatModel, found: RequestForecast | None, draft: Draft) -> Leave:
         """The same of a sub-agent's request."""
         self._tell_trims(thread)
-        self._say(f"{thread}: round {self._spending.agents[thread] + 1}: ~{found.total:,} tokens")
-        partner = self._host.partner
-        free = partner is not None and partner.endpoint.local
-        return self._spending.refuses(thread, 0.0 if free else found.usd)
+        size = f"~{found.total:,} tokens" if found is not None else "tokens not counted"
+        self._say(f"{thread}: round {self._spending.agents[thread] + 1}: {size}")
+        return await self._reserve(thread, partner, found, draft)
 
     def _tell_trims(self, thread: str) -> None:
         assert self._edits is not None
-        lead = "" if thread == MAIN else f"{thread}: "
+        lead = _lead(thread)
         for line in self._edits.news(thread):
             if self._logs is not None:
                 self._logs.trimmed(thread, line)
@@ -285,14 +293,14 @@ class HeadlessRun:
 
     def _everywhere(self, moment: progress.Moment, thread: str) -> None:
         """What is told of every thread."""
-        lead = "" if thread == MAIN else f"{thread}: "
+        lead = _lead(thread)
         match moment:
             case progress.RequestSent(_, _, attempt) if attempt > 1:
                 self._say(f"{lead}attempt {attempt}")
             case progress.CallEnded(call, _, _):
                 self._call_ended(call, lead)
-            case progress.CallFailed():
-                self._spending.over(thread)
+            case progress.CallFailed(_, call) if call is not None:
+                self._paid(call)
             case progress.ToolBegan(call):
                 self._say(f"{lead}tool {told(call)}")
             case progress.Noted("refused", text):
@@ -304,8 +312,9 @@ class HeadlessRun:
             case progress.Noted("error", text) if lead:
                 self._say(f"{lead}error: {text}")
             case progress.RequestHeld(reason) if lead:
-                self._spending.over(thread)
                 self._say(f"{lead}ended: {reason}")
+            case progress.Rested():
+                self._spending.over(thread)
 
     def _of_main(self, moment: progress.Moment) -> None:
         """What the run itself hangs on."""
@@ -324,6 +333,9 @@ class HeadlessRun:
                 self._say(text)
             case progress.RequestHeld(reason):
                 self._held(reason)
+            case progress.RetryWaits() if why := self._spending.again(MAIN):
+                self._stop = Outcome.BUDGET, why
+                self._held(why)
             case progress.Rested():
                 self._over.set()
 
@@ -336,10 +348,8 @@ class HeadlessRun:
 
     def _call_ended(self, call: Call, lead: str) -> None:
         partner, logs = self._host.partner, self._logs
-        cost = self._host.price(call)
-        usd = cost.usd if cost is not None else None
-        free = partner is not None and partner.endpoint.local
-        self._spending.took(call, usd if usd is not None or not free else 0.0)
+        usd = self._paid(call)
+        self._spending.answered(call.thread)
         if logs is not None:
             self._logged(lambda: logs.take(call, usd))
         window = partner.window if partner is not None and call.thread == MAIN else 0
@@ -347,6 +357,11 @@ class HeadlessRun:
         full = full_line(call.usage, window)
         if full:
             self._say(full)
+
+    def _paid(self, call: Call) -> float | None:
+        """What `call`, which is over, cost (None: not known)."""
+        assert self._host.partner is not None
+        return self._spending.took(call, self._host.partner, self._host.price)
 
     def _held(self, reason: str) -> None:
         """Nobody is there to let a request go that is held."""
@@ -370,6 +385,8 @@ class HeadlessRun:
         if self._stop is None and self._refused:
             outcome, why = Outcome.REFUSED, self._refused[0]
         last = usages[-1].output if usages else 0
+        if options.budget_usd is not None:
+            self._say(f"{spending.told}, of ${options.budget_usd:g}")
         return RunResult(
             text=last_words(self._host.session.tree, self._ended[-1]) if self._ended else "",
             outcome=outcome,
@@ -381,8 +398,14 @@ class HeadlessRun:
             estimated=self._last[1] + last,
             edits={step.policy.name: edits.get(step.policy.name, 0) for step in self._steps},
             usage=spending.usage,
-            cost=spending.usd,
+            cost=None if spending.partial else spending.usd,
+            least=spending.usd,
             agents=len(spending.agents),
             session=self._host.session.about.id,
             size=self._size,
         )
+
+
+def _lead(thread: str) -> str:
+    """What lines about `thread` begin with."""
+    return "" if thread == MAIN else f"{thread}: "

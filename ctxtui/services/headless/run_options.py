@@ -95,7 +95,8 @@ class RequestSize(NamedTuple):
 class RunResult:
     """What came of a run. `messages` are those of the last request and its answer, `estimated` their tokens: what the
     request was foretold to be, and the answer as reported. `edits` are those that each policy made, by name. `usage`
-    and `cost` (None where a call has no known price) are of all calls, those of its sub-agents (`agents`) included."""
+    and `cost` in USD (None where a call has no known price; what is known of it is `least`) are of all calls, those of
+    its sub-agents (`agents`) included."""
 
     text: str
     outcome: Outcome
@@ -108,6 +109,7 @@ class RunResult:
     edits: dict[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage.nothing)
     cost: float | None = None
+    least: float = 0.0
     agents: int = 0
     session: str = ""
     size: RequestSize = field(default_factory=RequestSize)
@@ -132,6 +134,7 @@ class RunResult:
                     "fresh": used.fresh,
                 },
                 "cost_usd": self.cost,
+                "cost_usd_at_least": self.least,
                 "agents": self.agents,
                 "session": self.session,
                 "context": {

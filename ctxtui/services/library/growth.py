@@ -11,11 +11,11 @@ from ctxtui.analysis.growth.feasible import Feasible, feasible
 from ctxtui.analysis.growth.growth import Growth, growth
 from ctxtui.analysis.growth.phases import TURN, phases
 from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.money.spending import SpendingRow, row_of
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
 from ctxtui.dataclasses import dataclass, replace
-from ctxtui.pricing.price import known_usd
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.library.preflight import Preflight, preflight
 from ctxtui.services.study.phase_rules import begun
@@ -60,8 +60,8 @@ def growth_report(
     def tokens(call: Call) -> int:
         return figures(book, call).context_tokens
 
-    def cost(call: Call) -> tuple[float | None, bool]:
-        return (0.0 if call.usage is None else known_usd(call, account.costs.get(call.id))), True
+    def cost(call: Call) -> tuple[SpendingRow, bool]:
+        return row_of(call, account.costs.get(call.id), ""), True
 
     rows = phases(calls, starts, tokens, cost)
     costs = costs_of(account, chosen.thread)

@@ -12,13 +12,22 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
-from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, LimitVerdict, against, figures_of, verdicts
+from ctxtui.analysis.money.limits import (
+    TOLERANCE,
+    Figures,
+    Limits,
+    LimitVerdict,
+    against,
+    all_passed,
+    figures_of,
+    verdicts,
+)
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, account, contexts
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.recordings.file_tail import unreadable
@@ -36,9 +45,9 @@ class CheckedRecording(NamedTuple):
     window: ContextWindow = ContextWindow()
 
     @property
-    def passed(self) -> bool:
-        """Whether every limit holds."""
-        return all(one.passed for one in self.verdicts)
+    def passed(self) -> bool | None:
+        """Whether every limit holds; None where none is broken and one cannot be told."""
+        return all_passed(one.passed for one in self.verdicts)
 
 
 def check(
@@ -65,7 +74,7 @@ def measured(session: Session, counter: Counter, settings: Settings) -> Measured
     """The figures of a session that is read whole."""
     one = account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size)
+    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size, one.most_usd())
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
 
 
@@ -91,7 +100,7 @@ def check_file(
 def _largest(one: Account) -> tuple[Call, int]:
     """The call with the largest context, as reported, else as counted, and that; of one that is still to be sent where
     there are no calls."""
-    calls = list(one.session.calls.values()) or [choose(one.session).call]
+    calls = contexts(one.session) or [choose(one.session).call]
     sizes = [(figures(one.book, call).context_tokens, -number) for number, call in enumerate(calls)]
     most, number = max(sizes)
     return calls[-number], most

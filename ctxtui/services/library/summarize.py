@@ -19,14 +19,14 @@ from ctxtui.analysis.money.tool_costs import tool_costs
 from ctxtui.analysis.money.totals import main_thread, side_of
 from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, Fidelity, provider_id
+from ctxtui.core.call import Call, Fidelity, paid_id
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.dataclasses import replace
-from ctxtui.pricing.price import Cost, known_usd
+from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price, tokens_of
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
@@ -113,7 +113,7 @@ def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionS
     session = loaded.session
     models = tuple(Tally(call.model for call in session.calls.values() if call.model).most_common())
     index, main = {name: number for number, (name, _) in enumerate(models)}, main_thread(session)
-    spent = tuple(_one_spent(call, price(call), index, session, main) for call in session.calls.values())
+    spent = tuple(_placed(one_spent(call, price(call)), call, index, session, main) for call in session.calls.values())
     return with_sums(
         replace(
             seen,
@@ -187,7 +187,8 @@ def _spent(seen: SessionSummary, book: Book, price: Price, happened: _Happened) 
     index = {name: number for number, (name, _) in enumerate(seen.models)}
     main = main_thread(session)
     spent = tuple(
-        happened.at(call, _one_spent(call, costs[id_], index, session, main)) for id_, call in session.calls.items()
+        happened.at(call, _placed(one_spent(call, costs[id_]), call, index, session, main))
+        for id_, call in session.calls.items()
     )
     own = frozenset(call.id for call in session.calls.values() if not call.is_copy)
     costs = {id_: cost if id_ in own else None for id_, cost in costs.items()}
@@ -208,17 +209,29 @@ def _shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
     return tuple((row.name, row.usd) for row in rows if row.usd)
 
 
-def _one_spent(call: Call, cost: Cost | None, models: dict[str, int], session: Session, main: str) -> CallSpent:
-    usage, thread = call.usage, session.threads.get(call.thread)
-    label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
-    side = side_of(call, main)
-    facts = (models.get(call.model, -1), int(call.started or 0), label, side)
-    name = provider_id(call)
+def one_spent(call: Call, cost: Cost | None) -> CallSpent:
+    """What a call adds to totals, without what its session says of it."""
+    name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:
-        return CallSpent(name, 0, 0, 0, None, *facts, copied=call.is_copy)
-    usd = known_usd(call, cost)
-    tokens = usage.input + call.output
-    return CallSpent(name, tokens, usage.input, usage.cache_read, usd, *facts, partial=call.answered_in_part)
+        return CallSpent(name, 0, partial=call.answered_in_part, copied=call.is_copy)
+    more = further_usage(call)
+    return CallSpent(
+        name,
+        tokens_of(call),
+        usage.input + more.input,
+        usage.cache_read + more.cache_read,
+        known_usd(call, cost),
+        partial=call.answered_in_part,
+        unpriced=lacks_price(call, cost),
+    )
+
+
+def _placed(spent: CallSpent, call: Call, models: dict[str, int], session: Session, main: str) -> CallSpent:
+    """`spent` with model, time and thread of its `call`."""
+    thread = session.threads.get(call.thread)
+    label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
+    model, started = models.get(call.model, -1), int(call.at or 0)
+    return spent._replace(model=model, started=started, thread=label, side=side_of(call, main))
 
 
 class _Happened:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from ctxtui.views.model.call_owners import CallOwners
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 
 Row = Mapping[str, Any]
@@ -38,20 +39,20 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 class TableRows:
     """The rows of sessions that are told one after the other, with their calls from `since` (Unix seconds) on; a call
     without a time is as old as its session. A call that stands in several recordings is a row of each; `first_seen` in
-    the first of them, so that sums over it count each call once, and nowhere for what ctxtui copied."""
+    the one that owns it, so that sums over it count each call once, and nowhere for what ctxtui copied."""
 
-    def __init__(self, since: float = 0.0) -> None:
+    def __init__(self, owners: CallOwners, since: float = 0.0) -> None:
+        self._owners = owners
         self._since = since
-        self._seen: set[str] = set()
 
     def of(self, one: SessionSummary) -> dict[str, list[Row]]:
         """The rows of each of `TABLES` of a session whose figures are known: none where it has no call of that time."""
-        calls = []
-        for number, call in enumerate(one.spent, 1):
-            if (call.started or one.mtime) >= self._since:
-                calls.append(_call(one, number, call, call.id not in self._seen and not call.copied))
-            if not call.copied:
-                self._seen.add(call.id)
+        own = set(map(id, self._owners.own(one.key, one.spent)))
+        calls = [
+            _call(one, number, call, id(call) in own)
+            for number, call in enumerate(one.spent, 1)
+            if (call.started or one.mtime) >= self._since
+        ]
         if self._since and not calls:
             return {}
         return {"sessions": [_session(one)], "calls": calls, "tools": _tools(one), "quotas": _quotas(one)}
@@ -59,7 +60,10 @@ class TableRows:
 
 def tables_of(sessions: Iterable[SessionSummary], since: float = 0.0) -> dict[str, list[Row]]:
     """All rows of sessions whose figures are known, by table."""
-    rows, found = TableRows(since), dict[str, list[Row]]((name, []) for name in TABLES)
+    sessions, owners = list(sessions), CallOwners()
+    for one in sessions:
+        owners.put(one.key, one.spent)
+    rows, found = TableRows(owners, since), dict[str, list[Row]]((name, []) for name in TABLES)
     for one in sessions:
         for name, more in rows.of(one).items():
             found[name] += more
@@ -102,9 +106,10 @@ def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row
         "thread": call.thread or "main",
         "started": _time(call.started),
         "model": one.models[call.model][0] if call.model >= 0 else None,
-        "input": call.input,
-        "cache_read": call.read,
-        "output": call.tokens - call.input,
+        # What was not reported is not zero.
+        "input": call.input if call.tokens else None,
+        "cache_read": call.read if call.tokens else None,
+        "output": call.tokens - call.input if call.tokens else None,
         "usd": call.cost,
         "miss": MISSED in call.marks,
         "lost_usd": call.lost,

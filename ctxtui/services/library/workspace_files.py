@@ -44,7 +44,7 @@ def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> It
             continue
         if touch.path not in texts:
             texts[touch.path] = _text(root, touch.path)
-        share = contained(said, texts[touch.path])
+        share, _ = contained(said, texts[touch.path])
         if share >= _HOLDS:
             yield Repeat(node, WORKSPACE, ROOT, share, touch.path)
 

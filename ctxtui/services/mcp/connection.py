@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.providers.bounded_answers import bind
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
     OfferedText,
@@ -22,9 +24,10 @@ from ctxtui.services.mcp.offered import (
     resources_of,
     tools_of,
 )
+from ctxtui.wire.bounds import MAX_MCP_MESSAGE
 
 if TYPE_CHECKING:
-    from httpx2 import Response
+    from httpx2 import AsyncClient, Response
     from mcp import Client
     from mcp.types import CallToolResult
 
@@ -41,6 +44,35 @@ _SIGN_IN: Final = (
 )
 _LOG: Final = 200_000
 """Bytes of a server's log that are shown."""
+
+
+class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
+    """UTF-8 of which a line that is too long is cut and ended: the SDK keeps a line until it is whole."""
+
+    _size = 0
+
+    def decode(self, data: Any, final: bool = False) -> str:
+        """The text of `data`."""
+        line, end, rest = data.rpartition(b"\n")
+        cut = self._size > MAX_MCP_MESSAGE
+        self._size = len(rest) + (0 if end else self._size)
+        if cut:
+            data = line.partition(b"\n")[2] + end + rest if end else b""
+        elif self._size > MAX_MCP_MESSAGE:
+            self.reset()
+            data = b"\n"
+        return str(super().decode(data, final))
+
+
+_BOUNDED: Final = "ctxtui_bounded_utf_8"
+_utf_8 = codecs.lookup("utf-8")
+codecs.register(
+    lambda name: (
+        codecs.CodecInfo(_utf_8.encode, _utf_8.decode, incrementaldecoder=_BoundedLines, name=name)
+        if name == _BOUNDED
+        else None
+    )
+)
 
 
 class ServerState(StrEnum):
@@ -195,13 +227,18 @@ class ServerConnection:
         if server.sse:
             from mcp.client.sse import sse_client
 
-            return Client(sse_client(server.url, headers=dict(server.headers), sse_read_timeout=_QUIET))
+            return Client(
+                sse_client(
+                    server.url,
+                    headers=dict(server.headers),
+                    sse_read_timeout=_QUIET,
+                    httpx_client_factory=self._http_client,
+                )
+            )
         if server.url:
-            import httpx2
             from mcp.client.streamable_http import streamable_http_client
 
-            hooks = {"response": [self._answered]}
-            client = httpx2.AsyncClient(headers=dict(server.headers), timeout=None, event_hooks=hooks)
+            client = self._http_client(headers=dict(server.headers))
             http = await stack.enter_async_context(client)
             return Client(streamable_http_client(server.url, http_client=http))
         from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -210,13 +247,26 @@ class ServerConnection:
         handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         errors = stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", errors="replace"))
         told = StdioServerParameters(
-            command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd or None
+            command=server.command,
+            args=list(server.args),
+            env=dict(server.env),
+            cwd=server.cwd or None,
+            encoding=_BOUNDED,
         )
         return Client(stdio_client(told, errlog=errors))
+
+    def _http_client(self, headers: dict[str, Any] | None = None, timeout: Any = None, auth: Any = None) -> AsyncClient:
+        import httpx2
+
+        hooks = {"response": [self._answered]}
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
 
     async def _answered(self, response: Response) -> None:
         """Of an answer over HTTP, whether it wants a sign-in: what is raised later does not say so."""
         self._locked = _sign_in(response)
+        # A stream may go on for ever, and the SDK bounds its events.
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            await bind(response)
 
     async def _list(self, client: Client) -> None:
         """Ask for everything that it offers."""

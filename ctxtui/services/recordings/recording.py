@@ -88,18 +88,6 @@ class Loaded:
         return self._session
 
     @property
-    def taken_over(self) -> bool:
-        """Whether what was read is what another process found, and nothing else."""
-        return False
-
-    @property
-    def plain_reading(self) -> FirstReading | None:
-        """The reading of one file that only grows, with its companions; None of any other recording."""
-        reading = self._reading
-        plain = reading is not None and reading.main is not None and self._anew is None and self.transcript is None
-        return reading if plain else None
-
-    @property
     def source(self) -> str:
         """The name of the format, as in `Described.source`."""
         return self._session.about.source or (self._reading.form.name if self._reading else "ctxtui")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.analysis.book import Book
@@ -30,8 +29,6 @@ class SessionMisses:
         self._book = book
         self._running = running
         self._finder: MissFinder | None = None
-        self._kept: Callable[[], MissFinder] | None = None
-        """Gives the finder of another process, which is made of what it sent when it is to go on."""
         self._taken: list[Call] = []
         self._calls: tuple[int, list[Call]] | None = None
         """How many calls the session had, and those of them that can be looked at."""
@@ -41,9 +38,7 @@ class SessionMisses:
     def advance(self, limit: int) -> bool:
         """Take in up to `limit` calls, as far as they are counted; whether there was anything to do."""
         calls, anew = self._now()
-        if self._kept is not None and len(self._taken) == len(calls) and not anew and not self._outdated():
-            return False
-        finder = self._known()
+        finder = self._finder
         if finder is None or anew or self._outdated():
             finder = self._begun()
         before = len(self._taken)
@@ -59,33 +54,13 @@ class SessionMisses:
             return True
         return len(self._taken) > before
 
-    def kept(self) -> tuple[MissFinder | None, int]:
-        """What is known: who found it, and how many of the session's calls they took in."""
-        return self._finder, len(self._taken)
-
-    def take_over(self, found: Sequence[Missed], taken: int, finder: Callable[[], MissFinder]) -> None:
-        """Go on from what another process found in the same calls, under the weights as they are: it took in so many,
-        and `finder` makes who goes on of what it sent."""
-        self._finder, self._kept, self._calls = None, finder, None
-        self._taken = list(islice(self._book.session.calls.values(), taken))
-        self._versions = {call.model: self._running(call.model).version for call in self._taken}
-        self.found = found
-
-    def _known(self) -> MissFinder | None:
-        """Who has found what there is."""
-        if self._finder is None and self._kept is not None:
-            self._finder = self._kept()
-        self._kept = None
-        return self._finder
-
     def forecasts(self) -> CallForecasts | None:
         """What the calls taken so far have taught about the next one."""
-        finder = self._known()
-        return finder.forecasts if finder is not None else None
+        return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
         """Take in all that can be, unless that were to be done anew."""
-        if self._known() is not None and (self._now()[1] or self._outdated()):
+        if self._finder is not None and (self._now()[1] or self._outdated()):
             self._begun()
             return
         before = -1
@@ -118,6 +93,6 @@ class SessionMisses:
         from ctxtui.analysis.cache.misses import MissFinder
         from ctxtui.services.counting.books import cached_by
 
-        self._taken, self._versions, self._kept = [], {}, None
+        self._taken, self._versions = [], {}
         self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
         return self._finder

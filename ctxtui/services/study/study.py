@@ -16,9 +16,6 @@ from ctxtui.core.session import Event, Session, threads_of
 from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study import new_blocks
-from ctxtui.services.study.call_costs import ByCall, take_columns
-from ctxtui.services.study.kept_counts import KeptCounts
-from ctxtui.services.study.session_groups import SessionGroups
 from ctxtui.services.study.session_misses import SessionMisses
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.weights import tokens
@@ -26,14 +23,11 @@ from ctxtui.views.model.scene import Scene, scene_at
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.call_forecasts import CallForecasts
-    from ctxtui.analysis.cache.next_call import AfterCall, Foretold
+    from ctxtui.analysis.content.heavy_groups import HeavyGroups
     from ctxtui.analysis.money.totals import SessionTotals
     from ctxtui.core.block import Block
     from ctxtui.core.call import Call
-    from ctxtui.core.errors import CtxtuiError
     from ctxtui.pricing.price import Cost
-    from ctxtui.services.study.call_costs import PriceColumns
-    from ctxtui.services.study.deputy import Deputy
     from ctxtui.tokens.features import Features
 
 STEP: Final = 256
@@ -45,8 +39,8 @@ FEW: Final = 32
 
 
 class Study:
-    """The figures of `session`: `book` counts with `counter` (None: with its own measure), `pricer` prices calls. Where
-    there is a `deputy`, nothing is worked out here before it has handed over."""
+    """The figures of `session`: `book` counts with `counter` (None: with its own measure), `pricer` prices
+    calls."""
 
     def __init__(
         self,
@@ -55,19 +49,13 @@ class Study:
         counter: Counter | None,
         pricer: Pricer,
         usable_share: float = 0.75,
-        deputy: Deputy | None = None,
     ) -> None:
         self.session = session
-        self.deputy = deputy
-        """Who works all of it out in another process; None where nobody does, or does any more."""
-        self.foretold: dict[AfterCall, tuple[tuple[int, int], Foretold]] = {}
-        """Requests as the deputy foretold them, with the version of the book and the number of calls at that time."""
-        self._trouble: CtxtuiError | None = None
         # Next requests get their nodes in a worker, beside those that the record brings.
         session.tree.guard = threading.Lock()
         self.book = book
-        self.costs: ByCall[Cost | None] = ByCall()
-        self.uncached: ByCall[float] = ByCall()
+        self.costs: dict[str, Cost | None] = {}
+        self.uncached: dict[str, float] = {}
         self.totals: SessionTotals | None = None
         """What the whole session comes to; None while a price is still to come."""
         self._unsummed = True
@@ -82,12 +70,11 @@ class Study:
         self._version = book.version
         self._threads: dict[str, ThreadStudy] = {}
         self.misses = SessionMisses(book, self.running)
-        self.groups = SessionGroups(session)
+        self._groups: HeavyGroups | None = None
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
-        self._kept = KeptCounts(book, counter.kept if counter is not None else None)
         self._counting = threading.Lock()
-        self._unlearnt = self._unsettled = False
+        self._unlearnt = self._unsettled = self._whole = False
         """Whether calls came that the book has not learnt from; whether all is read, and not weighed as all taught."""
 
     def features_of(self, model: str, block: Block) -> Features | None:
@@ -125,10 +112,6 @@ class Study:
             # The screen and the worker may ask at once: both get the same.
             found = self._running.setdefault(model, RunningTotals(self.book, model))
         return found
-
-    def every_running(self) -> dict[str, RunningTotals]:
-        """The running totals of each model that was asked for."""
-        return dict(self._running)
 
     def thread(self, id_: str) -> ThreadStudy:
         """What is known of a thread."""
@@ -174,13 +157,11 @@ class Study:
     def count_all(self) -> None:
         """Count what is not counted yet, all of it: for the worker that else does slices."""
         while not self._is_counted:
-            _ = self._elsewhere() if self.deputy is not None else self.count()
+            self.count()
 
     def learnt(self) -> CallForecasts | None:
         """What the session's calls have taught about the next one, as looking for misses has come to it; for the worker
         that else does slices."""
-        while self._elsewhere():
-            pass
         while self.progress[0] == self.progress[1] and self.count():
             pass
         self.misses.catch_up()
@@ -199,13 +180,13 @@ class Study:
 
     def fetch_new(self) -> None:
         """What was just read is to be shown: let `keep_up` find it counted; for the thread that reads."""
-        if self._counter is not None and self.deputy is None:
+        if self._counter is not None:
             new_blocks.fetch(self.book, self._counter)
 
     def keep_up(self) -> bool:
         """Count what came, in the screen's turn, if it is little; whether everything is counted and learnt from then.
         Nobody is waited for who counts in this moment."""
-        if self.deputy is not None or self._unlearnt or not self._counting.acquire(blocking=False):
+        if self._unlearnt or not self._counting.acquire(blocking=False):
             return False
         try:
             if self._version != self.book.version or not new_blocks.count(self.book, self._counter):
@@ -224,7 +205,7 @@ class Study:
 
     def count_on(self) -> bool:
         """Count and learn, and nothing else; whether there was anything to do."""
-        known = self._is_counted or self.deputy is not None or not self.count()
+        known = self._is_counted or not self.count()
         while not known and self.count():
             pass
         return not known
@@ -232,9 +213,7 @@ class Study:
     @property
     def progress(self) -> tuple[int, int]:
         """Nodes counted for every model, and nodes in all."""
-        whole, elsewhere = len(self.session.tree), self.deputy.counted if self.deputy is not None else None
-        if elsewhere is not None:
-            return min(elsewhere, whole - 1), whole
+        whole = len(self.session.tree)
         return min((self.book.cumulated(model).done for model in self.book.models), default=0), whole
 
     def work(self) -> bool:
@@ -243,14 +222,7 @@ class Study:
         return (
             self._measure()
             or any(thread.tell(self.misses.found) for thread in threads)
-            or self._elsewhere()
-            or (self.deputy is None and self._work(threads))
-        )
-
-    def _work(self, threads: Sequence[ThreadStudy]) -> bool:
-        """What is left beside events and single blocks."""
-        return (
-            self.count()
+            or self.count()
             or self.misses.advance(LOOKED_AT)
             or any(self._price(thread) for thread in threads)
             or self._sum_up(threads)
@@ -258,41 +230,9 @@ class Study:
             or any(thread.record(self.book) for thread in threads)
         )
 
-    def _elsewhere(self) -> bool:
-        """Wait for the deputy for a moment; whether it goes on."""
-        deputy, kept = self.deputy, self._counter.kept if self._counter is not None else None
-        if deputy is None or kept is None:
-            return False
-        moved = deputy.advance(self, kept, read=bool(self._kept.read))
-        if deputy.over:
-            self.deputy, self._trouble = None, deputy.trouble
-        return moved
-
-    def take_trouble(self) -> CtxtuiError | None:
-        """What went wrong in the other process, once."""
-        trouble, self._trouble = self._trouble, None
-        return trouble
-
-    def counted_elsewhere(self) -> None:
-        """The book has taken over what was counted and learnt in another process, of all that was read."""
-        self._version, self._unsettled = self.book.version, False
-        self._kept.taken_elsewhere()
-
-    def take_prices(self, calls: Sequence[Call], prices: PriceColumns, totals: SessionTotals) -> None:
-        """Take over the prices of all `calls`, and what they come to."""
-        take_columns(calls, prices, self.costs, self.uncached)
-        if len(calls) == len(self.session.calls):
-            self.totals, self._unsummed, self._unpriced = totals, False, []
-
-    def take_foretold(self, asked: AfterCall, found: Foretold) -> None:
-        """Take over how a request is foretold."""
-        self.foretold[asked] = (self.book.version, len(self.session.calls)), found
-
     def rest(self) -> bool:
         """Do one slice of what nothing on the screen waits for, a millisecond or two: how long blocks stayed, what
         repeats; whether anything was done."""
-        if self.deputy is not None:
-            return False
         threads = list(self._threads.values())
         return any(thread.stay(FEW) for thread in threads) or any(
             thread.look(self.book.names, FEW) for thread in threads
@@ -307,14 +247,19 @@ class Study:
         return bool(wanted)
 
     def read_so_far(self, *, whole: bool) -> None:
-        """Whether all that the recording holds by now is read: what an earlier run kept of it waits for that."""
-        self._unsettled = self._unsettled or (whole and not self._kept.read)
-        self._kept.read = whole
+        """Whether all that the recording holds by now is read."""
+        self._unsettled = self._unsettled or (whole and not self._whole)
+        self._whole = whole
 
-    def keep(self, *, at_once: bool = False) -> None:
-        """Keep the figures of a session that was read whole, for later runs; again where it has grown a lot. `at_once`:
-        all of it was read before any was counted."""
-        self._kept.keep(self.progress[0], at_once=at_once)
+    def groups(self) -> HeavyGroups:
+        """What the large parts of every context are made of; for one worker at a time."""
+        # Imported here: nobody asks before the figures are there.
+        from ctxtui.analysis.content.heavy_groups import HeavyGroups
+
+        if self._groups is None:
+            self._groups = HeavyGroups(self.session.tree, self.session.about.cwd)
+        self._groups.learn_new()
+        return self._groups
 
     def count(self) -> bool:
         """Count a slice, and learn from its reports; whether there was anything to do."""
@@ -322,8 +267,6 @@ class Study:
             return self._count()
 
     def _count(self) -> bool:
-        if self._kept.waits(lambda: self.progress[0]):
-            return False
         done, total = self.progress
         unlearnt, self._unlearnt = self._unlearnt, False
         if done < total or unlearnt:
@@ -337,7 +280,7 @@ class Study:
         if self._version != self.book.version:
             # Weights were learnt: what is shown stays until the new sums have come as far.
             self._version = self.book.version
-            self._newer = {model: RunningTotals(self.book, model) for model in self._running}
+            self._newer = {model: RunningTotals(self.book, model) for model in list(self._running)}
         moved = any(self._run(model) for model in self.book.models | set(self._running))
         return moved or done < total or unlearnt
 

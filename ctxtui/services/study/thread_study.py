@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.turns import Turns
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import calls_of
 from ctxtui.views.transcript.row_index import Boundaries
 
@@ -22,22 +21,6 @@ if TYPE_CHECKING:
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.analysis.short_names import Names
     from ctxtui.pricing.price import Cost
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadKept:
-    """What one process hands over of a thread to another one: see the members of `ThreadStudy`."""
-
-    ledger: CostLedger | None
-    stays: Stays
-    spent: list[float | None]
-    lacking: list[int]
-    priced: int
-    repeated: Mapping[int, Repeat]
-    looked: int
-    records: Sequence[tuple[int, int]]
-    foretold: int
-    """How many calls of the session were foretold when `records` were made; -1 where they are not of all its calls."""
 
 
 class ThreadStudy:
@@ -72,8 +55,6 @@ class ThreadStudy:
         self.repeated: Mapping[int, Repeat] = {}
         """What stands in the thread's contexts more than once, by node, as far as they are looked through."""
         self._repeats: DuplicateFinder | None = None
-        self._kept_repeats: Callable[[], DuplicateFinder] | None = None
-        """Gives who looked in another process, which is made of what it sent when it is to go on."""
         self._looked = 0
         self._session = session
         self._told: Sequence[Call] = ()
@@ -110,41 +91,6 @@ class ThreadStudy:
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 
-    def kept(self) -> ThreadKept:
-        """What is worked out of its calls and blocks."""
-        return ThreadKept(
-            ledger=self.ledger,
-            stays=self.stays,
-            spent=self.spent,
-            lacking=self.lacking,
-            priced=self.priced,
-            repeated=self.repeated,
-            looked=self._looked,
-            records=self.records,
-            foretold=self._recorded[1] if self._recorded[0] is self.calls else -1,
-        )
-
-    @property
-    def finder(self) -> DuplicateFinder | None:
-        """Who looks for repeats; None before anything was looked through."""
-        return self._repeats
-
-    def take_over(self, kept: ThreadKept) -> None:
-        """Go on from what `kept` gave of the same calls, which are priced."""
-        with self.lock:
-            if kept.ledger is not None:
-                kept.ledger.is_current()
-            self.ledger, self.stays = kept.ledger, kept.stays
-            self.spent, self.lacking, self.priced = kept.spent, kept.lacking, kept.priced
-            if kept.foretold >= 0:
-                self.records, self._recorded = kept.records, (self.calls, kept.foretold)
-
-    def take_repeats(self, kept: ThreadKept, finder: Callable[[], DuplicateFinder]) -> None:
-        """Go on from the repeats that `kept` gave; `finder` makes who goes on of what was sent."""
-        with self.lock:
-            self.repeated, self._looked = kept.repeated, kept.looked
-            self._repeats, self._kept_repeats = None, finder
-
     def tell(self, misses: Sequence[Missed] = ()) -> bool:
         """Find the events of the calls there are now, with the session's `misses`; whether there was anything to
         do."""
@@ -179,12 +125,9 @@ class ThreadStudy:
         """Look for repeats in up to `limit` further blocks; whether there was anything to do."""
         from ctxtui.analysis.content.duplicates import DuplicateFinder
 
-        if self._kept_repeats is not None and self.looked:
-            return False
         if self._repeats is None:
-            kept = self._kept_repeats
-            made = kept() if kept is not None else DuplicateFinder(self._session.tree, names, self._session.about.cwd)
-            self._repeats, self._kept_repeats, self.repeated = made, None, made.found
+            self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
+            self.repeated = self._repeats.found
         with self.lock:
             calls, begun = self.calls, self._looked
             for index in range(begun, min(len(calls), begun + limit)):

@@ -1,12 +1,12 @@
 """What one session cost and why, for commands that add up many (`services.session_work`).
 
-A call that stands in several recordings counts in the first of them. Which that is only whoever has all of them knows:
-he is told which calls a session has, and asks again about those that are its `own` where others had some before.
+A call that stands in several recordings counts in one of them (`views.model.call_owners`). Which that is is known when
+all are read: the command is told which calls a session has, and asks again about its `own` where others own some.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.call_choice import choose
@@ -14,9 +14,9 @@ from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_category, by_tool, summed
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
-from ctxtui.core.call import Call
-from ctxtui.core.session import MAIN
-from ctxtui.pricing.price import recorded_usd
+from ctxtui.core.call import Call, paid_id
+from ctxtui.core.session import MAIN, Session
+from ctxtui.pricing.price import Cost, recorded_usd
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account, priced
 from ctxtui.services.counting.books import book_for
@@ -24,9 +24,11 @@ from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.library.session_actions import subscribed
+from ctxtui.services.library.summarize import one_spent
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
+from ctxtui.views.model.session_summary import CallSpent
 
 COST: Final = "ctxtui.services.workers.session_money:cost"
 WHY: Final = "ctxtui.services.workers.session_money:why"
@@ -36,7 +38,7 @@ _OF_BLOCKS: Final = frozenset({CATEGORY, TOOL})
 
 class CostAsked(NamedTuple):
     """What a session cost by one of `services.library.totals.spending.WAYS` ("": one row); of its `own` calls, by
-    their ids (None: of all)."""
+    their paid ids (None: of all)."""
 
     settings: Settings
     by: str = ""
@@ -44,11 +46,10 @@ class CostAsked(NamedTuple):
 
 
 class SessionCost(NamedTuple):
-    """The calls by their ids, and those that ctxtui `copied` from another session; their sums and rows; of those that
-    have both, USD as recorded and by list price; the price tables that were used, in the order of the calls."""
+    """What each call `spent`; their sums and rows; of those that have both, USD as recorded and by list price; the
+    price tables that were used, in the order of the calls."""
 
-    ids: frozenset[str]
-    copied: frozenset[str]
+    spent: list[CallSpent]
     sums: SessionTotals
     rows: list[SpendingRow]
     both: list[tuple[float, float]]
@@ -59,7 +60,7 @@ def cost(named: Named, asked: CostAsked, say: Say) -> SessionCost:
     """What a session cost. Raises what `open_named` raises."""
     settings, by, own = asked
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
-    ids = frozenset(session.calls) if own is None else own
+    ids = _ids(session, own)
     with counter_with_memory(settings) as counter:
         if by in _OF_BLOCKS:
             say("counting tokens")
@@ -70,8 +71,7 @@ def cost(named: Named, asked: CostAsked, say: Say) -> SessionCost:
         prices = [(call, price) for call in calls if (price := found.costs[call.id]) is not None]
         known = [(recorded_usd(call), price.usd) for call, price in prices]
         return SessionCost(
-            ids,
-            frozenset(call.id for call in calls if call.is_copy),
+            _spent(session, ids, found.costs),
             session_totals(session, found.costs, calls),
             _rows(found, calls, ids, by),
             [(recorded, listed) for recorded, listed in known if recorded is not None],
@@ -92,7 +92,7 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
     namers: dict[str, Callable[[Call], str]] = {
         MODEL: lambda call: call.model or UNKNOWN,
         THREAD: lambda call: session.threads[call.thread].label or call.thread,
-        DAY: lambda call: day_of(call.started),
+        DAY: lambda call: day_of(call.at),
         PROJECT: lambda call: session.about.cwd or UNKNOWN,
         "": lambda call: "",
     }
@@ -110,9 +110,9 @@ class WhyAsked(NamedTuple):
 
 
 class SessionStatement(NamedTuple):
-    """The calls by their ids, and their statement (None: there is no call)."""
+    """What each call `spent`, and their statement (None: there is no call)."""
 
-    ids: frozenset[str]
+    spent: list[CallSpent]
     made: Statement | None
     trouble: str = ""
     """Why edits that are applied are left out of it."""
@@ -123,9 +123,9 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
     settings, between, alone, own = asked
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     session = loaded.session
-    ids = frozenset(id_ for id_, call in session.calls.items() if _within(call, between)) if own is None else own
+    ids = frozenset(id_ for id_ in _ids(session, own) if _within(session.calls[id_], between))
     if not ids and not alone:
-        return SessionStatement(ids, None)
+        return SessionStatement([], None)
     say("adding up")
     trouble = ""
     with counter_with_memory(settings) as counter:
@@ -135,8 +135,23 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
             edits, trouble = known_edits(loaded, settings, choose(session, MAIN))
             advise(made, one, counter, settings, edits)
         made.subscription = subscribed(named, settings)
-    return SessionStatement(ids, made, trouble)
+    return SessionStatement(_spent(session, ids, one.costs), made, trouble)
+
+
+def _ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
+    """The ids of all calls, or of those that are its `own` by their paid ids: of several copies the first."""
+    if own is None:
+        return frozenset(session.calls)
+    first: dict[str, str] = {}
+    for id_, call in session.calls.items():
+        if not call.is_copy:
+            first.setdefault(paid_id(call), id_)
+    return frozenset(id_ for paid, id_ in first.items() if paid in own)
+
+
+def _spent(session: Session, ids: frozenset[str], costs: Mapping[str, Cost | None]) -> list[CallSpent]:
+    return [one_spent(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
 
 
 def _within(call: Call, between: tuple[float, float] | None) -> bool:
-    return between is None or between[0] <= (call.started or 0.0) < between[1]
+    return between is None or between[0] <= (call.at or 0.0) < between[1]

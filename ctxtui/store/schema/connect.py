@@ -11,7 +11,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
 from ctxtui.store.errors import ELSEWHERE
 from ctxtui.store.schema.database_file import APPLICATION_ID, BUSY_SECONDS, open_to_read, open_to_write, schema_version
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 """How many migrations this program knows."""
 
 _AGAIN_SECONDS: Final = 0.02

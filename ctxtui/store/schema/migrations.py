@@ -114,3 +114,10 @@ def m012_quotas(db: Database) -> None:
     """What providers reported of quotas: JSON [[limit, minutes, used, resets, at, raw] ...]; NULL: nothing. A column,
     for a table takes pages of its own."""
     db.execute("ALTER TABLE sessions ADD COLUMN quotas TEXT")
+
+
+@LADDER()
+def m013_trigrams(db: Database) -> None:
+    """SQLite finds the sequences of a text itself; all recordings are indexed anew. Figures of whole recordings are
+    worked out anew: what is kept are counts of blocks."""
+    db.executescript("DROP TABLE texts; DELETE FROM indexed; DROP TABLE kept_figures;" + tables.TEXTS)

@@ -72,9 +72,6 @@ def _delete(conn: sqlite3.Connection, keys: list[int]) -> None:
         held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))
         blocks.update(block for (block,) in held)
         forget_words(conn, key)
-        conn.execute(
-            "DELETE FROM kept_figures WHERE session = (SELECT recorded_id FROM sessions WHERE key = ?)", (key,)
-        )
         conn.execute("DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE key = ?)", (key,))
         conn.execute("DELETE FROM sessions WHERE key = ?", (key,))
     collect(conn, sorted(blocks))
@@ -103,5 +100,4 @@ def prune(conn: sqlite3.Connection, before: float) -> list[str]:
         conn.execute("DELETE FROM token_counts WHERE day < ?", (int(before // _DAY),))
         conn.execute("DELETE FROM file_summaries WHERE at < ?", (before,))
         conn.execute("DELETE FROM glances WHERE at < ?", (before,))
-        conn.execute("DELETE FROM kept_figures WHERE at < ?", (before,))
     return [id_ for _, id_ in found]

@@ -145,7 +145,10 @@ class AttachedTaker:
     def _asked(self, name: str, line: dict[str, Json], number: int) -> Iterator[Event]:
         told = obj(line.get("asked"))
         headers = {name.lower(): value for name, value in _headers(told)}
-        body = self._bodies.body(name, obj(told.get("body")))
+        kept = obj(told.get("body"))
+        body = b"" if kept.get("left_out") else self._bodies.body(name, kept)
+        if kept.get("left_out"):
+            yield Skipped(number, f"a request of {count(kept.get('size')):,} bytes, which was too large to be recorded")
         if body is None:
             yield Skipped(number, "a request whose beginning was not recorded")
             body = b""

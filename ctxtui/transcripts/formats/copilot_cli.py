@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.block import Item
+from ctxtui.core.call import ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
-from ctxtui.core.usage import Usage
+from ctxtui.core.usage import Usage, less
 from ctxtui.dataclasses import replace
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, covered, in_all
 from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, word
+from ctxtui.transcripts.kit.keyed_messages import KeyedMessages
 from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.outcomes import words
 from ctxtui.transcripts.kit.record_pieces import FoundObject
@@ -23,9 +25,10 @@ from ctxtui.transcripts.kit.timestamps import shrunk
 NAME: Final = "copilot cli"
 _SILENT: Final = (
     "hook.", "permission.", "assistant.turn_", "tool.execution_start", "tool.execution_p", "session.permissions",
-    "session.model_change", "assistant.reasoning", "assistant.intent", "tool.user_requested", "session.info",
+    "assistant.reasoning", "assistant.intent", "tool.user_requested", "session.info", "session.usage_info",
 )  # fmt: skip
 
+_SYSTEM: Final = "system"
 _BESIDE: Final = ("messageId", "requestId", "outputTokens", "turnId")
 
 
@@ -40,13 +43,44 @@ def sniff(head: bytes, name: str) -> float:
     return 0.0
 
 
+class _Thread:
+    """One thread's context: one system prompt, which may be written again, and what was said."""
+
+    def __init__(self, tree: Tree, name: str, ids: Ids) -> None:
+        self.dialogue = Dialogue(tree, name, ids)
+        self._messages = KeyedMessages(self.dialogue)
+        self._system: list[Item] = []
+        self._count = 0
+
+    def say(self, items: list[Item]) -> None:
+        """Something stands at the end of the context."""
+        self._count += 1
+        self._messages.put(f"{self._count}", items)
+
+    def instruct(self, items: list[Item]) -> None:
+        """The system prompt is `items`, in place of the one before."""
+        self._system = items
+        self._messages.put(_SYSTEM, items, first=True)
+
+    def compact(self, before: int, after: int, summary: str) -> None:
+        """A summary stands for what was said."""
+        self._messages.clear()
+        self.dialogue.restart(EpochStart.COMPACTION, shrunk(before, after, NAME))
+        if self._system:
+            self.instruct(self._system)
+        self.say(spoken("user", summary, mark="summary"))
+
+
 class _Copilot:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._ids = Ids()
-        self._threads = {MAIN: Dialogue(tree, MAIN, self._ids)}
+        self._threads = {MAIN: _Thread(tree, MAIN, self._ids)}
         self._about = Described(source=NAME)
-        self._calls: list[Call] = []
+        self._model = ""
+        self._calls: dict[str, Call] = {}
+        self._requests: dict[str, Call] = {}
+        """Requests that a usage record told of and whose answer is not written yet, by the provider's id."""
         self._totals = CopilotTotals(tree, self._ids)
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
@@ -58,6 +92,8 @@ class _Copilot:
                 yield from self._said(kind, data)
             case "assistant.message":
                 yield from self._answer(data, when, found)
+            case "session.usage_record":
+                yield from self._request(data, when, found)
             case "assistant.usage":
                 yield from self._used(data)
             case "tool.execution_complete":
@@ -66,16 +102,22 @@ class _Copilot:
                 yield from self._totals.told(data, self._calls)
             case _:
                 yield from self._rare(kind, data, when)
+        yield from self._size(count(data.get("currentTokens")))
 
     def _rare(self, kind: str, data: dict[str, Json], when: float | None) -> Iterator[Event]:
         match kind:
             case "session.compaction_complete":
-                self._compact(data)
+                yield from self._size(count(data.get("preCompactionTokens")))
+                before, after = count(data.get("preCompactionTokens")), count(data.get("postCompactionTokens"))
+                summary = word(data.get("summaryContent") or data.get("summary"))
+                self._threads[MAIN].compact(before, after, summary)
             case "session.error" | "abort":
-                last = self._calls[-1].id if self._calls else ""
+                last = next(reversed(self._calls), "")
                 yield Happened(
                     kind.rpartition(".")[2], word(data.get("message") or data.get("reason")), MAIN, when, last
                 )
+            case "session.model_change":
+                self._model = word(data.get("newModel")) or self._model
             case "subagent.started":
                 yield ThreadSeen(word(data.get("toolCallId")), word(data.get("agentName")), MAIN)
             case _ if not kind.startswith(_SILENT):
@@ -83,19 +125,30 @@ class _Copilot:
 
     def standing(self) -> Iterator[Event]:
         yield self._about
-        for dialogue in self._threads.values():
-            yield dialogue.tip()
+        for thread in self._threads.values():
+            yield thread.dialogue.tip()
 
-    def _thread(self, data: dict[str, Json]) -> tuple[Dialogue, list[Event]]:
+    def _thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
         """The thread that a record belongs to: a subagent's bears the id of the call that spawned it."""
         name = word(data.get("parentToolCallId")) or MAIN
         if name in self._threads:
             return self._threads[name], []
-        self._threads[name] = Dialogue(self._tree, name, self._ids)
+        self._threads[name] = _Thread(self._tree, name, self._ids)
         return self._threads[name], [ThreadSeen(name, parent=MAIN)]
+
+    def _seen(self, call: Call) -> CallSeen:
+        self._calls[call.id] = call
+        return CallSeen(call)
+
+    def _size(self, tokens: int) -> Iterator[Event]:
+        """What the client says of the context as it stands: the size of the last request that has no report."""
+        last = next((call for call in reversed(self._calls.values()) if call.thread == MAIN), None)
+        if tokens and last is not None and last.usage is None and last.extra.get(ESTIMATED_INPUT) != tokens:
+            yield self._seen(replace(last, extra={**last.extra, ESTIMATED_INPUT: tokens}))
 
     def _began(self, data: dict[str, Json]) -> None:
         cwd, id_ = word(at(data, "context", "cwd")), word(data.get("sessionId"))
+        self._model = word(data.get("selectedModel")) or self._model
         self._about = replace(
             self._about,
             id=id_ or self._about.id,
@@ -105,18 +158,43 @@ class _Copilot:
         )
 
     def _said(self, kind: str, data: dict[str, Json]) -> Iterator[Event]:
-        dialogue, events = self._thread(data)
+        thread, events = self._thread(data)
         yield from events
         # What is sent is the transformed content: the person's words with the time and reminders around them.
         content = data.get("transformedContent") or data.get("content")
-        mark = "meta" if kind == "system.notification" else ""
-        role = "system" if kind == "system.message" else "user"
-        dialogue.say(spoken(role, content if isinstance(content, str) else words(content), mark=mark))
+        said = content if isinstance(content, str) else words(content)
+        if kind == "system.message":
+            thread.instruct(spoken("system", said))
+            return
+        thread.say(spoken("user", said, mark="meta" if kind == "system.notification" else ""))
         if kind == "user.message" and not self._about.title:
             self._about = replace(self._about, title=one_line(word(data.get("content"))))
 
+    def _request(self, data: dict[str, Json], when: float | None, found: FoundObject) -> Iterator[Event]:
+        """A usage record: one request, whose answer follows where it is part of the conversation."""
+        report = obj(data.get("usage"))
+        id_ = word(report.get("apiCallId"))
+        if usage(report) is None or id_ in self._calls:
+            yield from self._used(report)
+            return
+        thread, events = self._thread(report)
+        yield from events
+        known = Call(
+            id_,
+            "",
+            provider=word(report.get("modelProvider")),
+            model=word(report.get("model")),
+            ended=when,
+            usage=usage(report),
+            line=found.line,
+            bytes_=(found.start, found.end),
+        )
+        made = thread.dialogue.answer([], known)
+        self._requests[id_] = made.call
+        yield self._seen(made.call)
+
     def _answer(self, data: dict[str, Json], when: float | None, found: FoundObject) -> Iterator[Event]:
-        dialogue, events = self._thread(data)
+        thread, events = self._thread(data)
         yield from events
         said: list[Json] = []
         if data.get("reasoningText") or data.get("reasoningOpaque"):
@@ -126,77 +204,108 @@ class _Copilot:
             said.append(
                 plain_messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments"))
             )
+        items = spoken("assistant", *said)
+        id_ = word(data.get("apiCallId"))
         extra: dict[str, Json] = {key: data[key] for key in _BESIDE if key in data}
-        known = Call(
-            word(data.get("apiCallId")),
-            "",
-            model=word(data.get("model")),
-            ended=when,
-            line=found.line,
-            bytes_=(found.start, found.end),
-            extra=extra,
-        )
-        event = dialogue.answer(spoken("assistant", *said), known)
-        self._calls.append(event.call)
-        yield event
+        call = self._requests.pop(id_, None)
+        if call is None:
+            known = Call(
+                id_,
+                "",
+                model=word(data.get("model")) or self._model,
+                ended=when,
+                line=found.line,
+                bytes_=(found.start, found.end),
+                extra=extra,
+            )
+            call = thread.dialogue.answer(items, known).call
+        else:
+            asked = thread.dialogue.head
+            call = replace(
+                call,
+                thread=thread.dialogue.thread,
+                raw_head=asked,
+                sent_head=asked,
+                response_head=self._tree.extend(asked, items),
+                bytes_=(call.bytes_[0], found.end),
+                extra=extra,
+            )
+        thread.say(items)
+        yield self._seen(call)
 
     def _result(self, data: dict[str, Json]) -> Iterator[Event]:
-        dialogue, events = self._thread(data)
+        thread, events = self._thread(data)
         yield from events
         failed = data.get("success") is False
         content = at(data, "error", "message") if failed else at(data, "result", "content")
         result = plain_messages.tool_result(data.get("toolCallId"), content if content is not None else "", failed)
-        dialogue.say(plain_messages.results(dialogue, [result]))
+        thread.say(plain_messages.results(thread.dialogue, [result]))
 
     def _used(self, data: dict[str, Json]) -> Iterator[Event]:
         """Figures of one call, where a version writes them."""
         id_ = word(data.get("apiCallId"))
-        for n, call in reversed(list(enumerate(self._calls))):
-            if call.id == id_ or not id_:
-                self._calls[n] = replace(call, usage=usage(data))
-                yield CallSeen(self._calls[n])
-                return
-
-    def _compact(self, data: dict[str, Json]) -> None:
-        before, after = count(data.get("preCompactionTokens")), count(data.get("postCompactionTokens"))
-        dialogue = self._threads[MAIN]
-        kept = [item for item in self._tree.items(dialogue.head) if item.place.role == "system"]
-        dialogue.restart(EpochStart.COMPACTION, shrunk(before, after, NAME))
-        dialogue.say(kept)
-        dialogue.say(spoken("user", word(data.get("summaryContent") or data.get("summary")), mark="summary"))
+        call = self._calls.get(id_) if id_ else next(reversed(self._calls.values()), None)
+        if call is not None and usage(data) is not None:
+            yield self._seen(replace(call, usage=usage(data)))
 
 
 reader = lines_reader(_Copilot)
 
 
 class CopilotTotals:
-    """Sums of a session, given to its only call or kept beside the calls."""
+    """Sums of a session by model, which go on where it is resumed: given to the only call that has no report, else kept
+    beside the calls, less what their own reports say."""
 
     def __init__(self, tree: Tree, ids: Ids) -> None:
         self._tree, self._ids = tree, ids
+        self._sums: dict[str, tuple[Usage | None, Usage]] = {}
+        """By model what earlier counters came to, and the counter as it was read last."""
+        self._beside: dict[str, Call] = {}
 
-    def told(self, data: dict[str, Json], calls: list[Call]) -> Iterator[Event]:
-        """What the session used, by model: a single call's own figures, else a call that is only a sum."""
+    def told(self, data: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
+        """What the session used so far, by model."""
         for model, report in obj(data.get("modelMetrics")).items():
             used = usage(obj(obj(report).get("usage")))
-            silent = [n for n, call in enumerate(calls) if call.model == model and call.usage is None]
             if used is None:
                 continue
-            if len(silent) == 1 and count(at(report, "requests", "count")) == 1:
-                calls[silent[0]] = replace(calls[silent[0]], usage=used)
-                yield CallSeen(calls[silent[0]])
-            elif silent or not calls:
-                yield from self._sum(model, used, obj(report), calls)
+            ours = [call for call in calls.values() if call.model == model]
+            silent = [call for call in ours if call.usage is None]
+            requests = count(at(report, "requests", "count"))
+            whole = self._meter(model, used, began=0 < requests < len(ours))
+            rest = less(whole, sum((call.usage for call in ours if call.usage), Usage.nothing()))
+            if len(silent) == 1 and requests == len(ours) and rest.input:
+                calls[silent[0].id] = replace(silent[0], usage=rest)
+                yield CallSeen(calls[silent[0].id])
+            elif (ours or not all(call.usage for call in calls.values())) and rest.input:
+                yield from self._put(model, rest, obj(report), calls)
         for key in ("currentTokens", "systemTokens", "conversationTokens", "toolDefinitionsTokens", "shutdownType"):
             if data.get(key) is not None:
                 yield Outcome(key, words(data[key]))
 
-    def _sum(self, model: str, used: Usage, report: dict[str, Json], calls: list[Call]) -> Iterator[Event]:
-        known = sum((c.usage for c in calls if c.model == model and c.usage), Usage.nothing())
-        rest = replace(used, fresh=max(0, used.fresh - known.fresh), output=max(0, used.output - known.output))
+    def _meter(self, model: str, used: Usage, began: bool) -> Usage:
+        """What a model's counter comes to, which now reads `used`; it `began` anew where it tells of fewer requests
+        than are on record, or says less than before."""
+        base, last = self._sums.get(model, (None, used))
+        if model in self._sums and (began or used.input < last.input or used.output < last.output):
+            base = base + last if base else last
+        self._sums[model] = base, used
+        return base + used if base else used
+
+    def _put(self, model: str, rest: Usage, report: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
         extra = {"requests": report["requests"]} if "requests" in report else {}
-        whole = Call("", "", model=model, usage=rest, extra=extra)
-        yield from in_all(self._tree, self._ids, whole, f"totals {model}")
+        silent = [call for call in calls.values() if call.model == model and call.usage is None]
+        if model in self._beside:
+            self._beside[model] = replace(self._beside[model], usage=rest, extra=extra)
+            events: Iterable[Event] = [*covered(silent), CallSeen(self._beside[model])]
+        else:
+            whole = Call("", "", model=model, usage=rest, extra=extra)
+            events = in_all(self._tree, self._ids, whole, silent, f"totals {model}")
+        for event in events:
+            if isinstance(event, CallSeen) and event.call.id in calls:
+                calls[event.call.id] = event.call
+            elif isinstance(event, CallSeen):
+                self._beside[model] = event.call
+            yield event
 
 
 def usage(report: dict[str, Json]) -> Usage | None:

@@ -8,20 +8,22 @@ from typing import Final
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import Described, Event, Happened
+from ctxtui.core.session import CallSeen, Described, Event, Happened
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import at, count, moment, obj, objects, word
+from ctxtui.transcripts.kit.fields import at, count, moment, obj, objects, one_line, word
 from ctxtui.transcripts.kit.http_exchange import google
+from ctxtui.transcripts.kit.keyed_messages import KeyedMessages
 from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 
 NAME: Final = "gemini cli"
-_SPEAKERS: Final = frozenset({"user", "gemini", "info", "warning", "error"})
+_CONTEXT: Final = "<session_context>"
+"""The beginning of what the client says of folder and machine before the person's first words."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -34,65 +36,120 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Gemini:
+    """A message is written again under its id when more of it is known, and all of them when a session is resumed: one
+    call an id, of which the newest form counts."""
+
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._dialogue = Dialogue(tree)
+        self._messages = KeyedMessages(self._dialogue)
         self._about = Described(source=NAME)
-        self._messages: dict[str, int] = {}
+        self._title = ""
+        self._calls: dict[str, Call] = {}
+        self._results: dict[str, Json] = {}
+        self._results_key = ""
+        """What the last answer's tools gave back, by call: newer versions write it in a message of its own, too."""
+        self._told: set[str] = set()
+        """The tool calls whose results are in such messages."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if "sessionId" in value:
             self._about = replace(self._about, id=word(value["sessionId"]), title=word(value.get("summary")))
         if "$rewindTo" in value:
-            self._dialogue.head = self._messages.get(word(value["$rewindTo"]), self._dialogue.head)
+            id_ = word(value["$rewindTo"])
+            self._messages.cut(f"user {id_}")
+            self._messages.cut(f"gemini {id_}")
             return
-        said = objects(value.get("messages")) if "type" not in value else [value]
-        said = said or objects(at(value, "$set", "messages"))
-        for message in said:
-            yield from self._message(message, found)
+        history = objects(at(value, "$set", "messages"))
+        if history:
+            self._messages.clear()
+            self._told.clear()
+        said = history or (objects(value.get("messages")) if "type" not in value else [value])
+        for n, message in enumerate(said):
+            id_ = word(message.get("id")) or f"{found.line}.{n}"
+            yield from self._message(message, id_, found, is_history=bool(history))
 
     def standing(self) -> Iterator[Event]:
-        yield replace(self._about, title=self._about.title or self._dialogue.title)
+        yield replace(self._about, title=self._about.title or self._title)
         yield self._dialogue.tip()
 
-    def _message(self, message: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        kind, id_ = word(message.get("type")), word(message.get("id"))
-        if id_ in self._messages and kind != "gemini":
-            return
-        if id_ in self._messages:
-            # Written once more, with what has become known since.
-            self._dialogue.head = self._messages[id_]
-        else:
-            self._messages[id_] = self._dialogue.head
+    def _message(self, message: dict[str, Json], id_: str, found: FoundObject, is_history: bool) -> Iterator[Event]:
+        kind = word(message.get("type"))
         if kind == "user":
-            self._dialogue.say(spoken("user", *google.parts(message.get("content"))))
+            self._asked(id_, google.parts(message.get("content")))
         elif kind == "gemini":
-            asked, said = self._dialogue.head, _said(message)
-            yield self._dialogue.answer(said, self._call(message, found))
+            said = _said(message)
+            yield from self._answered(message, id_, said, found, is_history)
             # Summaries of thoughts are shown to the user; the client never sends them back.
-            self._dialogue.head = self._tree.extend(asked, [i for i in said if i.block.kind != "thinking"])
+            self._messages.put(f"gemini {id_}", [item for item in said if item.block.kind != "thinking"])
             results = [result for call in objects(message.get("toolCalls")) for result in _results(call)]
-            if results:
-                self._dialogue.say(spoken("user", *results))
-        else:
+            self._results = {
+                key: one for n, one in enumerate(results) if (key := _answers(one) or f"{n}") not in self._told
+            }
+            self._put_results(id_)
+        elif not is_history:
             words = " ".join(part for part in map(_text, google.parts(message.get("content"))) if part)
             yield Happened(kind or "record", words, at=moment(message.get("timestamp")))
 
-    def _call(self, message: dict[str, Json], found: FoundObject) -> Call:
+    def _asked(self, id_: str, parts: list[Json]) -> None:
+        words = " ".join(filter(None, map(_text, parts)))
+        is_context = words.startswith(_CONTEXT)
+        if not is_context:
+            self._title = self._title or one_line(words)
+        told = set(filter(None, map(_answers, parts)))
+        self._told |= told
+        if told & self._results.keys():
+            self._messages.cut(self._results_key)
+            self._results = {key: one for key, one in self._results.items() if key not in told}
+        self._messages.put(f"user {id_}", spoken("user", *parts, mark="meta" if is_context else ""))
+        if told:
+            self._put_results(id_)
+
+    def _put_results(self, id_: str) -> None:
+        if self._results:
+            self._results_key = f"results {id_}"
+            self._messages.put(self._results_key, spoken("user", *self._results.values()))
+
+    def _answered(
+        self, message: dict[str, Json], id_: str, said: list[Item], found: FoundObject, is_history: bool
+    ) -> Iterator[Event]:
+        used = usage(message.get("tokens"))
+        known = self._calls.get(id_)
+        if known is None and is_history and used is None:
+            # What another session's call said.
+            return
+        if known is None:
+            made = self._dialogue.answer(said, self._call(message, used, found))
+        else:
+            made = CallSeen(
+                replace(
+                    known,
+                    response_head=self._tree.extend(known.raw_head, said) if not is_history else known.response_head,
+                    usage=used or known.usage,
+                )
+            )
+        self._calls[id_] = made.call
+        yield made
+
+    def _call(self, message: dict[str, Json], used: Usage | None, found: FoundObject) -> Call:
         return Call(
-            "",
+            word(message.get("id")),
             "",
             provider="google",
             model=word(message.get("model")),
             ended=moment(message.get("timestamp")),
-            usage=usage(message.get("tokens")),
+            usage=used,
             line=found.line,
-            extra={"id": message["id"]} if "id" in message else {},
         )
 
 
 def _text(part: Json) -> str:
     return part if isinstance(part, str) else word(obj(part).get("text"))
+
+
+def _answers(part: Json) -> str:
+    """The tool call whose result `part` is; "" for any other part."""
+    return word(obj(part).get("tool_use_id"))
 
 
 def _said(message: dict[str, Json]) -> list[Item]:

@@ -57,7 +57,7 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
     yield from (Outcome(key, words(n)) for key, n in stats.items())
     spent = _spent(stats)
     if spent is not None:
-        yield from in_all(tree, ids, Call("", "", model=model, usage=spent))
+        yield from in_all(tree, ids, Call("", "", model=model, usage=spent), dialogue.unreported)
 
 
 def _spent(stats: dict[str, Json]) -> Usage | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import IN_ALL, SUM, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import replace
@@ -47,6 +47,8 @@ class Dialogue:
         self.head = ROOT
         self.title = ""
         self.calls = 0
+        self.unreported: list[Call] = []
+        """The calls without a report."""
         self._ids = ids or Ids()
         self._epoch = Epoch()
         self._model = ""
@@ -75,6 +77,8 @@ class Dialogue:
         epoch = completed(self._next_epoch(known.model), call.usage.input if call.usage else 0)
         self._epoch = epoch
         self._last = replace(call, id=self._ids.give(call, self.tree), epoch=epoch)
+        if call.usage is None:
+            self.unreported.append(self._last)
         return CallSeen(self._last)
 
     def go_on(self, items: Iterable[Item]) -> CallSeen | None:
@@ -83,6 +87,8 @@ class Dialogue:
             return None
         self.head = self.tree.extend(self.head, items)
         self._last = replace(self._last, response_head=self.head)
+        if self._last.usage is None:
+            self.unreported[-1] = self._last
         return CallSeen(self._last)
 
     def tip(self) -> TipMoved:
@@ -100,8 +106,16 @@ class Dialogue:
         return self._epoch
 
 
-def in_all(tree: Tree, ids: Ids, known: Call, thread: str = "totals", parent: str = MAIN) -> Iterator[Event]:
-    """A thread that holds nothing but a sum: what several calls used whose own figures nobody wrote down."""
+def covered(calls: Iterable[Call]) -> Iterator[Event]:
+    """Those of `calls` without a report, marked as in a sum that stands beside them."""
+    yield from (CallSeen(replace(one, extra={**one.extra, IN_ALL: True})) for one in calls if one.usage is None)
+
+
+def in_all(
+    tree: Tree, ids: Ids, known: Call, of: Iterable[Call], thread: str = "totals", parent: str = MAIN
+) -> Iterator[Event]:
+    """A thread that holds nothing but a sum: what the calls of `of` used that have no report of their own."""
+    yield from covered(of)
     side = Dialogue(tree, thread, ids)
     yield ThreadSeen(thread, "what the calls used in all", parent)
-    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS))
+    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS, extra={**known.extra, SUM: True}))

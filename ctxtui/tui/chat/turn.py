@@ -17,7 +17,6 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.growing_answer import GrowingAnswer
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.lazy import later
-from ctxtui.tui.widgets.frame_timer import APART
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import WHOLE, LiveAnswer, category_of
@@ -33,7 +32,7 @@ else:
     command_tool = later("ctxtui.agent.tools.command_tool")
     mo = later("ctxtui.agent.progress")
 
-FRAME = APART
+FRAME = 1 / 40
 """Seconds from one frame of an answer that comes in to the next at least: as of any frames that no key waits for."""
 _COUNT = 0.1
 """Seconds between two counts of it."""

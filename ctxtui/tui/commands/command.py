@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from inspect import isawaitable
 from typing import ClassVar, Generic, TypeVar
 
@@ -158,16 +157,11 @@ class Commanded:
         """The command of the class `name`; None where this screen has none."""
         return next((each for each in self.commands if each.__name__ == name), None)
 
-    def gathering(self) -> AbstractContextManager[None]:
-        """What a command is done in, up to where it waits for something."""
-        return nullcontext()
-
     async def action_command(self, name: str) -> None:
         """Do the command of the class `name`."""
         command = self.command(name)
         act = command.run if command is not None else None
         if isinstance(act, Act):
-            with self.gathering():
-                done = act.run(self.owner(act.of))
+            done = act.run(self.owner(act.of))
             if isawaitable(done):
                 await done

@@ -255,17 +255,13 @@ class ContextEdits:
         if not (scene.last or edited or self.ahead):
             return None
         # Imported here: a screen without a desk never asks.
-        from ctxtui.services.editing.foretold_beside import Beside, beside
         from ctxtui.services.editing.next_request_cache import foretold_unasked
 
         live = state.live or state.waits is not None
         wanted = self.ahead or edited or live
         if not wanted and not foretold_unasked(desk.study.book, scene, time.time()):
             return None
-        told = beside(desk.study, scene, desk.clock(), live=live) if not edited else Beside()
-        coming = told.coming
-        if not told.waits and (coming is None or coming.outdated):
-            coming = desk.coming(scene, state.feed.want, live=live) or coming
+        coming = desk.coming(scene, state.feed.want, live=live)
         if coming is None:
             return None
         warm = coming.expires is not None and coming.expires > time.time()

@@ -54,9 +54,6 @@ class Source(Protocol):
     def glimpse(self) -> RecordingEnd | None:
         """The end of a recording that is long to read; None where reading it whole is as quick."""
 
-    def read_ahead(self) -> bool:
-        """Whether `glimpse` waits for nothing."""
-
     def study(self, session: Session) -> Study:
         """The figures of a session."""
 
@@ -135,14 +132,6 @@ class Read(Message):
     """A large block that was wanted is read."""
 
 
-class Hampered(Message):
-    """A helper failed, and its work is done in another way."""
-
-    def __init__(self, error: CtxtuiError) -> None:
-        super().__init__()
-        self.error = error
-
-
 class Failed(Message):
     """Opening or reading ended in an error."""
 
@@ -172,30 +161,16 @@ class SessionLoader:
         self._answered = threading.Event()
         self._held_until = 0.0
         self._study: Study | None = None
-        self._glimpsed = False
-        """Whether the end of the recording was asked for."""
         self._read_whole = self._worked_out = False
         """Whether nothing was left to read, and then to work out: what is made after that may be garbage soon."""
         self._frozen = False
         self._wanted: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
-    def glimpse_ahead(self) -> RecordingEnd | None:
-        """The end of a long recording, where it was read ahead of the screen: for the screen's own turn, before `read`
-        begins. None where it is to be waited for."""
-        if not self._source.read_ahead():
-            return None
-        self._glimpsed, end = True, self._source.glimpse()
-        if end is None:
-            self.taken()
-        return end
-
     def read(self) -> None:
         """Open and read to the end, then follow; for a worker thread."""
         try:
-            if not self._glimpsed and (end := self._source.glimpse()) is not None:
-                self._glimpsed = True
+            if (end := self._source.glimpse()) is not None:
                 self._post(Glimpsed(end))
-            if self._glimpsed:
                 self._taken.wait(_PATIENCE * 10)
             loaded, pieces = self._source.open()
             self._post(Began(loaded))
@@ -301,7 +276,6 @@ class SessionLoader:
                 self._post(Worked(done=True))
                 self._source.keep()
                 if finished is not None:
-                    finished.keep()
                     if self._worked_out:
                         self._pace.worked(time.thread_time() - begun)
                     self._worked_out = self._read_whole
@@ -340,8 +314,6 @@ class SessionLoader:
             self._tell()
             if self._study is not None:
                 self._spare(self._study.session)
-                if (trouble := self._study.take_trouble()) is not None:
-                    self._post(Hampered(trouble))
         return found
 
     def _spare(self, session: Session) -> None:

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from ctxtui.views.inspector import composition, this_call, threads
     from ctxtui.views.inspector.map import context_map, staged_map
     from ctxtui.views.inspector.strip_columns import Window
-    from ctxtui.views.model.preview import Preview
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript import staged_pane
     from ctxtui.views.transcript.staged_pane import StagedPane
@@ -147,18 +146,11 @@ class Panels:
         """What has a place on large screens, or while there is something to show in it."""
         return self.next, self.staged, self.heaviest, self.threads, self.tools, self.growth
 
-    def without_place(self, width: int, height: int) -> tuple[Widget, ...]:
-        """Those, all before the strip of calls, that the first frame of a screen of this size does without. All or
-        none, so that they keep their order."""
-        boxes = layout.arrange(width, height, self._wants).boxes
-        return self._side if all(one.id not in boxes for one in self._side) else ()
-
-    def open(self, session: Session, names: Names, want: Want, known: Mapping[int, Preview] | None = None) -> None:
-        """Show another session from now on; `want` reads large blocks in another thread, of those `known` there is a
-        line already."""
+    def open(self, session: Session, names: Names, want: Want) -> None:
+        """Show another session from now on; `want` reads large blocks in another thread."""
         self._sides = None
         self.window = None
-        self.transcript.data = self._make_rows(Readings(session, names, want, known), highlight)
+        self.transcript.data = self._make_rows(Readings(session, names, want), highlight)
         if self.reads:
             self.transcript.read(True)
 

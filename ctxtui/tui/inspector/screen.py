@@ -46,7 +46,6 @@ from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.summaries import RecordedAsker
 from ctxtui.tui.inspector.controllers.why import WhyController
-from ctxtui.tui.inspector.first_paint import FirstPaint
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
 from ctxtui.tui.inspector.loader import Glimpsed, Source
 from ctxtui.tui.inspector.map_board import MapBoard
@@ -71,7 +70,8 @@ from ctxtui.views.transcript.live_rows import LiveRows
 RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *INSPECTOR)
 """The commands of a recorded or attached session, but those of every screen."""
 _POINT = 0.06
-"""Seconds for which the cursor must rest before the map's mark follows: a frame of the cursor alone costs a third."""
+"""Seconds for which the cursor must rest before the map's mark and the line of keys follow: a frame of the cursor alone
+costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
 
 if TYPE_CHECKING:
@@ -118,9 +118,8 @@ class SessionScreen(StillScreen, Commanded):
         return self._stage
 
     def compose(self) -> ComposeResult:
-        """The panes that have a place, in the order of the focus; where that is, is the stage's business."""
-        self._later = self.panels.without_place(*self.app.size)
-        yield from (one for one in self.panels.widgets() if one not in self._later)
+        """The panes in the order of the focus; where each has its place, is the stage's business."""
+        yield from self.panels.widgets()
         yield self.keys
         yield self.prompt  # on a tiny screen it stands over the keys
 
@@ -130,7 +129,6 @@ class SessionScreen(StillScreen, Commanded):
         self.line.say(())
         self.offer_keys()
         self.state.on.shown.subscribe(self.offer_keys)
-        self.state.on.shown.subscribe(self.shown_whole)
         self.state.on.fitted.subscribe(self.offer_keys)
         self.state.on.told.subscribe(self.line.say)
         self.state.on.complete.subscribe(self._all_read)
@@ -138,8 +136,7 @@ class SessionScreen(StillScreen, Commanded):
         self.set_interval(1.0, self._tick)
 
     def begin(self) -> None:
-        """From now on what is read is shown in the panes; those without a place come behind the first frame."""
-        self.access.after_frame(partial(self.mount_all, self._later, before=self.panels.calls))
+        """From now on what is read is shown in the panes."""
         self.owner(OpeningController).start()
 
     def on_unmount(self) -> None:
@@ -164,11 +161,9 @@ class SessionScreen(StillScreen, Commanded):
     def give_way(self) -> None:
         """A key came: what is worked out in the background waits until its frame is on the screen."""
         self.state.feed.hold()
-        self.hurry()
 
     def answered(self) -> None:
-        """What the key does is done. News of the background may have been painted meanwhile."""
-        self.finish()
+        """What the key does is done."""
         self.call_after_refresh(self.state.feed.go_on)
 
     def on_delivery(self, message: Delivery) -> None:
@@ -183,13 +178,16 @@ class SessionScreen(StillScreen, Commanded):
             self.call_after_refresh(self.state.fit)
 
     def on_pane_moved(self, message: Transcript.Moved) -> None:
-        """The cursor is on another block: the map's mark follows."""
+        """The cursor is on another block: what points to it follows when it rests."""
         if message.pane is self.panels.transcript:
             self.state.on.moved.emit()
             if self._pointing is not None:
                 self._pointing.stop()
-            self._pointing = self.set_timer(_POINT, self.panels.point)
-            self.offer_keys()
+            self._pointing = self.set_timer(_POINT, self._point)
+
+    def _point(self) -> None:
+        self.panels.point()
+        self.offer_keys()
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """Open a block, go to a heavy one, show a thread."""
@@ -354,7 +352,6 @@ class InspectorScreen(SessionScreen):
     def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
-        self._first = FirstPaint(self, lambda: self.panels.transcript.row_count > 0)
         self.note = ""
         """What is said of the session when it is there."""
         every = self.state, self.line, self.access
@@ -372,19 +369,13 @@ class InspectorScreen(SessionScreen):
         )
 
     def on_mount(self) -> None:
-        """Tell when there is something to look at, which is painted first where it is there at once."""
+        """Tell when there is something to look at."""
         self.state.on.complete.subscribe(self._complete)
-        self._first.begin()
         self.state.on.loader.subscribe(self._heard)
-
-    def on_unmount(self) -> None:
-        """The app paints the screens that are left."""
-        self._first.end()
 
     def _heard(self, message: Message) -> None:
         if isinstance(message, Glimpsed):
             self.offer_keys()
-        self._first.hear(message)
 
     def _complete(self) -> None:
         self.post_message(Opened(self))

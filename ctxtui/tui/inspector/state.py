@@ -138,7 +138,12 @@ class InspectorState:
         """The screen has another size: panes that were not there have nothing to show yet."""
         if self.study is None or self.glimpse is not None or not self.study.session.threads:
             return
+        transcript = self.panels.transcript
+        place, rows = transcript.place, transcript.row_count
         self._fill(self.study)
+        if (transcript.place, transcript.row_count) != (place, rows):
+            # More was known by now than was shown: the cursor stays on its block.
+            transcript.changed(place)
         self.panels.draw_map()
         self.on.fitted.emit()
 
@@ -317,7 +322,7 @@ class InspectorState:
     def open_glimpse(self, end: RecordingEnd) -> None:
         """The end of a long recording: something to read until the whole of it is."""
         self.glimpse, self.thread = end, end.thread
-        self.panels.open(end.session, end.names, self.feed.want, end.previews)
+        self.panels.open(end.session, end.names, self.feed.want)
         self.show(to_end=True)
 
     def open(self, loaded: Loaded) -> None:

@@ -95,25 +95,28 @@ class Board(Still):
     def fit(self) -> None:
         """What is drawn from now on has another size."""
 
-    def render_some(self, lines: Sequence[int]) -> list[Strip]:
+    def render_lines(self, crop: Region) -> list[Strip]:
         """All in one look and size: Textual looks for both whenever it is asked."""
+        self._begin()
+        self._drawing = self.size
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._drawing = None
+
+    def _begin(self) -> Look:
         look, size = self.look, self.size
         # The Resize event may come after the first lines of the new size were asked for.
         if look is not self._look or size != self._drawn_for:
             self._look, self._drawn_for = look, size
             self.forget()
             self.fit()
-        self._drawing = size
-        try:
-            return super().render_some(lines)
-        finally:
-            self._drawing = None
+        return look
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API: the rule, then the body behind its edge."""
-        look, top = self._look, self.body_top
-        if self._drawing is None or look is None:
-            return self.render_some((y,))[0]
+        look = self._look if self._drawing is not None and self._look is not None else self._begin()
+        top = self.body_top
         if y >= top:
             return self.body_line(y - top, look)
         if y >= self.rule_height:

@@ -250,7 +250,7 @@ def _sum_of_cost(row: HomeRow) -> str:
     if s.unpriced:
         some.append(f"{s.unpriced:,} of {s.calls:,} calls have no price.")
     if s.partial:
-        some.append(f"{s.partial:,} of {s.calls:,} answers are reported in part: what is known of them counts.")
+        some.append(f"{s.partial:,} of {s.calls:,} answers are not reported in full: what is known of them counts.")
     dearest = sorted(s.by_category, key=lambda part: -part[1])[:2]
     if whole and dearest:
         named = " and ".join(f"{numbers.money(usd)} by {name.replace('_', ' ')}" for name, usd in dearest)

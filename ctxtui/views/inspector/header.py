@@ -86,7 +86,10 @@ def _untitled(id_: str) -> str:
 
 
 def _spent(scene: Scene) -> int:
-    return sum(call.usage.input + call.output for call in scene.calls[: scene.number] if call.usage)
+    # Imported here: the first screenful of a long recording has no figures.
+    from ctxtui.pricing.price import tokens_of
+
+    return sum(map(tokens_of, scene.calls[: scene.number]))
 
 
 def draw(what: Header, room: int) -> list[Span]:

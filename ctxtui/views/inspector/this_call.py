@@ -94,7 +94,7 @@ def this_call(scene: Scene) -> ThisCall:
         reported=True,
         lines=_lines(call, usage, cost),
         total=total,
-        partial=call.answered_in_part and cost is not None,
+        partial=cost is not None and (call.answered_in_part or bool(cost.lacks)),
         priced=call.id in scene.costs,
         uncached=scene.uncached.get(call.id) if usage.has_cache else None,
         facts=(*proof(scene), *_facts(before, call)),

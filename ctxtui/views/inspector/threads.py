@@ -93,7 +93,8 @@ def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
         more = row_of(call, costs.get(call.id), "")
         found.usd = found.usd if more.usd is None else (found.usd or 0.0) + more.usd
         found.lacking += more.at_least
-        found.reported = max(found.reported or 0, call.usage.input)
+        if not call.is_sum:
+            found.reported = max(found.reported or 0, call.usage.input)
     else:
         found.silent = (*found.silent, call.id)
     found.calls += 1

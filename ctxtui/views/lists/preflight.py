@@ -67,7 +67,7 @@ def lines(what: PreflightReport) -> Iterator[list[Span]]:
         yield _row("compacts", numbers.tokens(what.compaction.tokens), f"{when(what.compaction, seen)} ({how})")
     yield _row(units(seen.unit, seen.ahead), *_money(seen))
     if what.partial:
-        yield _row("", "", f"at least: {what.partial:,} answers are reported in part, what is known of them counts")
+        yield _row("", "", f"at least: {what.partial:,} answers are not reported in full, what is known of them counts")
     if seen.after is not None:
         yield _row("context", numbers.tokens(seen.after.mid), _after(seen.after, what.window.limit))
     yield from _eaten(what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ctxtui.analysis.short_names import Names
@@ -69,20 +69,15 @@ class Readings:
     """What the blocks of a session say, by node.
 
     Large blocks take longer to decode than a frame may: with `want` their decoding is handed to it, to be done in
-    another thread, and until then they are not `ready`. `known` are lines of blocks, by node, that were made of the
-    same session before.
+    another thread, and until then they are not `ready`.
     """
 
-    def __init__(
-        self, session: Session, names: Names, want: Want | None = None, known: Mapping[int, Preview] | None = None
-    ) -> None:
+    def __init__(self, session: Session, names: Names, want: Want | None = None) -> None:
         self._session = session
         self._names = names
         self._want = want
         self._wanted: set[int] = set()
         self._previews: Recent[Preview] = Recent(4096)
-        for node, line in (known or {}).items():
-            self._previews.put(node, line)
         self._cwd = session.about.cwd
         self._large: Recent[tuple[Json, BlockContent]] = Recent(4)
 

@@ -1,4 +1,4 @@
-"""In which session each call counts: the one function that Home, `sessions`, `stats` and `cost --all` add up by.
+"""In which session each call counts: the one function that Home and every command that sums sessions add up by.
 
 A call counts once, however many recordings hold it, and the fullest report of it counts: one with usage over one
 without, an answer reported whole over one in part, one with a price over one without. What ctxtui copied into a session
@@ -8,7 +8,7 @@ to be resumed counts nowhere.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -142,8 +142,13 @@ def counts(one: SessionSummary) -> bool:
 
 def once(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, list[CallSpent]]]:
     """Each session with those of its calls that count there."""
-    every, owners = list(sessions), CallOwners()
-    for number, one in enumerate(every):
-        owners.put(str(number), one.spent)
-    for number, one in enumerate(every):
-        yield one, list(owners.own(str(number), one.spent))
+    every = list(sessions)
+    yield from zip(every, owned([one.spent for one in every]), strict=True)
+
+
+def owned(sessions: Sequence[Iterable[CallSpent]]) -> list[list[CallSpent]]:
+    """Of the calls of each session those that count there."""
+    owners = CallOwners()
+    for number, calls in enumerate(sessions):
+        owners.put(str(number), calls)
+    return [list(owners.own(str(number), calls)) for number, calls in enumerate(sessions)]

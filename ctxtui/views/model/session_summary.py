@@ -52,7 +52,8 @@ class CallSpent(NamedTuple):
     opened at, behind ``~`` where that is no subagent. `marks` has ``m`` for a miss, ``c`` for a compaction before it,
     ``o`` for an input over what is usable of the window; `lost` USD by the miss (None: no price is known), and
     its `cause` in a few words; `skill` the skill that it served (`analysis.content.skills`). `partial`: its answer is
-    reported in part; `copied`: ctxtui wrote it down here, it was made in another session.
+    not reported in full; `copied`: ctxtui wrote it down here, it was made in another session; `unpriced`: it has a
+    report and no price, or none of a part.
     """
 
     id: str
@@ -70,11 +71,7 @@ class CallSpent(NamedTuple):
     partial: bool = False
     cause: str = ""
     copied: bool = False
-
-    @property
-    def unpriced(self) -> bool:
-        """Whether it has a report and no price."""
-        return self.cost is None and self.tokens > 0
+    unpriced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,12 +90,12 @@ def money(usd: float | None) -> str:
 
 def least(usd: float | None, partial: bool) -> str:
     """As `money`; with ``≥`` where a price is missing, or the end of an answer: a part does not look like the whole."""
-    return ("≥ " if partial and usd is not None else "") + money(usd)
+    return f"≥ {money(usd)}" if partial and usd else money(None if partial else usd)
 
 
 def least_tokens(n: float, partial: bool) -> str:
     """As `tokens`; with ``≥`` where the end of an answer is missing in the count."""
-    return ("≥" if partial else "") + tokens(n)
+    return f"≥{tokens(n)}" if partial and n else NONE if partial else tokens(n)
 
 
 def signed_money(usd: float | None) -> str:

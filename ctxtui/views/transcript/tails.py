@@ -31,8 +31,10 @@ class Tails:
         tails = []
         said = answer_path(tree, call)
         if said:
-            told = f"{numbers.tokens(call.output)} tokens reported" if call.usage else ""
-            if call.answered_in_part:
+            told = f"{numbers.tokens(call.output)} tokens reported"
+            if not call.is_reported:
+                told = "not reported" if call.answered_in_part else ""
+            elif call.answered_in_part:
                 told = f"{numbers.least_tokens(call.output, True)} tokens, reported in part"
             tails.append((RuleRow("answer", told, said[0]), answer))
         if tip != answer:

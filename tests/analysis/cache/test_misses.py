@@ -52,7 +52,7 @@ def test_a_pause_longer_than_the_lifetime() -> None:
     assert what.lost == one.usd and what.usd is not None and what.usd > one.usd
     told, saved = cure(one, what.found)
     assert "hour" in told and saved == one.usd
-    assert pickle.loads(pickle.dumps(what)) == what, "the screen's process gets it from another one"
+    assert pickle.loads(pickle.dumps(what)) == what, "the misses are worked out in a child process"
 
 
 def test_another_model() -> None:

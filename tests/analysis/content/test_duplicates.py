@@ -162,6 +162,8 @@ def test_sketches_find_texts_within_texts() -> None:
     one, other = sketch(long), sketch(part)
     assert one is not None and other is not None and one.sampled
     both, _, mine = one.common(other)
-    assert both >= 0.9 * mine and contained(part, long) == 1.0 and contained(long, part) < 0.5
+    assert both >= 0.9 * mine
+    share, whole = contained(part, long)
+    assert share == 1.0 and whole < 0.5
     assert sketch("short") is None
-    assert contained('{"a":1}', '{"a":1}') in (0.0, 1.0)
+    assert contained('{"a":1}', '{"a":1}') in ((0.0, 0.0), (1.0, 1.0))

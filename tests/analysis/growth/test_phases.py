@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.growth.phases import CALL, EPOCH, TURN, Phase, Start, merged, named, phases, starts, typical
+from ctxtui.analysis.money.spending import SpendingRow
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import MAIN, Session
 from tests.cases.growing import evolution, rounds
@@ -21,7 +22,9 @@ def table(session: Session, rule: str) -> list[Phase]:
         found = re.search(rule, text)
         return found[0] if found else ""
 
-    return phases(calls, starts(session.tree, calls, rule, search), reported, lambda call: (0.5, True))
+    return phases(
+        calls, starts(session.tree, calls, rule, search), reported, lambda call: (SpendingRow("", 0.5, calls=1), True)
+    )
 
 
 def reported(call: Call) -> int:
@@ -71,16 +74,19 @@ def test_a_users_name_goes_before_a_rules() -> None:
     assert both == [Start(1, "x"), Start(3, "tidying up", True), Start(5, "from call 5", True)]
 
 
+CHEAP, DEAR = SpendingRow("", 1.0, calls=1), SpendingRow("", tokens=9, calls=1, unpriced=1)
+
+
 @given(st.sets(st.integers(2, 12)), st.lists(st.integers(0, 9_999), min_size=12, max_size=12))
 def test_phases_cover_the_calls_and_their_growth_adds_up(cuts: set[int], sizes: list[int]) -> None:
     calls = rounds(12).thread_calls(MAIN)
     by_id = {call.id: size for call, size in zip(calls, sizes, strict=True)}
     begun = [Start(n, f"p{n}") for n in sorted(cuts)]
     rows = phases(
-        calls, begun, lambda call: by_id[call.id], lambda call: (None if call.id == "c1" else 1.0, call.id != "c1")
+        calls, begun, lambda call: by_id[call.id], lambda call: (DEAR if call.id == "c1" else CHEAP, call.id != "c1")
     )
     assert [row.first for row in rows] == [1, *sorted(cuts)]
     assert sum(row.calls for row in rows) == 12 and sum(row.growth for row in rows) == sizes[-1]
     assert sum(row.sent for row in rows) == sum(sizes) and max(row.peak for row in rows) == max(sizes)
     assert rows[0].usd is None and not rows[0].priced and all(row.usd == row.calls for row in rows[1:])
-    assert phases([], begun, lambda call: 0, lambda call: (0.0, True)) == []
+    assert phases([], begun, lambda call: 0, lambda call: (SpendingRow(""), True)) == []

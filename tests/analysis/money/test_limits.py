@@ -43,7 +43,7 @@ def test_a_limit_holds_up_to_its_own_value(allowed: Limits, passed: list[bool]) 
     assert [one.passed for one in verdicts(GOOD, allowed)] == passed
 
 
-def test_what_is_not_known_does_not_pass_and_a_single_call_has_nothing_to_hit() -> None:
+def test_what_is_not_known_cannot_be_told_and_a_single_call_has_nothing_to_hit() -> None:
     unknown = Figures(
         calls=3,
         context_tokens=None,
@@ -56,15 +56,18 @@ def test_what_is_not_known_does_not_pass_and_a_single_call_has_nothing_to_hit() 
     )
     found = verdicts(unknown, limits(1, 100, 0.1, 0, 1.0))
     assert [(one.limit, one.passed) for one in found] == [
-        ("max_context", False),
+        ("max_context", None),
         ("max_block_chars", True),
-        ("min_cache_read", False),
+        ("min_cache_read", None),
         ("max_rewrites", True),
-        ("max_cost", False),
+        ("max_cost", None),
     ]
     assert "unknown" in found[0].told and "unknown" in found[4].told
-    least = verdicts(replace(unknown, cost_usd_at_least=8.03), Limits(max_cost=1.0))[0]
-    assert not least.passed and "≥ 8.0300" in least.told
+    partly = replace(unknown, cost_usd_at_least=8.03, cost_usd_at_most=9.5)
+    told = {allowed: verdicts(partly, Limits(max_cost=allowed))[0] for allowed in (1.0, 8.03, 9.49, 9.5)}
+    assert [one.passed for one in told.values()] == [False, None, None, True]
+    assert "≥ 8.0300 and ≤ 9.5000" in told[1.0].told and "cannot be told" in told[9.49].told
+    assert verdicts(replace(partly, cost_usd_at_most=None), Limits(max_cost=100))[0].passed is None
     assert verdicts(Figures(calls=1), Limits(min_cache_read=0.5))[0].passed
 
 

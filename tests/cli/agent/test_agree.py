@@ -103,5 +103,5 @@ def test_a_policy_with_settings_and_another_model_are_sent_again_beside_the_nois
     ran = ctxtui("lab", recording, "--agree", "3", "--budget-usd", "5", "--policy", policy, "--model", model, "--json")
     assert {one["variant"] for one in ran.json["variants"]} == {"unchanged", policy, model}, ran.err
     assert f" and {model} (" in ran.err, "who is asked stands beside the price"
-    unpriced = ctxtui("lab", recording, "--agree", "3", "--budget-usd", "5", "--model", "gpt-5")
-    assert unpriced.code != 0 and "no price is known for gpt-5" in unpriced.err
+    unpriced = ctxtui("lab", recording, "--agree", "3", "--budget-usd", "5", "--model", "nobody-knows-1")
+    assert unpriced.code != 0 and "no price is known for nobody-knows-1" in unpriced.err

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.dataclasses import replace
 from ctxtui.services.library import parquet as written
 from ctxtui.services.library.parquet import ParquetFolder
 from ctxtui.services.library.tables import TABLES, TableRows, tables_of
 from ctxtui.services.library.totals.stats import stats_of
+from ctxtui.views.model.call_owners import CallOwners
 from tests.services.library.test_stats import DAY, NEW, OLD, REPORT, reporting
 from tests.services.library.test_tool_ledger import session
 
-KNOWN = [*OLD, *NEW, OLD[0], session("tools", "yz"), reporting("q", REPORT, at=1.0 * DAY)]
+KNOWN = [*OLD, *NEW, replace(OLD[0], key="a copy"), session("tools", "yz"), reporting("q", REPORT, at=1.0 * DAY)]
 
 
 def test_every_row_has_every_column() -> None:
@@ -50,9 +52,12 @@ def parquet() -> Any:
     return parquet
 
 
-def into(folder: Path, *, replace: bool = False) -> dict[str, Path]:
-    rows = TableRows()
-    with ParquetFolder(folder, replace=replace) as out:
+def into(folder: Path, *, again: bool = False) -> dict[str, Path]:
+    owners = CallOwners()
+    for one in KNOWN:
+        owners.put(one.key, one.spent)
+    rows = TableRows(owners)
+    with ParquetFolder(folder, replace=again) as out:
         for one in KNOWN:
             out.add(rows.of(one))
     return out.files
@@ -80,7 +85,7 @@ def test_what_breaks_off_leaves_what_was_there(tmp_path: Path, parquet: Any) -> 
     files = into(tmp_path)
     before = {file: file.read_bytes() for file in files.values()}
     with pytest.raises(KeyboardInterrupt), ParquetFolder(tmp_path, replace=True) as out:
-        out.add(TableRows().of(KNOWN[0]))
+        out.add(TableRows(CallOwners()).of(KNOWN[0]))
         raise KeyboardInterrupt
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
 

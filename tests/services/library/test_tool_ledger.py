@@ -61,7 +61,7 @@ def test_a_session_without_definitions_is_said_to_be_one() -> None:
 
 def test_a_call_without_a_price_is_told() -> None:
     free = session("one", "ab")
-    unpriced = tuple(one._replace(cost=None) for one in free.spent)
+    unpriced = tuple(one._replace(cost=None, unpriced=True) for one in free.spent)
     ((log,),) = (
         server.tools for server in tools_ledger([SessionSummary(key="x", spent=unpriced, tools=free.tools)]).servers
     )

@@ -25,6 +25,12 @@ def die() -> str:
     os._exit(3)
 
 
+@app.tool(structured_output=False)
+def flood(size: int) -> str:
+    """Say much."""
+    return "x" * size
+
+
 @app.tool()
 async def hang(seconds: float) -> str:
     """Sleep."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import codecs
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -21,6 +22,7 @@ from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import load
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.mcp_servers import McpServer, parse_server
+from ctxtui.services.mcp import connection
 from ctxtui.services.mcp.connection import ServerFailed, ServerState
 from ctxtui.services.mcp.offered import model_name
 from ctxtui.services.mcp.server_leave import ServerLeave
@@ -225,3 +227,24 @@ def test_leave_that_is_given_at_once_is_all_kept(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda one: ServerLeave(tmp_path / "data").give(one), wanted))
     assert [one.name for one in wanted if not ServerLeave(tmp_path / "data").given(one)] == []
+
+
+def test_a_line_that_has_no_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MAX_MCP_MESSAGE", 1000)
+    decoder = codecs.getincrementaldecoder(connection._BOUNDED)()
+    said = ["{}\n", "ü" * 400 + "\n", "ü" * 2000, "ü\nafter\nnext", " one\n"]
+    raw = "".join(said).encode()
+    got = "".join(decoder.decode(raw[n : n + 7]) for n in range(0, len(raw), 7))
+    whole, cut, *rest = got.split("\n")[0], got.split("\n")[2], *got.split("\n")[-3:]
+    assert whole == "{}" and set(cut) == {"ü"} and len(cut.encode()) <= 1000
+    assert rest == ["after", "next one", ""]
+
+
+async def test_a_server_that_says_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MAX_MCP_MESSAGE", 20_000)
+    pool = pool_of(tmp_path, small(allow=["*"]))
+    await pool.start()
+    done = await pool.run(call("flood", size=1_000_000))
+    assert done.is_error and "did not answer" in done.text
+    assert (await pool.run(call("add", a=1, b=2))).text == "3"
+    await pool.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.core.call import paid_id
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import address_of, file_of, parted
@@ -135,3 +136,67 @@ def test_a_database_that_lacks_columns_is_listed_all_the_same(tmp_path: Path) ->
     tables: dict[str, list[dict[str, Any]]] = {"session": [{"id": "a"}], "message": [{"x": 1}], "part": [{"x": 1}]}
     assert [one.id for one in sessions_in(database(tmp_path / "o.db", tables))][:1] in (["a"], [""])
     assert sessions_in(database(tmp_path / "other.db", {"session": [{"x": 1}]})) == []
+
+
+# OpenCode 2
+
+
+def version_2(*, fork: bool = True) -> dict[str, list[dict[str, Any]]]:
+    """The tables of OpenCode 2 with a session and its fork, which has the same messages under ids of its own."""
+    made: dict[str, list[dict[str, Any]]] = {"session_v2": [], "session_message": []}
+    for name in ("p", "f") if fork else ("p",):
+        session = f"ses_{name}"
+        made["session_v2"].append(
+            {"id": session, "parent_id": None, "fork_session_id": None if name == "p" else "ses_p", "directory": "/w",
+             "title": f"Talk {name}", "version": "2.0.12", "time_created": 1_000, "time_updated": 9_000}
+        )  # fmt: skip
+        state = {"status": "completed", "input": {"path": "/a"}, "content": [{"type": "text", "text": "file a"}]}
+        tool = {"type": "tool", "id": "t1", "name": "read", "state": state}
+        tokens = {"input": 100, "output": 5, "reasoning": 2, "cache": {"read": 10, "write": 0}}
+        model = {"id": "claude-sonnet-4-5", "providerID": "anthropic"}
+        said = {"model": model, "tokens": tokens, "cost": 0.01, "finish": "stop"}
+        thought = {"type": "reasoning", "text": "hm"}
+        rows = [
+            ("user", {"time": {"created": 1_000}, "text": "Fix it", "files": []}),
+            ("model-switched", {"time": {"created": 1_001}, "model": model}),
+            ("assistant", {**said, "time": {"created": 1_010, "completed": 1_900}, "content": [thought, tool]}),
+            ("assistant", {**said, "time": {"created": 2_010}, "content": [{"type": "text", "text": "Done"}]}),
+            ("compaction", {"time": {"created": 3_000}, "summary": "It was fixed."}),
+            ("user", {"time": {"created": 4_000}, "text": "Thanks"}),
+        ]
+        for number, (kind, data) in enumerate(rows):
+            id_ = f"msg_{name}{number}"
+            row = {"id": id_, "session_id": session, "type": kind, "seq": number, "time_created": 1_000 + number}
+            made["session_message"].append({**row, "data": data})
+    return made
+
+
+def test_opencode_2_keeps_its_sessions_in_other_tables(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db", version_2())
+    assert {(one.id, one.title, one.cwd, one.messages) for one in sessions_in(path)} == {
+        ("ses_p", "Talk p", "/w", 6),
+        ("ses_f", "Talk f", "/w", 6),
+    }
+    assert len(expanded([str(path)], None)) == 2
+    session = load(address_of(path, "ses_p")).session
+    first, second, summary = calls(session)
+    assert first.usage and (first.usage.input, first.usage.output, first.usage.cost) == (110, 7, 0.01)
+    assert (first.model, first.provider, summary.usage) == ("claude-sonnet-4-5", "anthropic", None)
+    kinds = [item.block.kind for item in session.tree.items(second.raw_head)]
+    assert kinds == ["header", "text", "header", "thinking", "tool_use", "header", "tool_result"]
+    assert [item.block.kind for item in session.tree.items(session.threads["main"].tip)] == ["header", "text"] * 2
+    assert not session.skipped
+
+
+def test_a_fork_of_opencode_2_has_the_paid_ids_of_its_origin(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db", version_2())
+    one, other = (load(address_of(path, name)).session.calls.values() for name in ("ses_p", "ses_f"))
+    assert [paid_id(call) for call in one] == [paid_id(call) for call in other]
+    assert not {call.id for call in one} & {call.id for call in other}
+
+
+def test_a_database_with_the_tables_of_both_versions_has_the_sessions_of_both(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db", two_unrelated() | version_2(fork=False))
+    assert {one.id for one in sessions_in(path)} == {"ses_9", "ses_1", "ses_2", "ses_p"}
+    assert len(calls(load(address_of(path, "ses_p")).session)) == 3
+    assert len(calls(load(address_of(path, "ses_1")).session)) == 4

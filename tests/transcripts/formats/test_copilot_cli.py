@@ -86,6 +86,64 @@ def test_figures_of_a_call_where_they_are_written() -> None:
     assert first.usage and (first.usage.fresh, first.usage.cache_read) == (50, 20)
 
 
+def request(id_: str, given: int, read_: int, output: int) -> dict[str, Any]:
+    usage = {"apiCallId": id_, "model": "m-1", "inputTokens": given, "outputTokens": output, "cacheReadTokens": read_}
+    return event("session.usage_record", usage=usage)
+
+
+def test_a_usage_record_is_one_request_and_sums_go_on_when_resumed() -> None:
+    first, last = story()[:4], story()[6]
+    records = [*first, request("a-1", 500, 100, 9), *story()[4:6], request("a-2", 600, 500, 8), last]
+    records += [metrics(2, 1100, 600, 17), event("session.resume"), event("user.message", content="And now?")]
+    records += [request("a-3", 700, 600, 7), answer("a-3", "none"), metrics(3, 1800, 1200, 24)]
+    session = read(as_lines(records), NAME)
+    assert [call.id for call in session.calls.values()] == ["a-1", "a-2", "a-3"]
+    assert [call.usage.input for call in calls(session) if call.usage] == [500, 600, 700]
+    assert total(session).input == 1800 and total(session).output == 24
+    assert b"<now/>" in session.tree.items(calls(session)[0].raw_head)[-1].block.body
+    assert [kind for _, _, kind in shown(session, calls(session)[0].response_head)][-2:] == ["thinking", "tool_use"]
+
+
+def test_what_the_sums_have_beyond_the_requests_on_record_stands_apart() -> None:
+    records = [*story()[:4], request("a-1", 500, 100, 9), *story()[4:6], story()[6], metrics(3, 1500, 400, 40)]
+    session = read(as_lines(records), NAME)
+    assert total(session).input == 1500 and total(session).output == 40
+    (side,) = calls(session, "totals m-1")
+    assert side.is_sum and side.usage and side.usage.input == 1000
+
+
+def test_sums_that_go_on_are_one_and_sums_that_begin_anew_are_added() -> None:
+    resumed = [event("session.resume"), answer("a-3", "more"), answer("a-4", "end")]
+    going = read(as_lines([*story(), metrics(2, 900, 300, 20), *resumed, metrics(4, 2000, 700, 50)]), NAME)
+    assert total(going).input == 2000 and len(calls(going, "totals m-1")) == 1
+    anew = read(as_lines([*story(), metrics(2, 900, 300, 20), *resumed, metrics(2, 1100, 400, 30)]), NAME)
+    assert total(anew).input == 2000
+
+
+def test_the_system_prompt_is_the_last_one() -> None:
+    again = [event("user.message", content="Go on."), event("system.message", content="You are a newer CLI.")]
+    session = read(as_lines([*story(), *again, answer("a-3", "on")]), NAME)
+    last = calls(session)[-1]
+    texts = [item.block.body for item in session.tree.items(last.raw_head) if item.place.role == "system"]
+    assert len(texts) == 2 and b"newer" in texts[1] and shown(session, last.raw_head)[0][1] == "system"
+    assert b"You are a CLI." in session.tree.items(calls(session)[0].raw_head)[1].block.body
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        event("session.shutdown", currentTokens=900),
+        event("session.usage_info", currentTokens=900, tokenLimit=9000),
+        event("session.compaction_complete", preCompactionTokens=900, postCompactionTokens=90, summary="so far"),
+    ],
+)
+def test_what_the_client_says_of_its_context_is_the_size_of_the_last_request(record: dict[str, Any]) -> None:
+    last = calls(read(as_lines([*story(), record]), NAME))[-1]
+    assert last.estimated_input == 900
+    reported = calls(read(as_lines([*story()[:6], request("a-2", 700, 0, 9), story()[6], record]), NAME))[-1]
+    assert reported.estimated_input is None and reported.usage and reported.usage.input == 700
+
+
 def test_subagents_are_threads_and_compaction_an_epoch() -> None:
     side = answer("b-1", "found", parentToolCallId="t1")
     sizes = {"preCompactionTokens": 9000, "postCompactionTokens": 800}

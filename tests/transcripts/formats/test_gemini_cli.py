@@ -73,12 +73,70 @@ def test_lines_give_the_same() -> None:
     assert [i.block.digest for i in lines.tree.items(lines.threads["main"].tip)] == path
 
 
+def resumed() -> list[dict[str, Any]]:
+    """A session as newer versions write it, resumed: what the client says of the folder first, answers again when their
+    tools have run, results in messages of their own, then all of the past without figures."""
+    result = {"functionResponse": {"id": "t1", "name": "ls", "response": {"output": "a.py"}}}
+    tool = {"id": "t1", "name": "ls", "args": {"path": "."}, "result": [result], "status": "success"}
+    tokens = {"input": 100, "output": 5, "cached": 0, "thoughts": 7, "tool": 0, "total": 112}
+    folder = {"id": "m0", "type": "user", "content": [{"text": "<session_context>\nThe folder is /w."}]}
+    asked = {"id": "m1", "type": "user", "content": [{"text": "Which files?"}]}
+    said = {"id": "m2", "type": "gemini", "content": "", "model": "gemini-9", "tokens": tokens,
+            "thoughts": [{"subject": "Look", "description": "at files"}]}  # fmt: skip
+    told = {"id": "m3", "type": "user", "content": [result]}
+    last = {"id": "m4", "type": "gemini", "content": "a.py", "model": "gemini-9", "tokens": {**tokens, "input": 130}}
+    call = {"functionCall": {"id": "t1", "name": "ls", "args": {"path": "."}}}
+    past = [
+        folder,
+        asked,
+        {"id": "m2", "type": "gemini", "content": [{"text": "at files", "thought": True}, call]},
+        {"id": "m2", "type": "user", "content": [result]},
+        {"id": "m4", "type": "gemini", "content": [{"text": "a.py"}]},
+    ]
+    more = {"id": "m5", "type": "user", "content": [{"text": "And now?"}]}
+    end = {"id": "m6", "type": "gemini", "content": "none", "model": "gemini-9", "tokens": {**tokens, "input": 150}}
+    head = {"sessionId": "s-1", "projectHash": "h", "kind": "main"}
+    live = [head, {"$set": {"messages": [folder]}}, asked, said, {**said, "toolCalls": [tool]}, told, last]
+    return [*live, head, {"$set": {"messages": [folder]}}, {"$set": {"messages": past}}, more, end]
+
+
+def test_one_call_an_id_also_when_a_session_is_resumed() -> None:
+    session = read(as_lines(resumed()), "s.jsonl")
+    assert [call.id for call in calls(session)] == ["m2", "m4", "m6"]
+    assert [call.usage.input for call in calls(session) if call.usage] == [100, 130, 150]
+    assert session.about.title == "Which files?"
+    first, second, third = calls(session)
+    said = ["header", "text", "header", "text", "header", "tool_use", "header", "tool_result"]
+    assert [kind for _, _, kind in shown(session, second.raw_head)] == said
+    assert [kind for _, _, kind in shown(session, third.raw_head)] == [*said, "header", "text", "header", "text"]
+    assert session.tree.holds(third.raw_head, second.raw_head), "the same blocks are sent again"
+    assert "tool_use" in [kind for _, _, kind in shown(session, first.response_head)], "the newest form counts"
+
+
+def test_results_that_no_message_tells_stay() -> None:
+    records = [record for record in resumed() if record.get("id") != "m3"]
+    second = calls(read(as_lines(records), "s.jsonl"))[1]
+    assert [kind for _, _, kind in shown(read(as_lines(records), "s.jsonl"), second.raw_head)][-1] == "tool_result"
+
+
+def test_going_back_takes_messages_out() -> None:
+    records = [*resumed()[:7], {"$rewindTo": "m4"}, {"id": "m7", "type": "user", "content": "Stop."}]
+    session = read(as_lines(records), "s.jsonl")
+    assert [kind for _, _, kind in shown(session, session.threads["main"].tip)][-3:] == [
+        "tool_result",
+        "header",
+        "text",
+    ]
+
+
 def test_any_chunking_any_cut_any_value() -> None:
     data = as_bytes(chat(), indent=2)
     law_2(data, NAME)
     survives_cuts(data, NAME)
     survives_values(chat(), NAME)
     survives_values([{"sessionId": "s", "projectHash": "h"}, *chat()["messages"]], "s.jsonl", lines_of)
+    law_2(as_lines(resumed()), "s.jsonl")
+    survives_values(resumed(), "s.jsonl", lines_of)
 
 
 @pytest.mark.parametrize("path", corpus_params("gemini_cli"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.core.call import Fidelity
+from ctxtui.core.call import IN_ALL, Fidelity
 from tests.corpus import corpus_params
 from tests.transcripts.reading import (
     as_bytes,
@@ -48,7 +48,7 @@ def trajectory() -> dict[str, Any]:
 def test_history_and_the_answer_that_ended_the_run() -> None:
     session = read(as_bytes(trajectory()), NAME)
     first, second = calls(session)
-    assert first.model == "gpt-9" and first.extra == {"agent": "main"}
+    assert first.model == "gpt-9" and first.extra == {"agent": "main", IN_ALL: True}
     assert [kind for _, _, kind in shown(session, first.raw_head)] == ["header", "text"] * 4
     assert shown(session, second.raw_head, first.raw_head) == [
         ("messages", "assistant", "header"), ("messages", "assistant", "text"), ("messages", "assistant", "tool_call"),

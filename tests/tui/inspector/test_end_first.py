@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from textual.strip import Strip
 
 from benchmarks.sessions import MARK, session
 from ctxtui.services.config.paths import database
@@ -18,7 +17,6 @@ from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import SessionSource
 from ctxtui.store.store import Store
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.screen import UNREAD, InspectorScreen
 from tests.pty_app import Screen, run
 from tests.sampling import few
@@ -108,73 +106,6 @@ async def test_who_went_up_and_opened_a_block_meanwhile_stays_there(name: str, s
 def _words(line: str) -> str:
     """What a row says, without what the cache does with it and the number of its turn: neither is known before."""
     return line[1:2] + line[2:].lstrip(" 0123456789")[:28]
-
-
-class Ahead(Held):
-    """Its end was read before its screen is there."""
-
-    def read_ahead(self) -> bool:
-        return True
-
-
-async def _frames(source: Held, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> list[list[Strip]]:
-    """What stands on the screen of `source` after each of its frames, until its end does."""
-    screen = InspectorScreen(source)
-    app = CtxtuiApp(lambda: screen, lambda _: screen, source.name)
-    found: list[list[Strip]] = []
-
-    def display(shown: object, update: object) -> None:
-        if update is not None and not app._batch_count and screen.is_mounted:
-            found.append(list(screen._compositor.render_strips()))
-
-    monkeypatch.setattr(app, "_display", display)
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: bool(found) and any(MARK in strip.text for strip in found[-1]))
-        source.may.set()
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_what_was_read_ahead_is_the_first_frame(
-    name: str, settings: Settings, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frames = await _frames(Ahead(name, settings), size, monkeypatch)
-    waited_for = await _frames(Held(name, settings), size, monkeypatch)
-    assert all(frame == waited_for[-1] for frame in frames)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_panes_without_a_place_are_missed_in_no_frame(
-    name: str, settings: Settings, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frames = await _frames(Ahead(name, settings), size, monkeypatch)
-    monkeypatch.setattr(Panels, "without_place", lambda *_: ())
-    assert frames[0] == (await _frames(Ahead(name, settings), size, monkeypatch))[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [(20, 5), (80, 24), (120, 40), (200, 60)])
-async def test_all_panes_are_there_behind_the_first_frame_in_the_order_of_the_focus(
-    name: str, settings: Settings, size: tuple[int, int]
-) -> None:
-    screen = InspectorScreen(SessionSource(name, settings))
-    app = CtxtuiApp(lambda: screen, lambda _: screen, name)
-    shown = [one.id for one in (*screen.panels.widgets(), screen.keys, screen.prompt)]
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: screen.panels.growth.is_attached)
-        assert [one.id for one in screen.children if one.id in shown] == shown
-
-
-async def test_who_has_no_end_to_show_ahead_reads_the_whole_at_once(tmp_path: Path, settings: Settings) -> None:
-    source = Ahead(str(session(tmp_path, 20, 20_000)), settings)
-    source.may.set()
-    screen = InspectorScreen(source)
-    app = CtxtuiApp(lambda: screen, lambda _: screen, source.name)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: screen.state.complete and MARK in text(screen))
-        assert screen.state.glimpse is None
 
 
 def test_the_end_of_a_stored_session_is_seen_in_a_terminal(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,8 +16,10 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import CallSeen, Session, Skipped
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import RecordingNews
+from ctxtui.services.study.study import Study
 from ctxtui.tui.inspector.loader import Brought
 from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lists.registry import SkippedLines
 from ctxtui.tui.start import make_app
 from tests.cases.inspect import HandMade, app_of, app_on
@@ -252,6 +255,31 @@ async def test_new_blocks_come_into_view_and_moving_up_holds_it() -> None:
         await until(pilot, lambda: screen.state.index == 2)
         await grown(story, screen, pilot, "c", "third result")
         await until(pilot, lambda: screen.state.index == 3)
+
+
+async def test_a_resize_before_figures_are_shown_leaves_the_cursor_on_its_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held, take = [True], InspectorState.take_figures
+    monkeypatch.setattr(InspectorState, "take_figures", lambda self, *, done: None if held else take(self, done=done))
+    may, work = threading.Event(), Study.work
+    monkeypatch.setattr(Study, "work", lambda self: may.wait(20) and work(self))
+    story = Story()
+    story.user("go").call("one", use("a", "Bash", command="ls")).tip()
+    app = app_on(story.session, live=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, InspectorScreen)
+        await until(pilot, lambda: screen.state.complete and screen.state.at_end)
+        node, rows = screen.panels.transcript.node, screen.panels.transcript.row_count
+        may.set()
+        await until(pilot, lambda: bool(screen.state.study and screen.state.study.thread("main").events))
+        screen.state.fit()
+        assert screen.panels.transcript.row_count > rows and screen.panels.transcript.node == node
+        held.clear()
+        await settled(screen, pilot)
+        screen.state.take_figures(done=True)
+        assert screen.panels.transcript.node == node and screen.state.at_end
 
 
 async def grown(story: Story, screen: InspectorScreen, pilot: Pilot[None], id_: str, result: str) -> None:

@@ -195,7 +195,7 @@ def test_what_ctxtui_wrote_to_be_resumed_says_so_and_shows_no_cost() -> None:
 
 def spent(*names: str, tokens: int = 10, cost: float | None = 1.0) -> tuple[CallSpent, ...]:
     """Calls by id."""
-    return tuple(CallSpent(name, tokens, tokens, tokens // 2, cost) for name in names)
+    return tuple(CallSpent(name, tokens, tokens, tokens // 2, cost, unpriced=cost is None) for name in names)
 
 
 def test_a_call_in_two_files_is_counted_once() -> None:

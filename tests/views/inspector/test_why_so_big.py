@@ -49,26 +49,6 @@ def test_groups_that_are_learnt_as_a_session_grows_are_those_learnt_at_once() ->
     assert list(grown.of(path, size) or ()) == list(fresh.of(path, size) or ()) != []
 
 
-def test_groups_go_on_from_what_was_kept_of_them() -> None:
-    story = reads()
-    tree = story.session.tree
-    first, later, fresh = HeavyGroups(tree, "/w"), HeavyGroups(tree, "/w"), HeavyGroups(tree, "/w")
-    first.learn_new()
-    later.take_over(first.kept())
-    scene = scene_of(story.session)
-    path, size = tree.path(scene.head), scene.running.own
-    assert list(later.of(path, size) or ()) == list(first.of(path, size) or ()) != []
-    story.results(("e", "found x\n" * 30)).call("more", use("f", "Read", file_path="/w/README.md"))
-    story.results(("f", "words\n" * 90)).call("done")
-    scene = scene_of(story.session)
-    path, size = tree.path(scene.head), scene.running.own
-    assert later.of(path, size) is None, "what came is not learnt yet"
-    later.learn_new()
-    fresh.learn_new()
-    assert later.learnt == fresh.learnt and later.kept() == fresh.kept()
-    assert list(later.of(path, size) or ()) == list(fresh.of(path, size) or ())
-
-
 def test_groups_are_files_programs_and_tools_and_add_up() -> None:
     scene = scene_of(reads().session)
     tree, path = scene.session.tree, scene.session.tree.path(scene.head)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.agent import events, progress
@@ -15,12 +15,12 @@ from ctxtui.agent.turn import TurnState
 from ctxtui.core.block import HEADER
 from ctxtui.core.session import MAIN, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.opening import opening
 from ctxtui.services.chat.recorder import Recording, reader_for
+from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.turns import TEXT, part_of
 
@@ -32,9 +32,15 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
     from ctxtui.services.chat.sub_agents.parent_chat import ParentChat
 
-MaySpend = Callable[[str, "RequestForecast"], str]
+MaySpend = Callable[[str, "ChatModel", "RequestForecast | None", Draft], Awaitable[Leave]]
+MayRetry = Callable[[str], str]
 _LABEL = 60
 """Characters of a prompt that stand for a missing label."""
+
+
+async def free_to_go(thread: str, partner: ChatModel, found: RequestForecast | None, draft: Draft) -> Leave:
+    """Nothing is held against it."""
+    return Leave()
 
 
 class ChildRun:
@@ -53,7 +59,11 @@ class ChildRun:
         self.began = asyncio.Event()
         self.teller: Foreteller | None = None
         """Foretells its requests."""
-        self.may_spend: MaySpend = lambda thread, found: ""
+        self.may_spend: MaySpend = free_to_go
+        self.may_retry: MayRetry = lambda thread: ""
+        self._spending = Spending(task.budget_usd)
+        self._unpaid: list[Call] = []
+        """Calls whose cost is not in `_spending` yet."""
         self._over = asyncio.Event()
         self._calls: list[Call] = []
         self._why = ""
@@ -92,43 +102,47 @@ class ChildRun:
             await self._over.wait()
         finally:
             await self._runner.close()
-        usages = [call.usage for call in self._calls if call.usage is not None]
+        await asyncio.to_thread(self._pay)
+        spent = self._spending
         return ChildResult(
             text=last_words(self._host.session.tree, self._calls[-1]) if self._calls else "",
             thread=self._thread,
             why=self._why,
             rounds=len(self._calls),
-            usage=sum(usages, Usage.nothing()),
-            cost_usd=await asyncio.to_thread(self._spent),
+            usage=spent.usage,
+            cost_usd=None if spent.partial else spent.usd,
         )
 
-    def _spent(self) -> float | None:
-        """USD of its calls so far; None where a price is not known. For a worker thread."""
-        if self._partner.endpoint.local:
-            return 0.0
-        costs = [self._host.price(call) for call in self._calls]
-        known = [cost.usd for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+    def _pay(self) -> None:
+        """Count what its calls cost; for a worker thread: the first price takes a moment."""
+        while self._unpaid:
+            self._spending.took(self._unpaid.pop(0), self._partner, self._host.price)
 
     async def _judge(self, draft: Draft) -> str:
         """Why a request may not leave; nobody is there to let it go that is held."""
-        teller, settings, budget = self.teller, self._host.config.settings, self._task.budget_usd
+        from ctxtui.services.chat.request_forecast import held_because
+
+        teller, settings = self.teller, self._host.config.settings
         assert teller is not None
         found = await asyncio.to_thread(teller.foretell, draft, self._host.clock(), self._thread)
-        if found is None:
-            return ""
-        if settings.hold_over_tokens and found.total > settings.hold_over_tokens:
-            return f"{found.total:,} tokens are over {settings.hold_over_tokens:,}"
-        coming = found.usd or 0.0
-        if settings.hold_over_usd and coming > settings.hold_over_usd:
-            return f"its input costs about ${coming:.3f}, over ${settings.hold_over_usd:g}"
-        if budget is not None:
-            spent = await asyncio.to_thread(self._spent)
-            if spent is None or found.usd is None:
-                return f"no price is known for {self._partner.model}, so that no budget can be held"
-            if spent + coming > budget:
-                return f"${spent:.4f} are spent, the next request reads for about ${coming:.4f}: over ${budget:g}"
-        return self.may_spend(self._thread, found)
+        # Who starts several at once lets them miss.
+        held = held_because(found, replace(settings, hold_on_miss=False))
+        if held:
+            return held
+        await asyncio.to_thread(self._pay)
+        for reserve in (self._spending.reserve, self.may_spend):
+            leave = await reserve(self._thread, self._partner, found, draft)
+            if leave.refused:
+                return leave.refused
+            if leave.answer:
+                draft = self._runner.draft = with_answer_limit(draft, leave.answer)
+        return ""
+
+    def _over_budget(self) -> str:
+        """Why a request that broke off may not leave a second time."""
+        if self._task.budget_usd is not None:
+            self._pay()
+        return self._spending.again(self._thread) or self.may_retry(self._thread)
 
     def _exchange(self, draft: Draft, attempt: int) -> AnswerReader:
         session, at = self._host.session, self._host.clock()
@@ -146,6 +160,11 @@ class ChildRun:
                     self.teller.began(self._runner.draft, call.first_byte, self._thread)
             case progress.CallEnded(call, _, _):
                 self._calls.append(call)
+                self._unpaid.append(call)
+            case progress.CallFailed(_, call) if call is not None:
+                self._unpaid.append(call)
+            case progress.RetryWaits() if why := self._over_budget():
+                asyncio.get_running_loop().call_soon(self._runner.feed, events.Interrupted(why))
             case progress.Noted("error" | "interrupt", text):
                 self._why = self._why or text
             case progress.RequestHeld(reason):

@@ -12,7 +12,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.dataclasses import replace
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.chat.request_edits import Edited
-from ctxtui.services.chat.sub_agents.child_run import ChildRun, MaySpend
+from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpend, free_to_go
 from ctxtui.services.config.package_data import model_table
 
 if TYPE_CHECKING:
@@ -26,12 +26,13 @@ AT_ONCE: Final = 16
 
 
 class Children:
-    """Starts the sub-agents of `host`'s chat, once that has begun. `may_spend` says why a thread may not send a request
-    that was foretold ("": it may)."""
+    """Starts the sub-agents of `host`'s chat, once that has begun. `may_spend` says whether a thread may send a
+    request, `may_retry` why not a second time, after it broke off ("": it may)."""
 
     def __init__(self, host: ParentChat) -> None:
         self._host = host
-        self.may_spend: MaySpend = lambda thread, found: ""
+        self.may_spend: MaySpend = free_to_go
+        self.may_retry: MayRetry = lambda thread: ""
         self.overlay_of: Callable[[str], ThreadEdits | None] = lambda thread: None
         """Gives the edits under which the requests of a thread leave."""
         self._room = asyncio.Semaphore(AT_ONCE)
@@ -88,7 +89,7 @@ class Children:
         names = self._lent(task)
         tools = host.tools.lent(names, Caller(host.cwd, NoAgents(), host.say))
         run = ChildRun(host, task, thread, partner, tools, self.shape_of(thread, partner))
-        run.teller, run.may_spend = teller, self.may_spend
+        run.teller, run.may_spend, run.may_retry = teller, self.may_spend, self.may_retry
         run.begin()
         return run
 

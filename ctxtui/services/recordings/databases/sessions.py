@@ -60,7 +60,7 @@ def sessions_in(database: Path) -> list[DatabaseSession]:
         return []
     with reading(database) as connection:
         there = set(tables_of(connection))
-        if there >= {"session", "message", "part"}:
+        if there >= {"session", "message", "part"} or there >= {"session_v2", "session_message"}:
             found = list(_opencode(connection))
         elif "turns" in there or {"conversations", "responses"} <= there:
             found = list(_llm(connection, there))
@@ -127,6 +127,8 @@ _OPENCODE_ROWS: Final = {
     "session": f"id {_ONE_OF}",
     "message": f"session_id {_ONE_OF}",
     "part": f"message_id IN (SELECT id FROM message WHERE session_id {_ONE_OF})",
+    "session_v2": f"id {_ONE_OF}",
+    "session_message": f"session_id {_ONE_OF}",
 }
 
 
@@ -178,10 +180,12 @@ def _asked(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) ->
 
 def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
     columns = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
-    known = {word(row.get("id")): row for row in _asked(connection, "session", columns)}
+    tables = ("session_v2", "session")
+    known = {word(row.get("id")): row for table in tables for row in _asked(connection, table, columns)}
     held: dict[str, list[dict[str, Json]]] = {id_: [] for id_ in known}
-    for row in _asked(connection, "message", ("session_id", "time_created", "time_updated")):
-        held.setdefault(word(row.get("session_id")), []).append(row)
+    for table in ("message", "session_message"):
+        for row in _asked(connection, table, ("session_id", "time_created", "time_updated")):
+            held.setdefault(word(row.get("session_id")), []).append(row)
     for id_, messages in held.items():
         row = known.get(id_, {})
         times = [moment(one.get(key)) or 0.0 for one in messages for key in ("time_created", "time_updated")]

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 TABLES: Final = (
-    "session", "message", "part", "conversations", "responses", "tool_calls", "tool_results", "threads", "turns",
+    "session", "message", "part", "session_v2", "session_message", "conversations", "responses", "tool_calls",
+    "tool_results", "threads", "turns",
     "messages", "parts", "tools", "turn_tools", "tool_responses", "attachments", "part_attachments",
     "prompt_attachments", "fragments", "part_fragments", "prompt_fragments", "system_fragments",
 )  # fmt: skip

@@ -10,13 +10,13 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.core.call import Call, Fidelity, Skeleton
+from ctxtui.core.call import COUNTED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.formats.bodies.pairs import Pair
-from ctxtui.transcripts.formats.bodies.shapes import answer_dialect, dialect, is_answer, is_message
+from ctxtui.transcripts.formats.bodies.shapes import answer_dialect, dialect, is_answer, is_count, is_message
 from ctxtui.transcripts.formats.bodies.values import Text
 from ctxtui.transcripts.kit.fields import moment, obj, word
 from ctxtui.wire import sse
@@ -170,6 +170,8 @@ def answer_of(value: Json, dialect: str) -> Response | None:
         return _streamed(value, dialect)
     if not isinstance(value, dict):
         return None
+    if is_count(value):
+        return Response(stop_reason=COUNTED)
     try:
         if is_answer(value):
             return DIALECTS[answer_dialect(value)].decode_response(value)

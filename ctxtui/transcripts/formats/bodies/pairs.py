@@ -8,7 +8,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.dataclasses import dataclass, replace
-from ctxtui.transcripts.formats.bodies.shapes import BodyShape, is_answer, is_message, sort_of
+from ctxtui.transcripts.formats.bodies.shapes import BodyShape, is_answer, is_count, is_message, sort_of
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit.fields import listed, moment, obj, word
 from ctxtui.wire.codec import spans
@@ -144,7 +144,12 @@ def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
                 return held
         if not isinstance(held, dict):
             continue
-        if is_answer(held) or "error" in held or (is_message(held) and word(held.get("role")) == "assistant"):
+        if (
+            is_answer(held)
+            or is_count(held)
+            or "error" in held
+            or (is_message(held) and word(held.get("role")) == "assistant")
+        ):
             return held
         inner = _answer(held, RESPONSES, depth - 1) if depth > 1 else None
         if inner is not None:

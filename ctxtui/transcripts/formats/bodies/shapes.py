@@ -118,6 +118,11 @@ def is_answer(value: Mapping[str, Json]) -> bool:
     return value.get("done") is True and isinstance(value.get("message"), dict)
 
 
+def is_count(value: Mapping[str, Json]) -> bool:
+    """Whether `value` is the answer to a request that only counts tokens."""
+    return value.keys() - {"object", "context_management"} == {"input_tokens"}
+
+
 def answer_dialect(value: Mapping[str, Json]) -> str:
     """The dialect of an answer."""
     if "choices" in value or "message" in value:

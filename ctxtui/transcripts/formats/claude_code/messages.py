@@ -31,6 +31,7 @@ from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.kit.fields import plain
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.wire.usage import further_passes, pass_id
 
 
 def message(
@@ -72,6 +73,8 @@ def _answer(
     model, usage = answers.extend(answer, said, record, at, found.end)
     if state.contexts:
         state.side.seen(id_, model, usage, own=not agent)
+        for number, one in enumerate(further_passes(said.report.extra), 1):
+            state.side.seen(pass_id(id_, number), one.model or model, one.usage, own=not agent)
     for part in said.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)

@@ -192,8 +192,8 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
             return state.told() + system_records.queue(state, record)
         case "content-replacement":
             return state.told() + system_records.replacements(state, record)
-        case "cost-state" if not agent:
-            return state.told() + sending.meter(state, found)
+        case "cost-state" | "result" if not agent:
+            return state.told() + sending.meter(state, record, found)
         case kind if kind in KINDS:
             return state.told() + sending.request(state, record, found, agent)
         case kind if kind in _TITLES:

@@ -12,10 +12,12 @@ from functools import lru_cache
 from operator import add
 from typing import Final, NamedTuple
 
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import IN_ALL, Call, Fidelity
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
+from ctxtui.wire.usage import further_passes, pass_id
 
 SIDE: Final = "side calls"
 _LABEL: Final = "calls that the client counts and does not record"
@@ -77,6 +79,8 @@ class SideCalls:
     def seen(self, id_: str, model: str, usage: Usage | None, own: bool) -> None:
         """A call on record, or more of one; `own`: in the session's own file, where the next record counts it."""
         if usage is None:
+            if self._metered:
+                self._late.add(id_)
             return
         if not self._metered:
             # Most sessions have no meter: until there is one, it is enough to know whose each call is.
@@ -109,8 +113,11 @@ class SideCalls:
         if not self._metered:
             self._metered = True
             for call in calls.values():
+                own = call.id not in self._others
                 if call.usage is not None:
-                    self._calls[call.id] = (plain(call.model), _of(call.usage), call.id not in self._others)
+                    self._calls[call.id] = (plain(call.model), _of(call.usage), own)
+                for number, one in enumerate(further_passes(call.extra), 1):
+                    self._calls[pass_id(call.id, number)] = (plain(one.model or call.model), _of(one.usage), own)
         if not self._continued(now):
             for model, spent in self._now.items():
                 self._earlier[model] = self._earlier.get(model, _NONE).plus(spent)
@@ -141,12 +148,21 @@ class SideCalls:
             before = ended is None or self._at is None or ended <= self._at
             if id_ not in self._late and (own or before):
                 counted[model] = counted.get(model, _NONE).plus(spent)
+        covered = {model for model, spent in counted.items() if total.get(model, _NONE).covers(spent)}
         strange = [model for model in counted if model not in total]
         free = [model for model in total if model not in counted]
         for model in strange if free else ():
             # The meter names a model otherwise than its answers do.
             counted[free[0]] = counted.get(free[0], _NONE).plus(counted[model])
-        return list(self._events({model: spent.less(counted.get(model, _NONE)) for model, spent in total.items()}))
+        rest = {model: spent.less(counted.get(model, _NONE)) for model, spent in total.items()}
+        return [*self._in_all(calls, covered), *self._events(rest)]
+
+    def _in_all(self, calls: dict[str, Call], covered: set[str]) -> Iterable[Event]:
+        """Calls that are not reported in full, of models of which the meter has the rest."""
+        for id_, call in calls.items():
+            if call.answered_in_part and id_ not in self._late and plain(call.model) in covered:
+                calls[id_] = made = replace(call, extra={**call.extra, IN_ALL: True})
+                yield CallSeen(made)
 
     def _events(self, rest: dict[str, Spent]) -> Iterable[Event]:
         for model, spent in rest.items():

@@ -108,7 +108,12 @@ class ClaudeState:
 
     def side_calls(self) -> list[Event]:
         """What the client counts and does not record, once every subagent that is known has been read."""
-        return self.side.news(self.known_calls()) if self.threads.complete else []
+        if not self.threads.complete:
+            return []
+        known = self.known_calls()
+        events = self.side.news(known)
+        self.answers.calls.update((id_, known[id_]) for id_ in self.answers.calls)
+        return events
 
     def known_calls(self) -> dict[str, Call]:
         """Every call on record, as it was told last."""

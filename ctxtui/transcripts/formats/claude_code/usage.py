@@ -15,7 +15,7 @@ from ctxtui.wire import usage
 
 ESTIMATED_BY: Final = "estimated_by"
 """The member of a usage that names the program that worked it out: no provider reported it."""
-_EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations")
+_EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations", "fallback_credit")
 """Keys of a usage report that a call keeps as they are."""
 
 

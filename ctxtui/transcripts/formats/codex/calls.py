@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ctxtui.core import canonical
-from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, WINDOW, Call, Epoch, EpochStart
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, WINDOW, Call, Epoch, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
@@ -27,6 +27,8 @@ class Calls:
     owners: dict[str, str] = field(default_factory=dict)
     """The thread whose file had a call first, by call id: a subagent may begin with a copy of its parent's history."""
     provider: str = "openai"
+    root: str = ""
+    """The session that the first calls of the file were made in: that of its first calls, where it is a fork."""
     copied_lines: int = 0
     """Lines of the file that ctxtui copied from another session."""
     model: str = ""
@@ -98,6 +100,9 @@ class Calls:
             call = replace(call, extra={**call.extra, WINDOW: self.window})
         if counts.response:
             call = replace(call, extra={**call.extra, "response_id": counts.response})
+        elif total is not None:
+            # A fork repeats counts with times of its own, and at times nothing else: what they add up to stays.
+            call = self._paid(call, total, usage)
         self.open = None
         cut, self._cut = self._cut, []
         rest = missing(before, total, usage) if before is not None and total is not None and len(cut) == 1 else None
@@ -135,6 +140,11 @@ class Calls:
             self._cut.append(self._know(self.open))
             self._ended = self._cut[-1]
         self.open, self.answered, self.spoken = None, False, False
+
+    def _paid(self, call: Call, total: Usage, last: Usage) -> Call:
+        figures = [[u.input, u.cache_read, u.output, u.reasoning] for u in (total, last)]
+        paid = "codex-" + canonical.digest(canonical.dumps([self.root, *figures]))[:24]
+        return replace(call, extra={**call.extra, PAID_ID: paid})
 
     def own(self, call: Call) -> bool:
         """Whether `call` is this thread's, and not copied from another one."""

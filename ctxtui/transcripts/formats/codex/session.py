@@ -124,11 +124,14 @@ class CodexSession:
             # Forks repeat the record of what they came from; the first names the file.
             # The client repeats its own with every turn (facts §13), so that alone is no restart; another version of
             # the client may send other tools.
+            if id_ != self._about.id and not self._calls.last:
+                self._calls.root = id_
             version = _word(meta.get("cli_version"))
             if id_ == self._about.id and version and version != self._about.version:
                 self._calls.begin(EpochStart.CLIENT)
                 return self._describe(version=version)
             return []
+        self._calls.root = _word(meta.get("forked_from_id")) or id_
         self._calls.provider = _word(meta.get("model_provider")) or self._calls.provider
         self._calls.copied_lines = count(meta.get(COPIED_LINES))
         base = meta.get("base_instructions")

@@ -128,9 +128,9 @@ class SampleReader:
             yield dialogue.answer(messages.items(message), known)
         spent = [used for r in obj(sample.get("model_usage")).values() if (used := messages.usage(r)) is not None]
         if len(made) > 1 and spent:
-            yield from self._rest(spent, messages.usage(output.get("usage")))
+            yield from self._rest(spent, messages.usage(output.get("usage")), dialogue.unreported)
 
-    def _rest(self, spent: list[Usage], last: Usage | None) -> Iterator[Event]:
+    def _rest(self, spent: list[Usage], last: Usage | None, of: list[Call]) -> Iterator[Event]:
         whole = spent[0]
         for more in spent[1:]:
             whole += more
@@ -140,7 +140,7 @@ class SampleReader:
             cache_read=max(0, whole.cache_read - (last.cache_read if last else 0)),
             output=max(0, whole.output - (last.output if last else 0)),
         )
-        yield from in_all(self._tree, self._ids, Call("", "", usage=rest), f"{self._name} · totals", self._name)
+        yield from in_all(self._tree, self._ids, Call("", "", usage=rest), of, f"{self._name} · totals", self._name)
 
     def _results(self, sample: dict[str, Json]) -> Iterator[Event]:
         label = "" if self._name == MAIN else f"{self._label}: "

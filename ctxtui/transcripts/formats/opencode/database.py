@@ -11,19 +11,21 @@ from typing import Final
 from ctxtui.core.call import MAKER
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import Tree
+from ctxtui.transcripts.formats.opencode import version_2
 from ctxtui.transcripts.formats.opencode.talk import CLIENT, OpenCodeMessage, Talk
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, listed, moment, obj, word
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, word
 from ctxtui.transcripts.kit.rows import Row, Tables, decoded, rows_reader, tables_in
 
 NAME: Final = "opencode"
-_TABLES: Final = frozenset({"session", "message", "part"})
+_TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({version_2.SESSIONS, version_2.MESSAGES}))
+"""The tables of version 1 and of version 2; a database may have both."""
 
 
 def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins the rows of OpenCode's database, or a session's file in its storage."""
-    if tables_in(head) >= _TABLES:
+    if any(tables_in(head) >= tables for tables in _TABLES):
         return 0.95
     first = obj(next(iter(file_head.values(head)), None))
     ours = word(first.get("id")).startswith("ses_") and "time" in first and {"directory", "projectID"} & first.keys()
@@ -31,14 +33,21 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
-    sessions = {word(row.get("id")): row for row in tables.get("session", [])}
+    rows = [*tables.get(version_2.SESSIONS, []), *tables.get("session", [])]
+    sessions = {word(row.get("id")): row for row in rows}
     yield from told(sessions, messages_of(tables), tree)
 
 
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
     """The messages of each session in order, by the session's id."""
     parts = _by(tables.get("part", []), "message_id", timed=False)
-    return {
+    rows = sorted(tables.get(version_2.MESSAGES, []), key=lambda row: count(row.get("seq")))
+    newer: dict[str, list[OpenCodeMessage]] = {}
+    for row in rows:
+        message = version_2.message_of(row)
+        if message is not None:
+            newer.setdefault(word(row.get("session_id")), []).append(message)
+    return newer | {
         id_: [
             OpenCodeMessage({"id": word(row.get("id")), **obj(decoded(row.get("data")))},
                  [obj(decoded(part.get("data"))) for part in parts.get(word(row.get("id")), [])])

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, Call, EpochStart
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
@@ -145,22 +146,32 @@ class Talk:
         for part in message.parts:
             if part.get("type") == "step-finish":
                 steps += 1
-                yield from self._step(message, step, part)
+                yield from self._step(message, step, part, steps)
                 step = []
             else:
                 step.append(part)
         if not steps or any(spelled.answered(part) is not None for part in step):
-            yield from self._step(message, step, {} if steps else message.info)
+            yield from self._step(message, step, {} if steps else message.info, steps + 1)
         if message.left_out:
             self._dialogue.head = before
 
-    def _step(self, message: OpenCodeMessage, step: list[Part], figures: dict[str, Json]) -> Iterator[Event]:
-        """One request of the model: what it said, then what its tools gave back."""
+    def _step(
+        self, message: OpenCodeMessage, step: list[Part], figures: dict[str, Json], number: int
+    ) -> Iterator[Event]:
+        """One request of the model, the one with `number` in its message: what it said, then what its tools gave
+        back."""
         info = message.info
         usage = spelled.usage(figures)
         extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
         if usage is not None and message.id in self._estimated:
             extra[ESTIMATED_INPUT], usage = usage.input, None
+        said = [made for part in step if (made := spelled.answered(part)) is not None]
+        items = spoken("assistant", *said) if said else []
+        if message.created is not None:
+            # A fork is a copy under ids of its own, with the same times.
+            what = [item.block.digest for item in items]
+            evidence = [message.created, number, info.get("modelID"), figures.get("tokens"), *what]
+            extra[PAID_ID] = "opencode-" + canonical.digest(canonical.dumps(evidence))[:24]
         if message.id in self._copied:
             extra[COPIED_BY] = MAKER
         known = Call(
@@ -175,8 +186,7 @@ class Talk:
             error=word(at(info, "error", "data", "message")) or word(at(info, "error", "name")),
             extra=extra,
         )
-        said = [made for part in step if (made := spelled.answered(part)) is not None]
-        yield self._dialogue.answer(spoken("assistant", *said) if said else [], known)
+        yield self._dialogue.answer(items, known)
         self._dialogue.say(self._results(message, step, self._pruned))
 
     def _results(self, message: OpenCodeMessage, parts: list[Part], when: float) -> list[Item]:

@@ -207,7 +207,8 @@ def _usage(report: dict[str, Json]) -> Usage | None:
     if fresh + read + written + count(report.get("output")) == 0:
         return None
     cost = money(at(report, "cost", "total"))
-    return Usage(fresh, read, write_5m=written, output=count(report.get("output")), cost=cost)
+    output, reasoning = count(report.get("output")), count(report.get("reasoning"))
+    return Usage(fresh, read, write_5m=written, output=output, reasoning=min(reasoning, output), cost=cost)
 
 
 reader = lines_reader(_Pi)

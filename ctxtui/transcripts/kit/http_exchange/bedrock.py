@@ -70,10 +70,12 @@ def usage(report: Json) -> Usage | None:
     if not isinstance(report, dict) or "inputTokens" not in report:
         return None
     keys = ("cacheReadInputTokens", "cacheWriteInputTokens")
+    hour = sum(count(one.get("inputTokens")) for one in objects(report.get("cacheDetails")) if one.get("ttl") == "1h")
     return Usage(
         fresh=count(report.get("inputTokens")),
         cache_read=count(report.get(keys[0])),
-        write_5m=count(report.get(keys[1])),
+        write_5m=max(0, count(report.get(keys[1])) - hour),
+        write_1h=hour,
         output=count(report.get("outputTokens")),
         has_cache=any(key in report for key in keys),
     )

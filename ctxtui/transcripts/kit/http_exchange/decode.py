@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.core.call import Skeleton
+from ctxtui.core.call import COUNTED, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
@@ -153,4 +153,4 @@ def _count(exchange: Exchange) -> Response:
     if exchange.status >= 400 or "input_tokens" not in obj(body):
         return Response(error=_refusal(body))
     figure = Usage(fresh=count(at(body, "input_tokens")), has_cache=False, cost=0.0)
-    return Response(usage=figure, stop_reason="count_tokens")
+    return Response(usage=figure, stop_reason=COUNTED)

@@ -15,6 +15,7 @@ from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.fields import at, count, listed, obj, objects, word
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_words
+from ctxtui.wire.usage import beyond
 
 NAME: Final = "google"
 CONTEXT: Final = frozenset(
@@ -134,7 +135,9 @@ def answer(chunks: Iterable[Json]) -> Response:
         stop_reason=reason,
         error=error,
         complete=bool(reason or error),
-        extra={key: item for key, item in whole.items() if key not in told} | _by_tools(whole),
+        extra={key: item for key, item in whole.items() if key not in told}
+        | _by_tools(whole)
+        | beyond(whole.get("usageMetadata")),
     )
 
 

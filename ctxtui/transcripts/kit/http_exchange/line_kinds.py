@@ -21,7 +21,7 @@ KNOWN: Final[dict[str, frozenset[str]]] = {
     "lost": frozenset(("at", "why")),
 }
 """The kinds of lines, each named by a member of its own, with their other members."""
-BODY: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64"))
+BODY: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64", "left_out"))
 """Members of a body."""
 KEPT_BODIES: Final = 6
 """Bodies that a later one may be told by: so many lines of context may take turns. One that was gone on with is

@@ -254,7 +254,7 @@ class NotesController(Controller):
         from ctxtui.analysis.figures import figures
         from ctxtui.analysis.growth.growth import grew_in, sizes
         from ctxtui.analysis.growth.phases import phases
-        from ctxtui.pricing.price import known_usd
+        from ctxtui.analysis.money.spending import SpendingRow, row_of
         from ctxtui.services.study.phase_rules import begun
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
@@ -271,10 +271,8 @@ class NotesController(Controller):
         def tokens(call: Call) -> int:
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens
 
-        def cost(call: Call) -> tuple[float | None, bool]:
-            if call.usage is None:
-                return 0.0, True
-            return known_usd(call, costs.get(call.id)), call.id in costs
+        def cost(call: Call) -> tuple[SpendingRow, bool]:
+            return row_of(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
         every = sizes(book, calls)
         rows = phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)

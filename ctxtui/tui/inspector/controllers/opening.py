@@ -7,7 +7,7 @@ from collections.abc import Callable
 from textual.message import Message
 
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
-from ctxtui.tui.inspector.loader import Began, Brought, Complete, Failed, Glimpsed, Hampered, Read, Worked
+from ctxtui.tui.inspector.loader import Began, Brought, Complete, Failed, Glimpsed, Read, Worked
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Refused
@@ -28,15 +28,12 @@ class OpeningController(Controller):
             Complete: self._complete,
             Worked: self._worked,
             Read: self._read,
-            Hampered: self._hampered,
             Failed: self._failed,
         }
         state.on.loader.subscribe(self.take)
 
     def start(self) -> None:
-        """Begin to read; the empty screen is there already. What was read ahead of it is shown at once."""
-        if (end := self.state.feed.glimpse_ahead()) is not None:
-            self.state.on.loader.emit(Glimpsed(end))
+        """Begin to read; the empty screen is there already."""
         self.access.work(self.state.feed.read, "feed")
         self.access.work(self.state.feed.figure, "feed")
         self.access.every(_LIVE_EVERY, self.state.look_alive)
@@ -74,9 +71,6 @@ class OpeningController(Controller):
         if self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.forget()
         self.panels.transcript.reopen()
-
-    def _hampered(self, message: Hampered) -> None:
-        self.prompt.refuse(str(message.error))
 
     def _failed(self, message: Failed) -> None:
         """Opening or reading ended in an error: it is said, what is shown stays."""

@@ -12,7 +12,7 @@ from ctxtui.tui.messages import Open
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ctxtui.analysis.findings.priced import PricedFinding
     from ctxtui.core.edit import Edit
@@ -49,18 +49,23 @@ class PoliciesController(EditController):
         if scene is None or desk is None or loaded is None or not self.edits.ready(counted=True):
             return
         from ctxtui.services.editing.policy_proposals import Proposals
-        from ctxtui.services.workers.advice_worker import AdviceSearcher
         from ctxtui.tui.lists.advice import AdviceScreen
 
         proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
-        search = AdviceSearcher(proposals, self.state.source.settings)
+        horizon = self.state.source.settings.horizon
+
+        def found(stopped: Callable[[], bool]) -> list[Advice]:
+            def over() -> bool:
+                self.state.feed.wait_for_keys()
+                return stopped()
+
+            return proposals.advice(horizon, over)
 
         def take(row: Advice | None) -> None:
-            self.access.work(search.close, "end of a search")
             if row is not None:
                 self._stage(proposals, scene.thread, row.edits)
 
-        self.access.push(AdviceScreen(search.found, str(loaded.path or loaded.name)), take)
+        self.access.push(AdviceScreen(found, str(loaded.path or loaded.name)), take)
 
     def findings(self) -> None:
         """What is the case in this thread and what cures it; what is chosen there is staged, and only staged."""

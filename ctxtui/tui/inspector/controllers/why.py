@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.policy_proposals import Proposals
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.study.study import Study
-    from ctxtui.services.workers.advice_worker import AdviceSearcher
     from ctxtui.views.model.scene import Scene
 
 _REST: Final = 1.0
@@ -32,8 +31,8 @@ _REST_LIVE: Final = 4.0
 """The same in a session that grows: an agent at work makes many calls that nobody looks at."""
 _SOON: Final = 0.02
 """Seconds too early by which a timer may end."""
-_UNASKED: Final = 100_000
-"""Blocks up to which the cheapest cut is looked for unasked: at 300,000 that takes 40 s of a processor and 2 GB."""
+_UNASKED: Final = 4_000
+"""Blocks up to which the cheapest cut is looked for unasked: at 20,000 that takes longer than all figures do."""
 
 
 class WhyController(EditController):
@@ -48,7 +47,6 @@ class WhyController(EditController):
         self._wanted: Subject | None = None
         """Where the user has asked for the cheapest cut."""
         self._proposals: Proposals | None = None
-        self._search: AdviceSearcher | None = None
         self._closed = False
         state.on.reopened.subscribe(self._reopened)
         state.on.shown.subscribe(self._shown)
@@ -56,8 +54,6 @@ class WhyController(EditController):
     def close(self) -> None:
         """Nobody waits any more."""
         self._closed = True
-        if self._search is not None:
-            self._search.close()
 
     def _reopened(self) -> None:
         self.panels.reasons.forget()
@@ -68,9 +64,6 @@ class WhyController(EditController):
         if self._looking is not None and self._looking != self._subject:
             # What is looked for is of no use any more.
             self._looking = None
-            if self._search is not None:
-                # In a thread: the end of a large process takes its time.
-                self.access.work(self._search.close, "end of a search")
         if scene is not None and scene.counted and self.state.complete and not self._closed:
             self._rest(_REST_LIVE if self.state.live else _REST)
         else:
@@ -108,17 +101,13 @@ class WhyController(EditController):
         if study is None or rows is None or scene is None:
             return
         if self.panels.reasons.grouped(scene, rows.path) is None:
-            if study.deputy is None or study.groups.begun:
-                self.access.work(lambda: self._learn(study), "why", exclusive=True)
-            else:
-                # They are learnt in the process that works all of it out.
-                self._rest(_REST)
+            self.access.work(lambda: self._learn(study), "why", exclusive=True)
         if len(rows.path) <= _UNASKED or self._wanted == self._subject:
             self._look(scene)
 
     def _learn(self, study: Study) -> None:
         """In a worker: the groups of every context there is, so that they are there when one goes to another call."""
-        groups = study.groups.learnt()
+        groups = study.groups()
         self.access.deliver(lambda: self._learnt(groups, study))
 
     def _learnt(self, groups: HeavyGroups, study: Study) -> None:
@@ -139,8 +128,7 @@ class WhyController(EditController):
 
         def load() -> None:
             # In the worker: what searches is 50 modules, and an answer that streams in would stand still meanwhile.
-            import ctxtui.services.editing.policy_proposals
-            import ctxtui.services.workers.advice_worker  # noqa: F401
+            import ctxtui.services.editing.policy_proposals  # noqa: F401
 
             self.access.deliver(lambda: self._search_on(scene, desk, subject))
 
@@ -155,30 +143,26 @@ class WhyController(EditController):
             self._rest(_REST)
             return
         from ctxtui.services.editing.policy_proposals import Proposals
-        from ctxtui.services.workers.advice_worker import AdviceSearcher
 
         proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
-        search = self._search = AdviceSearcher(proposals, self.state.source.settings)
 
         def stopped() -> bool:
             self.state.feed.wait_for_keys()
             return self._closed or self._looking != subject
 
         def look() -> None:
-            every = search.found(stopped)
-            self.access.deliver(lambda: self._found(subject, proposals, every, search.trouble))
+            every = proposals.advice(self.state.source.settings.horizon, stopped)
+            self.access.deliver(lambda: self._found(subject, proposals, every))
 
         self.access.work(look, "cheapest cut", exclusive=True)
 
-    def _found(self, subject: Subject, proposals: Proposals, every: list[Advice], trouble: str) -> None:
+    def _found(self, subject: Subject, proposals: Proposals, every: list[Advice]) -> None:
         if self._closed or self._looking != subject:
             return
         self._looking = None
         self._proposals = proposals
         self.panels.reasons.found(subject, every[0] if every else None)
         self.panels.say_why()
-        if trouble:
-            self.say([Span(f"{trouble}; it was looked for without", "dim")])
 
     # What the keys do
 

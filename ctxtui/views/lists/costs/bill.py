@@ -289,10 +289,10 @@ def spent_words(what: SessionTotals) -> str:
     told = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
     if not others.calls:
         return told
-    who = numbers.many(what.agents, "subagent") if what.agents else "the client's own requests"
+    who = f"of {numbers.many(what.agents, 'subagent')}" if what.agents else "beside it"
     return (
         f"{told}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
-        f" {others.calls:,} for {numbers.least(others.usd, others.at_least)} of {who}"
+        f" {others.calls:,} for {numbers.least(others.usd, others.at_least)} {who}"
     )
 
 

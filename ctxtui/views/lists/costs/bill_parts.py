@@ -126,12 +126,12 @@ def _usd(usd: float, bill: Bill) -> str:
 
 
 def in_part(bill: Bill) -> tuple[str, ...]:
-    """What it means that answers are reported in part, from the longest words to the shortest; none where none is."""
+    """What it means that answers are not reported in full, longest words first; none where none is."""
     if not bill.partial:
         return ()
-    told = f"{numbers.many(bill.partial, 'answer')} reported at the beginning only: what is on record of them counts"
+    told = f"{numbers.many(bill.partial, 'answer')} not reported in full: what is known of them counts"
     likely = f"; by our count {numbers.tokens(bill.likely.tokens)} more"
-    money = f", {numbers.money(bill.likely.usd)}" if bill.usd is not None else ""
+    money = f", {numbers.money(bill.likely.usd)}" if bill.likely.usd else ""
     short = f"{numbers.many(bill.partial, 'answer')} in part"
     return f"{told}{likely}{money}", f"{short}{likely}{money}", short
 

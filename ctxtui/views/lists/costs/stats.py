@@ -205,7 +205,7 @@ def sum_of_lost(row: UsageSums) -> str:
 def sum_of_cost(row: UsageSums) -> str:
     """Money for tokens."""
     least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
-    least += f" {row.partial:,} answers are reported in part." if row.partial else ""
+    least += f" {row.partial:,} answers are not reported in full." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
 
 

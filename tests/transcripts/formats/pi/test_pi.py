@@ -48,6 +48,14 @@ def test_calls_usage_and_cost() -> None:
     ]
 
 
+def test_reported_reasoning_is_part_of_the_answer() -> None:
+    records = pi()
+    answers = [one["message"] for one in records if one.get("message", {}).get("role") == "assistant"]
+    answers[0]["usage"] |= {"output": 40, "reasoning": 30}
+    first = calls(read(as_lines(records), NAME))[0]
+    assert first.usage and (first.usage.output, first.usage.reasoning) == (40, 30)
+
+
 def test_compaction_keeps_what_it_says() -> None:
     records = pi()
     records.append({"type": "compaction", "summary": "so far", "firstKeptEntryIndex": 5, "tokensBefore": 184_525})

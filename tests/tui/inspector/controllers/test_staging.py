@@ -165,29 +165,6 @@ async def test_the_next_request_of_a_long_context_is_worked_out_when_it_is_asked
         await until(pilot, lambda: screen.panels.coming is not None)
 
 
-async def test_where_another_process_foretells_the_next_request_its_context_is_not_read_here(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from ctxtui.services.editing import foretold_beside
-
-    monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
-    told = [foretold_beside.Beside(waits=True)]
-    monkeypatch.setattr(foretold_beside, "beside", lambda *asked, live: told[0])
-    async with opened(long_session(40)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
-        desk = screen.edits.desk
-        assert desk is not None
-        await until(pilot, lambda: screen.edits.editable())
-        screen.edits.look_ahead()
-        assert desk._context is None and desk._reading is None and screen.panels.coming is None
-        told[0] = foretold_beside.Beside()
-        screen.state.show()
-        await until(pilot, lambda: screen.panels.coming is not None)
-        told[0], before = foretold_beside.Beside(coming=screen.panels.coming), desk._context
-        screen.state.show()
-        assert screen.panels.coming is told[0].coming and desk._context is before
-
-
 async def test_undo_redo_discard_apply_and_the_log() -> None:
     async with opened(session()) as (screen, pilot):
         await until(pilot, lambda: screen.edits.desk is not None)

@@ -59,7 +59,7 @@ async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
 async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = Event(), Event()
 
-    def advice(self: Proposals, horizon: int, stopped: Callable[[], bool], enough: Callable[[], bool]) -> list[Advice]:
+    def advice(self: Proposals, horizon: int, stopped: Callable[[], bool]) -> list[Advice]:
         begun.set()
         until = time.monotonic() + 20
         while not stopped() and time.monotonic() < until:
@@ -102,8 +102,7 @@ from tests.tui.inspector.test_inspector import opened, until
 from tests.views.inspector.test_why_so_big import reads
 from ctxtui.tui.inspector.controllers.why import WhyController
 
-HEAVY = ("ctxtui.services.editing.policy_proposals", "ctxtui.services.workers.advice_worker",
-         "ctxtui.analysis.content.heavy_groups")
+HEAVY = ("ctxtui.services.editing.policy_proposals", "ctxtui.analysis.content.heavy_groups")
 found = {}
 
 class Sees:

@@ -3,7 +3,6 @@ and cache markers taken out; a content that is one string is hashed as a list of
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from hashlib import sha256
 from typing import Final
 
@@ -24,12 +23,7 @@ class RunHash:
     def __init__(self, role: str) -> None:
         self._role = role
         self._hash = sha256(b'{"content":[')
-        self._texts: list[bytes] = []
-        """What went into the hash, which another process cannot be given: it makes one of these."""
         self.count = 0
-
-    def __reduce__(self) -> tuple[Callable[[str, list[bytes]], RunHash], tuple[str, list[bytes]]]:
-        return _made_of, (self._role, self._texts)
 
     def add(self, part: Json) -> None:
         """One more part of the content."""
@@ -38,7 +32,6 @@ class RunHash:
     def add_text(self, text: bytes) -> None:
         """One more part of the content, as it is hashed."""
         self._hash.update(b"," + text if self.count else text)
-        self._texts.append(text)
         self.count += 1
 
     def digest(self) -> str:
@@ -46,13 +39,6 @@ class RunHash:
         whole = self._hash.copy()
         whole.update(b'],"role":' + _text(self._role) + b"}")
         return whole.hexdigest()
-
-
-def _made_of(role: str, texts: list[bytes]) -> RunHash:
-    made = RunHash(role)
-    for text in texts:
-        made.add_text(text)
-    return made
 
 
 def _text(value: Json) -> bytes:

@@ -69,7 +69,7 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
     return [*events, ThreadSeen(aside(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 
-def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
+def meter(state: ClaudeState, record: ClaudeRecord, found: FoundObject) -> list[Event]:
     """A record of what the session has used so far."""
     if not state.contexts:
         raise NeedsContexts("what the client counts beside its calls")
@@ -78,7 +78,7 @@ def meter(state: ClaudeState, found: FoundObject) -> list[Event]:
     place = (found.start, found.end)
     state.about.window(max(map(named_window, report), default=0) if isinstance(report, dict) else 0)
     known = state.side.meter(report, seconds(state.clock), found.line, place, state.known_calls())
-    (state.silent if known else state.other)["cost-state"] += 1
+    (state.silent if known else state.other)[record.type or ""] += 1
     return []
 
 

@@ -1,0 +1,65 @@
+"""Answers of servers up to a bound (`wire.bounds`): one that is larger, also once it is unpacked, is given up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed, ProviderError
+from ctxtui.wire.bounds import MAX_BODY
+from ctxtui.wire.unpacking import BodyUnpacker, unpacker
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
+_TOO_LARGE: Final = f"an answer of more than {MAX_BODY >> 20} MiB"
+
+
+async def json_of(answer: ClientResponse) -> Json:
+    """The JSON of an answer to aiohttp. Raises `ValueError`."""
+    body = bytearray()
+    async for piece in answer.content.iter_chunked(1 << 16):
+        body += piece
+        if len(body) > MAX_BODY:
+            raise ValueError(_TOO_LARGE)
+    found: Json = json.loads(body)
+    return found
+
+
+async def bind(response: Any) -> None:
+    """A hook for answers to httpx: reading one raises `ProviderError` beyond the bound. It is unpacked here, for httpx
+    unpacks whatever comes."""
+    library = import_module(type(response).__module__.partition(".")[0])
+    try:
+        unpack = unpacker(response.headers.get("content-encoding", ""))
+    except Malformed as error:
+        raise ProviderError(error.message) from None
+    response.headers.pop("content-encoding", None)
+    response.stream = _bounded(library)(response.stream, unpack)
+
+
+def _bounded(library: Any) -> Any:
+    class BoundedStream(library.AsyncByteStream):  # type: ignore[misc]
+        def __init__(self, inner: Any, unpack: BodyUnpacker) -> None:
+            self._inner = inner
+            self._unpack = unpack
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = MAX_BODY
+            async for data in self._inner:
+                try:
+                    told = self._unpack.feed(data)
+                except Malformed as error:
+                    raise ProviderError(error.message) from None
+                left -= len(told)
+                if left < 0:
+                    raise ProviderError(_TOO_LARGE)
+                yield told
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    return BoundedStream

@@ -1,0 +1,93 @@
+"""What would help a context from here on: policies tried one by one and in pairs, priced, ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import takewhile
+
+from ctxtui.core.block import Block
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.search import Remedy, complete, search
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.price.advice import Advice, advice
+from ctxtui.curation.price.dependence import quotes
+from ctxtui.curation.price.price_tag import ApplyMoment, PriceQuestion, PriceTag, pays_back, price_tag
+from ctxtui.curation.price.request_count import RequestCount
+from ctxtui.dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviceSearch:
+    """What a search needs. The context under all its edits is in `situation`, under those that are in question no more
+    it is `before`: for that the next request was `asked` (None: no price is known). `count` gives the tokens of a block
+    as that request has them, `counted` those of a whole request."""
+
+    situation: PolicyContext
+    before: Applied
+    asked: PriceQuestion | None
+    count: Callable[[Block], int]
+    counted: Callable[[Applied], RequestCount]
+
+    def priced(self, after: Applied) -> PriceTag | None:
+        """The price of the edits in `after` that stand `before` not; None where it cannot be told."""
+        if self.asked is None:
+            return None
+        both = self.counted(self.before), self.counted(after)
+        return price_tag(self.before, after, self.asked, self.count, both)
+
+    def advice(
+        self,
+        policies: Iterable[Policy],
+        horizon: int,
+        staged: PriceTag | None,
+        stopped: Callable[[], bool] = lambda: False,
+        enough: Callable[[], bool] = lambda: False,
+    ) -> list[Advice]:
+        """What would help besides what is `staged` and costs that already, what saves most over `horizon` calls first.
+        Where it is `enough` no more is looked for, and what was found is priced; once it is `stopped`, nobody waits
+        for anything."""
+        situation = self.situation
+
+        def after(one: Remedy) -> Applied:
+            return one.applied or situation.under(one.edits).applied
+
+        def tag(one: Remedy) -> PriceTag | None:
+            found = None if stopped() else self.priced(after(one))
+            return None if found is None else without(found, staged)
+
+        def quoted(one: Remedy, told: PriceTag) -> PriceTag:
+            known = None if stopped() else situation.literals
+            return told if known is None else replace(told, quotes=tuple(quotes(known, after(one))))
+
+        found = takewhile(lambda _: not stopped() and not enough(), search(situation, policies))
+        try:
+            return advice(found, tag, quoted, horizon, lambda one: one if stopped() else complete(situation, one))
+        finally:
+            situation.forget()
+
+
+def weighed_once(count: Callable[[Block], int]) -> Callable[[Block], int]:
+    """`count`, tokens of a block, asked once for each content."""
+    known: dict[str, int] = {}
+
+    def tokens(block: Block) -> int:
+        found = known.get(block.digest)
+        if found is None:
+            found = known[block.digest] = count(block)
+        return found
+
+    return tokens
+
+
+def without(found: PriceTag, staged: PriceTag | None) -> PriceTag:
+    """`found` with its money less what the edits that are `staged` cost then anyway."""
+    already = {one.name: one for one in staged.moments} if staged is not None else {}
+    moments = (_more(one, already[one.name]) if one.name in already else one for one in found.moments)
+    return replace(found, moments=tuple(moments))
+
+
+def _more(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
+    once = None if moment.once is None or already.once is None else moment.once - already.once
+    per_call = None if moment.per_call is None or already.per_call is None else moment.per_call - already.per_call
+    return replace(moment, once=once, per_call=per_call, pays_back=pays_back(once, per_call))

@@ -1,0 +1,71 @@
+"""Passes of other models inside one answer (an advisor, a model that declined): calls of their own, of totals alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.core.call import COPIED_BY, Call, Fidelity
+from ctxtui.core.session import MAIN, CallSeen, Event, Skipped, ThreadSeen
+from ctxtui.dataclasses import dataclass
+from ctxtui.tokens.models import plain_id
+from ctxtui.transcripts.reader import Reader
+from ctxtui.wire.usage import further_passes, pass_id
+
+LABEL = "passes of other models"
+_TERMS = ("service_tier", "inference_geo", COPIED_BY)
+"""What of `Call.extra` holds for every pass of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassReader:
+    """A reader that also tells of the passes of other models."""
+
+    reader: Reader
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is still incomplete at the end of the bytes so far."""
+        return self.reader.tail
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the records that `data` completes."""
+        return _with_passes(self.reader.feed(data))
+
+    def settle(self) -> list[Event]:
+        """The events at the end of the bytes so far."""
+        return _with_passes(self.reader.settle())
+
+    def part(self, name: str) -> Reader:
+        """The reader for the companion file `name`."""
+        return PassReader(self.reader.part(name))
+
+
+def _with_passes(events: list[Event]) -> list[Event]:
+    return [told for event in events for told in (event, *_passes(event))]
+
+
+def _passes(event: Event) -> Iterator[Event]:
+    if not isinstance(event, CallSeen):
+        return
+    for call in passes_of(event.call):
+        yield ThreadSeen(call.thread, LABEL, event.call.thread)
+        yield CallSeen(call)
+
+
+def passes_of(call: Call) -> Iterator[Call]:
+    """The passes of other models inside the answer of `call`."""
+    for number, one in enumerate(further_passes(call.extra), 1):
+        if one.model and plain_id(one.model) != plain_id(call.model):
+            yield Call(
+                pass_id(call.id, number),
+                "passes" if call.thread == MAIN else f"{call.thread} passes",
+                provider=call.provider,
+                model=one.model,
+                started=call.started,
+                ended=call.ended,
+                fidelity=Fidelity.TOTALS,
+                usage=one.usage,
+                line=call.line,
+                bytes_=call.bytes_,
+                extra={"purpose": one.kind} | {key: call.extra[key] for key in _TERMS if key in call.extra},
+            )

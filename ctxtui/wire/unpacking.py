@@ -1,0 +1,139 @@
+"""Unpack bodies by their ``Content-Encoding``, up to a bound."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final, Protocol
+
+from ctxtui.core.errors import Malformed
+from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
+
+_ZSTD_STEP: Final = 1 << 10
+"""Bytes that zstd unpacks at a time: it takes no bound, and makes up to 32 MB of so many."""
+
+
+class BodyUnpacker(Protocol):
+    """Takes a packed body in pieces."""
+
+    def feed(self, data: bytes) -> bytes:
+        """What `data` adds. Raises `Malformed`, also where the body unpacks to more than the bound."""
+
+
+class _Plain:
+    def feed(self, data: bytes) -> bytes:
+        return data
+
+
+class _Bounded:
+    """Counts what was unpacked, and of how many members."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+        self._members = 0
+
+    def _count(self, said: bytes) -> bytes:
+        self._left -= len(said)
+        if self._left < 0:
+            raise Malformed(f"a body that unpacks to more than {self._most >> 20} MiB")
+        return said
+
+    def _next_member(self) -> None:
+        self._members += 1
+        if self._members > MAX_MEMBERS:
+            raise Malformed(f"a body packed in more than {MAX_MEMBERS} pieces")
+
+
+class _Zlib(_Bounded):
+    """Gzip, or deflate with or without its header, several members on end."""
+
+    def __init__(self, most: int, deflate: bool) -> None:
+        super().__init__(most)
+        self._deflate = deflate
+        self._new()
+
+    def _new(self, bits: int = 47) -> None:
+        self._inner = zlib.decompressobj(bits)
+        self._fresh = True
+        self._next_member()
+
+    def feed(self, data: bytes) -> bytes:
+        said = []
+        while data:
+            try:
+                said.append(self._count(self._inner.decompress(data, self._left + 1)))
+            except zlib.error as error:
+                if not (self._deflate and self._fresh):
+                    raise Malformed(f"a body that cannot be unpacked: {error}") from None
+                self._deflate = False
+                self._new(-15)
+                continue
+            self._fresh = False
+            data = self._inner.unused_data
+            if data:
+                self._new()
+        return b"".join(said)
+
+
+class _Brotli(_Bounded):
+    def __init__(self, most: int) -> None:
+        import brotli
+
+        super().__init__(most)
+        self._inner = brotli.Decompressor()
+        self._error: type[Exception] = brotli.error
+
+    def feed(self, data: bytes) -> bytes:
+        said = []
+        try:
+            while True:
+                said.append(self._count(bytes(self._inner.process(data, output_buffer_limit=self._left + 1))))
+                if self._inner.can_accept_more_data():
+                    return b"".join(said)
+                data = b""
+        except self._error as error:
+            raise Malformed(f"a body that cannot be unpacked: {error}") from None
+
+
+class _Zstd(_Bounded):
+    def __init__(self, most: int) -> None:
+        import zstandard
+
+        super().__init__(most)
+        self._made = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
+        self._error = zstandard.ZstdError
+        self._new()
+
+    def _new(self) -> None:
+        self._inner = self._made()
+        self._next_member()
+
+    def feed(self, data: bytes) -> bytes:
+        said = []
+        try:
+            for at in range(0, len(data), _ZSTD_STEP):
+                piece = data[at : at + _ZSTD_STEP]
+                while piece:
+                    said.append(self._count(self._inner.decompress(piece)))
+                    piece = self._inner.unused_data
+                    if piece:
+                        self._new()
+        except self._error as error:
+            raise Malformed(f"a body that cannot be unpacked: {error}") from None
+        return b"".join(said)
+
+
+_KNOWN: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
+
+
+def unpacker(encoding: str, most: int = MAX_BODY) -> BodyUnpacker:
+    """What unpacks a body of this ``Content-Encoding``, up to `most` bytes. Raises `Malformed` for one that is not
+    known."""
+    names = [one for one in (part.strip().lower() for part in encoding.split(",")) if one not in ("", "identity")]
+    if not names:
+        return _Plain()
+    if len(names) > 1 or names[0] not in _KNOWN:
+        raise Malformed(f"a body packed as {encoding!r}, which cannot be read here")
+    name = _KNOWN[names[0]]
+    if name == "br":
+        return _Brotli(most)
+    return _Zstd(most) if name == "zstd" else _Zlib(most, name == "deflate")
