@@ -30,10 +30,13 @@ PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhf
 """A PNG of one transparent pixel, in base64: what stands for an image."""
 
 _CONTENT: Final = "content"
+_FORMS: Final = ("string", "list", "object")
+"""What the head of a message says of members that became blocks."""
 _HIDDEN: Final = re.compile(
     r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]{0,40}[A-Za-z]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))"
     "|(?<=[!-~])[\u00ad\u200b-\u200d\u2060\ufeff]+(?=[!-~])"
 )
+_HALF_HIDDEN: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]*|\][^\x07\x1b]*)?$")
 """What a reader does not see between two characters of a key: colours, links, invisible characters."""
 _BREAK: Final = re.compile(r"(?:(?<![ \t])[ \t]{1,200})?\\?\r?\n[ \t]*(?:\d{1,6}(?:→|\t|[ \t]?\|)[ \t]*)?")
 """The end of a line, with the number of the next one where lines are numbered."""
@@ -73,15 +76,15 @@ _HEX: Final = re.compile(r"[0-9a-fA-F-]+=*|0[xX][0-9a-fA-F]+")
 _BITS: Final = 4.0
 _CHANGES: Final = 0.4
 """Changes between small letters, capitals and digits, for each character, of a text that nobody wrote."""
+LONG_WORD: Final = 16
+"""Characters between blanks from which on a word may be a key."""
 _SHORTEST: Final = 6
 """Characters that the value of a member needs to be taken for a secret."""
 _LONG: Final = 16
 """The same for members whose short values are words."""
-_PLACEHOLDER: Final = re.compile(
-    r"(?i)[$<{*⟨/]|your|xxx|redacted|\S*\.\.\.|"
-    r"(?:null|none|true|false|string|text|number|integer|required|optional|password|secret|unknown|example|test)$|"
-    r"\S*[\s(]"
-)
+_NO_VALUE: Final = "null|none|true|false|string|text|number|integer|required|optional|password|secret|unknown|example|test"
+_NO_SECRET: Final = re.compile(rf"(?i)(?:{_NO_VALUE})$|[~.]?/[\w.-]+/|https?:")
+_PLACEHOLDER: Final = re.compile(rf"(?i)[$<{{*⟨/]|your|xxx|redacted|\S*\.\.\.|(?:{_NO_VALUE})$|\S*[\s(]")
 """Values that only say where a secret would stand: empty names, variables, sentences."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][\w-]{1,40}")
 _IDENTIFIER: Final = re.compile(r"[\w.:/@+-]{1,80}")
@@ -130,6 +133,10 @@ class MaskingRule:
     check: str = ""
     is_key: bool = False
     """Whether it begins with one of `holds`, after no letter or digit."""
+    word: bool = False
+    """Whether a find is part of a word of at least `LONG_WORD` characters."""
+    anywhere: re.Pattern[str]
+    """`pattern`, also after a letter or digit."""
     source: str = ""
 
 
@@ -198,8 +205,10 @@ def _key_rule(row: dict[str, Json]) -> MaskingRule:
         name=row["name"],
         level=Level.SECRETS,
         pattern=re.compile(pattern),
+        anywhere=re.compile(pattern.removeprefix(_BOUNDARY)),
         holds=tuple(row["starts"]),
         is_key=True,
+        word=True,
         source=row["source"],
     )
 
@@ -211,6 +220,8 @@ def _rule(row: dict[str, Json]) -> MaskingRule:
         name=str(row["name"]),
         level=Level(row["level"]),
         pattern=re.compile(str(row["pattern"]), re.DOTALL),
+        anywhere=re.compile(str(row["pattern"]).removeprefix(_BOUNDARY), re.DOTALL),
+        word=bool(row.get("word")),
         keep=int(row.get("keep", 0)),
         holds=tuple(row.get("holds", ())),
         fold=row["pattern"].startswith("(?i)"),
@@ -309,6 +320,7 @@ class Masker:
         self._ranks = {n for n, _ in ranked}
         self._keys = [(n, r) for n, r in ranked if r.is_key]
         self._rules = [(n, r) for n, r in ranked if not r.is_key]
+        self._named = {n for n, r in ranked if r.keep and r.level == Level.SECRETS}
         self._secret = [(n, r) for n, r in self._rules if r.level == Level.SECRETS]
         starts = "|".join(sorted({re.escape(text) for _, r in self._keys for text in r.holds})) or "(?!)"
         self._starts = re.compile(f"{_BOUNDARY}(?:{starts})"), re.compile(starts)
@@ -363,7 +375,8 @@ class Masker:
                 yield from self._texts(item, kind)
         elif isinstance(value, dict):
             for key, item in value.items():
-                yield from self._texts(item, self._kind_of(key, kind))
+                if not (kind == HEADER and item in _FORMS):
+                    yield from self._texts(item, self._kind_of(key, kind))
 
     def _kind_of(self, key: str, kind: str) -> str:
         """What the member `key` of an object of `kind` is."""
@@ -377,24 +390,30 @@ class Masker:
         if texts[-1][0].isspace() and texts[-2][-1].isspace():
             return
         window = _KEY_WINDOW if any("PRIVATE" in text or "Private-Lines" in text for text in texts) else _WINDOW
+        if any(len(text) > window for text in texts[1:-1]):
+            return
         shown = [*(text[-window:] for text in texts[:-1]), texts[-1][:window]]
         joined = "".join(shown)
         edges = [0]
         for text in shown:
             edges.append(edges[-1] + len(text))
-        found = list(self._matches(joined))
+        found = list(self._finds(joined))
         if not found:
             return
         alone = {
             (find.start + edge, find.end + edge)
             for text, edge in zip(shown, edges, strict=False)
-            for find in self._matches(text)
+            for find in self._finds(text)
         }
         for find in found:
             if (find.start, find.end) in alone:
                 continue
+            cuts = [find.start, *(edge for edge in edges if find.start < edge < find.end), find.end]
             # "The password:" at the end of one text says little of what the next one begins with.
-            if find.name == "password" and find.start in edges and not _is_random(find.secret):
+            if find.rank in self._named and (
+                (find.start in edges and not _is_random(find.secret))
+                or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
+            ):
                 continue
             for text, whole, start, end in zip(shown, texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
@@ -458,7 +477,8 @@ class Masker:
             # A header or a variable as an object: what it is called says what its value is.
             named = not content and (kind == "figures" or name in self._structure.get(kind, {}))
             above = told if name == "value" and isinstance(told, str) else "" if named else name
-            new = self._masked(item, self._kind_of(name, kind), above)
+            form = kind == HEADER and item in _FORMS
+            new = item if form else self._masked(item, self._kind_of(name, kind), above)
             made[self.word(name) if named else self._key(name)] = new
         data = value.get("data")
         if kind == "source" and isinstance(data, str) and made.get("data") == PIXEL != data and "media_type" in made:
@@ -544,7 +564,7 @@ class Masker:
         if self.level == Level.TEXT or not words:
             return self.text(words)
         words = _HIDDEN.sub("", words)
-        bare = words.rstrip("…").rstrip()
+        bare = _HALF_HIDDEN.sub("", words.rstrip("…")).rstrip()
         whole = next((text for text in self.pieces.begins if bare and text.startswith(bare)), bare)
         joined, back, blanks = _without(_BLANK, whole)
         finds = [*self._all_finds(whole), *(find.moved(back) for find in self._broken(joined, blanks))]
@@ -597,20 +617,21 @@ class Masker:
         """What the rules (`secret`: those of secrets) find in `words`. At one of `breaks`, where an end of a line was
         taken out, a key may begin after a letter."""
         lower = words.lower()
+        long = " ".join(word for word in words.split() if len(word) >= LONG_WORD)
         rules = self._secret if secret else self._rules
-        if self._starts[breaks is not None].search(words):
+        if self._starts[breaks is not None].search(long):
             rules = [*self._keys, *rules]
         for rank, rule in rules:
+            shown = long if rule.word else lower if rule.fold else words
             if rule.holds:
-                shown = lower if rule.fold else words
                 for text in rule.holds:
                     if text in shown:
                         break
                 else:
                     continue
-            passes, pattern = _CHECKS.get(rule.check), rule.pattern
-            if breaks is not None and pattern.pattern.startswith(_BOUNDARY):
-                pattern = re.compile(pattern.pattern.removeprefix(_BOUNDARY), re.DOTALL)
+            passes, pattern = _CHECKS.get(rule.check), rule.pattern if breaks is None else rule.anywhere
+            if rule.word and not pattern.search(long):
+                continue
             for match in pattern.finditer(words):
                 at = match.start()
                 if pattern is not rule.pattern and at and words[at - 1].isalnum() and at not in (breaks or ()):

@@ -65,7 +65,8 @@ def make_case(seed: int, rules: MaskingRules) -> MaskCase:
     frame = dice.choice(_FRAMES[2:3] if own_line else _FRAMES)
     parts = [frame.replace("{}", words)]
     if way == "blocks":
-        slot = dice.choice(("user", "result"))
+        # Gemini CLI shows the last answer of a call only.
+        slot = "user" if form == "gemini cli" else dice.choice(("user", "result"))
         begin = parts[0].index(words)
         cuts = sorted(dice.sample(range(begin + 1, begin + len(words)), min(dice.choice((1, 2)), len(words) - 1)))
         parts = [parts[0][a:b] for a, b in zip([0, *cuts], [*cuts, len(parts[0])], strict=True)]
