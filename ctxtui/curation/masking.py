@@ -397,13 +397,13 @@ class Masker:
         edges = [0]
         for text in shown:
             edges.append(edges[-1] + len(text))
-        found = list(self._finds(joined))
+        found = list(self._finds(joined, lines=False))
         if not found:
             return
         alone = {
             (find.start + edge, find.end + edge)
             for text, edge in zip(shown, edges, strict=False)
-            for find in self._finds(text)
+            for find in self._finds(text, lines=False)
         }
         for find in found:
             if (find.start, find.end) in alone:
@@ -601,14 +601,16 @@ class Masker:
             at = find.end
         return "".join([*made, words[at:]])
 
-    def _finds(self, words: str) -> Iterator[_Find]:
+    def _finds(self, words: str, *, lines: bool = True) -> Iterator[_Find]:
+        """What the rules find in `words` as they are, in base64, under what is hidden, and, with `lines`, over their
+        ends."""
         yield from self._matches(words)
         yield from self._encoded(words)
         shown, back = words, lambda at: at
         if _HIDDEN.search(words):
             shown, back, _ = _without(_HIDDEN, words)
             yield from (find.moved(back) for find in self._matches(shown))
-        if "\n" in shown:
+        if lines and "\n" in shown:
             joined, before, breaks = _without(_BREAK, shown)
             found = [*self._broken(joined, breaks), *(f for f in self._encoded(joined) if _goes_over(breaks, f))]
             yield from (find.moved(before).moved(back) for find in found)
