@@ -25,13 +25,15 @@ _CHARS: Final = (
 
 
 class MaskCase(NamedTuple):
-    """A record: its bytes and file name; `gone` must not survive at `level`. `told` says what it is."""
+    """A record: its bytes and file name; `gone` must not survive at `level`. `told` says what it is; `about` are members
+    of the session that say it (``title``, ``cwd``), or the name of its file (``name``)."""
 
     data: bytes
     name: str
     gone: list[str]
     level: str
     told: str
+    about: dict[str, str]
 
 
 def rule_kinds(rules: MaskingRules) -> list[SecretKind]:
@@ -61,9 +63,14 @@ def make_case(seed: int, rules: MaskingRules) -> MaskCase:
             [] if own_line else ["lines"] if words == gone[0] or kind.name.startswith("key") else []
         )
     way = dice.choice(ways)
-    slot = dice.choice(("user", "system", "input", "result", "thinking", "description", "answer"))
+    slot = dice.choice(SLOTS)
     frame = dice.choice(_FRAMES[2:3] if own_line else _FRAMES)
     parts = [frame.replace("{}", words)]
+    if form == "gemini cli" and slot in ("schema", "member"):
+        slot = "answer"
+    # Neither client records its tools.
+    if (form in LINES and slot == "schema") or (form == "codex" and slot in ("system", "description")):
+        slot = "answer"
     if way == "blocks":
         # Gemini CLI shows the last answer of a call only.
         slot = "user" if form == "gemini cli" else dice.choice(("user", "result"))
@@ -83,10 +90,10 @@ def make_case(seed: int, rules: MaskingRules) -> MaskCase:
         slot, coded = "image", base64.b64encode(png(words)).decode()
         parts, gone = [coded], [base64.b64encode(words.encode()).decode()[4:-8]]
         form = dice.choice(("anthropic", "claude code"))
-    record = FORMS[form](dice, slot, parts)
-    return MaskCase(
-        record, f"x.{'jsonl' if form in LINES else 'json'}", gone, kind.level, f"{kind.name}, {form}, {slot}, {way}"
-    )
+    about = {slot: parts[0]} if slot in ABOUT else {}
+    record = FORMS[form](dice, "answer" if about else slot, ["done"] if about else parts)
+    name, told = f"x.{'jsonl' if form in LINES else 'json'}", f"{kind.name}, {form}, {slot}, {way}"
+    return MaskCase(record, name, gone, kind.level, told, about)
 
 
 def png(words: str) -> bytes:
@@ -118,7 +125,7 @@ def _tree(dice: random.Random, leaf: str, depth: int = 0) -> Any:
     elif dice.random() < 0.2:
         made[leaf] = _prose(dice)
     else:
-        made[dice.choice(names)] = leaf
+        made[dice.choice(names)] = int(leaf) if leaf.isdecimal() and dice.random() < 0.5 else leaf
     return made
 
 
@@ -131,6 +138,8 @@ class _Said(NamedTuple):
     description: str
     answer: str
     image: str
+    schema: str
+    member: Any
 
 
 def _said(dice: random.Random, slot: str, parts: list[str]) -> _Said:
@@ -143,21 +152,32 @@ def _said(dice: random.Random, slot: str, parts: list[str]) -> _Said:
         "description": _prose(dice),
         "answer": _prose(dice),
         "image": "",
+        "schema": "",
+        "member": None,
     }
-    made[slot] = parts if slot in ("user", "result") else _tree(dice, parts[0]) if slot == "input" else parts[0]
+    made[slot] = (
+        parts if slot in ("user", "result") else _tree(dice, parts[0]) if slot in ("input", "member") else parts[0]
+    )
     return _Said(**made)  # type: ignore[arg-type]
 
 
-def _schema(dice: random.Random) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in dice.sample(_KEYS, k=3)},
-        "required": [],
-    }
+def _schema(dice: random.Random, leaf: str) -> dict[str, Any]:
+    properties: dict[str, Any] = {name: {"type": "string"} for name in dice.sample(_KEYS, k=3)}
+    if leaf:
+        last = properties[list(properties)[-1]]
+        member = dice.choice(("default", "const", "description", "enum", "name", "title", "format"))
+        if member == "name":
+            properties[leaf] = {"type": "string"}
+        else:
+            last[member] = [leaf] if member == "enum" else leaf
+    return {"type": "object", "properties": properties, "required": [leaf] if leaf in properties else []}
 
 
-def _texts(parts: list[str], kind: str = "text") -> list[dict[str, Any]]:
-    return [{"type": kind, "text": part} for part in parts]
+def _texts(parts: list[str], kind: str = "text", member: Any = None) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = [{"type": kind, "text": part} for part in parts]
+    if member is not None:
+        made[-1]["about"] = member
+    return made
 
 
 def _image(said: _Said) -> list[dict[str, Any]]:
@@ -168,7 +188,7 @@ def _image(said: _Said) -> list[dict[str, Any]]:
 def _anthropic(dice: random.Random, slot: str, parts: list[str]) -> bytes:
     said = _said(dice, slot, parts)
     messages = [
-        {"role": "user", "content": [*_texts(said.user), *_image(said)]},
+        {"role": "user", "content": [*_texts(said.user, "text", said.member), *_image(said)]},
         {
             "role": "assistant",
             "content": [
@@ -183,7 +203,7 @@ def _anthropic(dice: random.Random, slot: str, parts: list[str]) -> bytes:
         {"role": "assistant", "content": [{"type": "text", "text": said.answer}]},
         {"role": "user", "content": "go on"},
     ]
-    tools = [{"name": "Read", "description": said.description, "input_schema": _schema(dice)}]
+    tools = [{"name": "Read", "description": said.description, "input_schema": _schema(dice, said.schema)}]
     return _dump(
         {"model": "claude-opus-4-6", "max_tokens": 100, "system": said.system, "tools": tools, "messages": messages}
     )
@@ -194,19 +214,19 @@ def _chat(dice: random.Random, slot: str, parts: list[str]) -> bytes:
     call = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": json.dumps(said.input)}}
     messages = [
         {"role": "system", "content": said.system},
-        {"role": "user", "content": _texts(said.user)},
+        {"role": "user", "content": _texts(said.user, "text", said.member)},
         {"role": "assistant", "content": None, "reasoning_content": said.thinking, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_1", "content": _texts(said.result)},
         {"role": "assistant", "content": said.answer},
         {"role": "user", "content": "go on"},
     ]
-    function = {"name": "read", "description": said.description, "parameters": _schema(dice)}
+    function = {"name": "read", "description": said.description, "parameters": _schema(dice, said.schema)}
     return _dump({"model": "gpt-5", "messages": messages, "tools": [{"type": "function", "function": function}]})
 
 
 def _items(said: _Said) -> list[dict[str, Any]]:
     return [
-        {"type": "message", "role": "user", "content": _texts(said.user, "input_text")},
+        {"type": "message", "role": "user", "content": _texts(said.user, "input_text", said.member)},
         {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": said.thinking}]},
         {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": json.dumps(said.input)},
         {"type": "function_call_output", "call_id": "call_1", "output": _texts(said.result, "input_text")},
@@ -220,7 +240,7 @@ def _items(said: _Said) -> list[dict[str, Any]]:
 
 def _responses(dice: random.Random, slot: str, parts: list[str]) -> bytes:
     said = _said(dice, slot, parts)
-    tool = {"type": "function", "name": "read", "description": said.description, "parameters": _schema(dice)}
+    tool = {"type": "function", "name": "read", "description": said.description, "parameters": _schema(dice, said.schema)}
     return _dump({"model": "gpt-5", "instructions": said.system, "tools": [tool], "input": _items(said)})
 
 
@@ -255,7 +275,7 @@ def _claude_code(dice: random.Random, slot: str, parts: list[str]) -> bytes:
         }
 
     messages = [
-        {"role": "user", "content": [*_texts([said.system]), *_texts(said.user), *_image(said)]},
+        {"role": "user", "content": [*_texts([said.system]), *_texts(said.user, "text", said.member), *_image(said)]},
         answer(
             "msg_1",
             [
@@ -317,6 +337,11 @@ def _dump(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
 
 
+SLOTS: Final = (
+    *("user", "system", "input", "input", "result", "thinking", "description", "answer", "schema", "member"),
+    *("title", "cwd", "name"),
+)
+ABOUT: Final = ("title", "cwd", "name")
 LINES: Final = ("codex", "claude code")
 FORMS: Final[dict[str, Callable[[random.Random, str, list[str]], bytes]]] = {
     "anthropic": _anthropic,

@@ -210,6 +210,7 @@ KINDS: Final = tuple(
         ("phone, USA", "personal", "(415) «555-0134»"),
         ("social security number", "personal", "«078-05-1120»"),
         ("credit card", "personal", "«4111 1111 1111 1111»"),
+        ("credit card, without blanks", "personal", "«4111111111111111»"),
         ("IBAN", "personal", "«DE89370400440532013000»"),
         ("IBAN, spaced", "personal", "«DE89 3704 0044 0532 0130 00»"),
         ("host name", "personal", "«janes-macbook».local"),

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as _replace  # noqa: F401
-
-import json
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.core.session import Session
-from ctxtui.curation.masking import LEVELS, Level, Masker
+from ctxtui.curation.masking import Level, Masker
+from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.exporting import OWN, exported, own_form
-from ctxtui.services.library.report import masked, reported
+from ctxtui.services.library.report import reported
 from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.services.library.sharing import shared
 from ctxtui.services.recordings.recording import Loaded
@@ -36,8 +32,8 @@ BATCH = 500
 COUNTER = Counter()
 
 
-def outputs(session: Session, level: Level) -> dict[str, str]:
-    """What the commands would write of `session` at `level`."""
+def outputs(session: Session, level: Level, name: str = "x") -> dict[str, str]:
+    """What the commands would write at `level` of `session`, which was read from the file `name`."""
     copy = scrubbed(session, "copy", Masker(mask_rules(), level))
     thread = next(iter(copy.order), "main")
     made = {"copy": exported(copy, OWN, choose(copy, thread, 0)).data.decode()}
@@ -45,8 +41,8 @@ def outputs(session: Session, level: Level) -> dict[str, str]:
     made["export"] = exported(copy, own_form(chosen), chosen).data.decode()
     told = account(session, COUNTER, Settings())
     masker = Masker(mask_rules(), level)
-    made["page"] = share_page(shared(told.book, choose(session, thread, 0), masker, "x", "x"))
-    one = reported(Loaded(session, "x"), COUNTER, Settings(), Masker(mask_rules(), level))
+    made["page"] = share_page(shared(told.book, choose(session, thread, 0), masker, name, name))
+    one = reported(Loaded(session, name), COUNTER, Settings(), Masker(mask_rules(), level))
     made["report"] = report_page(
         ReportPage(title=one.title, sessions=(one,), rest=0, level=level, masked=(), failed=())
     )
@@ -67,7 +63,10 @@ def check(seed: int) -> None:
     case = make_case(seed, mask_rules())
     session = read(case.data, case.name)
     assert any(call for call in session.calls.values()), case.told
-    left = survivors(case, outputs(session, Level(case.level)))
+    about = dict(case.about)
+    name = about.pop("name", "x")
+    session.about = replace(session.about, **about)
+    left = survivors(case, outputs(session, Level(case.level), name))
     assert not left, (seed, case.told, left, case.data.decode()[:3000])
 
 

@@ -84,7 +84,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
         if one.thread == chosen.thread:
             missed[one.number] = cause_of(one)
     bill = made.statement().bill
-    title = cells.fit(session.about.title or loaded.name, _TITLE)
+    title = session.about.title or loaded.name
     whole = ReportedSession(
         title=title,
         facts=tuple(fact for fact in _facts(session, chosen, loaded.source, number) if fact),
@@ -120,7 +120,7 @@ def masked(draft: ReportDraft, masker: Masker) -> ReportedSession:
     found = replace(draft.found, found=tuple(_masked(each, masker) for each in draft.found.found))
     return replace(
         one,
-        title=masker.line(one.title),
+        title=cells.fit(masker.line(one.title), _TITLE),
         facts=tuple(masker.text(fact) for fact in one.facts),
         growth=_named(draft.growth, masker.line),
         found=found,
