@@ -583,13 +583,15 @@ class Masker:
 
     def _without_finds(self, words: str, *, bare: bool = True) -> str:
         """`words` with masks; `bare`: also where a text stands for itself and looks random."""
-        if len(words) < 4 or (bare and self.level == Level.TEXT):
+        if not words or (bare and self.level == Level.TEXT):
             return words
         if "base64," in words:
             words = _DATA_URL.sub(self._data_url, words)
         return self._with_masks(words, self._all_finds(words, bare=bare))
 
     def _all_finds(self, words: str, *, bare: bool = True) -> list[_Find]:
+        if len(words) < _SHORTEST:
+            return [*self._pieces(words)]
         return [*self._finds(words), *self._pieces(words), *(self._random(words) if bare else ())]
 
     def _with_masks(self, words: str, finds: list[_Find]) -> str:
