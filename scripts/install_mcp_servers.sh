@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 . scripts/python.sh
 
 stamp=.venv-mcp/installed
-python_servers="mcp-server-time mcp-server-fetch"
-node_servers="@modelcontextprotocol/server-filesystem @modelcontextprotocol/server-memory"
+python_servers="mcp-server-time==2026.10.19 mcp-server-fetch==2026.10.24"
+node_servers="@modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31"
 wanted="$python_servers $node_servers"
 [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && exit 0
 find_python
@@ -19,5 +19,5 @@ rm -rf .venv-mcp
 # shellcheck disable=SC2086
 PIP_DISABLE_PIP_VERSION_CHECK=1 .venv-mcp/bin/python -m pip install -q $python_servers
 # shellcheck disable=SC2086
-npm install --silent --no-audit --no-fund --prefix .venv-mcp/node $node_servers
+npm install --silent --ignore-scripts --no-audit --no-fund --prefix .venv-mcp/node $node_servers
 printf '%s\n' "$wanted" >"$stamp"

@@ -1,4 +1,4 @@
-"""The documents against the house: the tree of packages, and every module and class that they mention."""
+"""The documents against the code: the tree of packages, and every module and class that they mention."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.pty_app import REPO
 
 HOUSE = REPO / "ctxtui"
 DOCUMENT = (REPO / "docs" / "architecture.md").read_text()
-TREE = DOCUMENT.split("## The house", 1)[1].split("```")[1]
+TREE = DOCUMENT.split("## Package layout", 1)[1].split("```")[1]
 LINE = re.compile(r"( *)(\w+) +(.+)")
 DOCUMENTS = [*sorted((REPO / "docs").glob("*.md")), REPO / "README.md", REPO / "CONTRIBUTING.md"]
 MEANT = re.compile(r"`((?:[a-z_]+/)+[a-z_]+)`")
@@ -28,7 +28,7 @@ def told() -> dict[str, str]:
     for line in TREE.strip().splitlines():
         parts = LINE.fullmatch(line)
         if parts is None:
-            assert not line or "the water line" in line, line
+            assert not line or "the pure core" in line, line
             continue
         above[len(parts[1]) // 2 :] = [parts[2]]
         found["/".join(above)] = parts[3]
@@ -49,19 +49,19 @@ def test_the_tree_says_of_each_package_what_its_docstring_says() -> None:
     in_document, in_house = told(), packages()
     lacking = {path: line for path, line in in_house.items() if in_document.get(path) != line}
     assert lacking == {}, "docs/architecture.md lacks these or says other things of them"
-    assert set(in_document) - set(in_house) == set(), "in docs/architecture.md, but not in the house"
+    assert set(in_document) - set(in_house) == set(), "in docs/architecture.md, but not in the code"
 
 
-def test_the_floors_stand_in_the_order_of_the_contract() -> None:
+def test_the_layers_are_in_the_order_of_the_contract() -> None:
     config = tomllib.loads((REPO / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    layers = next(one for one in config if one["id"] == "floors")["layers"]
+    layers = next(one for one in config if one["id"] == "layers")["layers"]
     floor = {name.strip(" ()"): number for number, layer in enumerate(layers) for name in layer.split("|")}
     numbers = [floor[path] for path in told() if "/" not in path]
     assert numbers == sorted(numbers)
 
 
 @pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
-def test_every_module_and_class_of_the_house_that_is_mentioned_is_there(name: str) -> None:
+def test_every_module_and_class_that_is_mentioned_is_there(name: str) -> None:
     text = (REPO / name).read_text()
     for path in set(MEANT.findall(text)):
         places = [HOUSE / path, HOUSE / f"{path}.py", REPO / path, REPO / f"{path}.py"]

@@ -46,12 +46,26 @@ def test_every_dependency_is_constrained(requirement: str) -> None:
         ("openai", "<4"),
         ("genai-prices", "=="),
         ("sqlite-utils", "<5"),
+        ("aiohttp", ">=3.13.4"),
+        ("brotli", ">=1.2"),
     ],
 )
 def test_bounds(name: str, bound: str) -> None:
     wanted = [r for r in PROJECT["dependencies"] if re.match(rf"{name}\b(?!-)", r)]
     assert len(wanted) == 1
     assert bound in wanted[0]
+
+
+def test_what_scripts_install_is_pinned_and_runs_nothing_while_it_is_installed() -> None:
+    text = (ROOT / "scripts/install_mcp_servers.sh").read_text(encoding="utf-8")
+    named = [word for line in re.findall(r'_servers="([^"]*)"', text) for word in line.split()]
+    assert len(named) == 4 and all(re.search(r"[^@](==|@)\d", word) for word in named), named
+    clients = (ROOT / "scripts/clients.txt").read_text(encoding="utf-8").splitlines()
+    wanted = [line.split(maxsplit=3)[3] for line in clients if line and not line.startswith("#")]
+    assert wanted and all(re.search(r"[^@](==|@)\d", word) for line in wanted for word in line.split()), wanted
+    scripts = [path.read_text(encoding="utf-8") for path in (ROOT / "scripts").glob("*.sh")]
+    installs = [line for script in scripts for line in script.splitlines() if "npm install -" in line]
+    assert installs and all("--ignore-scripts" in line for line in installs), installs
 
 
 def test_python_versions() -> None:

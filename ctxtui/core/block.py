@@ -79,7 +79,12 @@ def make(kind: str, value: Json) -> Block:
     """
     body = canonical.dumps(value)
     told = isinstance(value, Mapping) and value.get("type") == kind
-    return Block(canonical.digest(body if told else kind.encode("utf-8", "replace") + b"\0" + body), kind, body)
+    return Block(canonical.digest(body) if told else digest_of(kind, body), kind, body)
+
+
+def digest_of(kind: str, body: bytes) -> str:
+    """The digest of a block whose body does not tell its `kind`."""
+    return canonical.digest(kind.encode("utf-8", "replace") + b"\0" + body)
 
 
 def of(value: Json, default_kind: str = "text") -> Block:

@@ -14,9 +14,11 @@ from typing import Final, NamedTuple
 
 import zstandard
 
-from ctxtui.core.block import Block
+from ctxtui.core import canonical
+from ctxtui.core.block import Block, digest_of
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import Unreadable
+from ctxtui.store.rows import py_text
 from ctxtui.store.schema.database_file import writing
 
 PLAIN: Final = 0
@@ -105,6 +107,14 @@ class Unpacker:
         except (KeyError, zstandard.ZstdError) as error:
             reason = f"unknown codec {codec}" if isinstance(error, KeyError) else str(error)
             raise Unreadable(f"{what} is damaged ({reason})", place=self._place, way_out="restore a backup") from error
+
+    def block(self, digest: bytes, kind: str | bytes, codec: int, stored: str | bytes) -> Block:
+        """The block of a row. Raises `Unreadable` where it is not the one that its digest names."""
+        name = digest.hex()
+        found = Block(name, py_text(kind), self.unpack(codec, stored, f"block {name}"))
+        if name not in (canonical.digest(found.body), digest_of(found.kind, found.body)):
+            raise Unreadable(f"block {name} is damaged", place=self._place, way_out="restore a backup")
+        return found
 
 
 LENGTH: Final = 56

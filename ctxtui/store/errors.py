@@ -10,6 +10,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
+import msgspec
+
 from ctxtui.core.errors import CtxtuiError, Unreadable
 
 P = ParamSpec("P")
@@ -20,9 +22,12 @@ ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
 DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malformed", "corrupt")
 """Parts of what SQLite says of a damaged index."""
 
+_RESTORE: Final = "restore a backup, or {0}"
 _SAID: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
-    ("file is not a database", Unreadable, "the database is damaged or no SQLite file", "restore a backup, or {0}"),
-    ("malformed", Unreadable, "the database is damaged", "restore a backup, or {0}"),
+    ("file is not a database", Unreadable, "the database is damaged or no SQLite file", _RESTORE),
+    ("malformed", Unreadable, "the database is damaged", _RESTORE),
+    ("could not decode", Unreadable, "the database is damaged", _RESTORE),
+    ("constraint failed", Unreadable, "the database is damaged", _RESTORE),
     (
         "vtable constructor failed",
         Unreadable,
@@ -35,7 +40,7 @@ _SAID: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
         "the full-text index is damaged",
         "`ctxtui db index --anew` makes another",
     ),
-    ("file is encrypted", Unreadable, "the database is damaged or no SQLite file", "restore a backup, or {0}"),
+    ("file is encrypted", Unreadable, "the database is damaged or no SQLite file", _RESTORE),
     ("locked", CtxtuiError, "another process has been writing to the database for too long", "try again"),
     ("readonly", Unreadable, "the database cannot be written", "make it writable, or {0}"),
     ("unable to open", Unreadable, "the database cannot be opened", "check its folder's permissions, or {0}"),
@@ -47,7 +52,8 @@ _SAID: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Raise SQLite's and the system's errors about the database `path` as `CtxtuiError`s."""
+    """Raise SQLite's and the system's errors about the database `path` as `CtxtuiError`s; and what its rows cannot be
+    read as, though SQLite takes them: no reader behind this boundary looks for damage by itself."""
     try:
         yield
     except sqlite3.Error as error:
@@ -56,6 +62,9 @@ def explained(path: Path) -> Iterator[None]:
         raise Unreadable(
             f"the database cannot be used: {error.strerror or error}", place=str(path), way_out=ELSEWHERE
         ) from error
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, msgspec.MsgspecError) as error:
+        said = f"the database is damaged: what it holds cannot be read ({type(error).__name__}: {error})"
+        raise Unreadable(said, place=str(path), way_out=_RESTORE.format(ELSEWHERE)) from error
 
 
 def in_words(error: sqlite3.Error, path: Path) -> CtxtuiError:
@@ -64,7 +73,7 @@ def in_words(error: sqlite3.Error, path: Path) -> CtxtuiError:
     if "disk I/O" in said and _without_room(path):
         return CtxtuiError(f"the disk is full ({said})", place=str(path), way_out=f"free some space, or {ELSEWHERE}")
     for part, kind, words, way_out in _SAID:
-        if part in said:
+        if part.lower() in said.lower():
             return kind(f"{words} ({said})", place=str(path), way_out=way_out.format(ELSEWHERE))
     return CtxtuiError(f"the database refused: {said}", place=str(path))
 

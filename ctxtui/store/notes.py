@@ -12,6 +12,7 @@ from ctxtui.dataclasses import replace
 from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing
+from ctxtui.store.schema.value_check import check_rows
 
 _COLUMNS = "session, call, digest, occurrence, bookmark, text, at, about, path"
 
@@ -37,12 +38,14 @@ class Notes:
     @told
     def of(self, session: str) -> list[Note]:
         """The notes of one session, oldest first."""
+        check_rows(self._conn, "notes", "1")
         query = f"SELECT {_COLUMNS} FROM notes WHERE session = ? ORDER BY at, key"
         return [_note(row) for row in self._conn.execute(query, (sql_text(session),))]
 
     @told
     def all(self) -> list[Note]:
         """Every note, newest first."""
+        check_rows(self._conn, "notes", "1")
         return [_note(row) for row in self._conn.execute(f"SELECT {_COLUMNS} FROM notes ORDER BY at DESC, key DESC")]
 
 

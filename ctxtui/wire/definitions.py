@@ -52,11 +52,15 @@ def convert(value: Json, target: str, losses: Losses) -> Json | None:
     if found is None:
         losses.note("tools of one provider only")
         return None
+    inner = value.get("function", value)
+    if any(inner.get(key) and not isinstance(inner[key], dict) for key in _SCHEMAS):
+        losses.note("input schemas of tools that are no object")
+    if inner.get("description") and not found.description:
+        losses.note("descriptions of tools that are no text")
     told = {"description": found.description} if found.description else {}
     strict = {} if found.strict is None else {"strict": found.strict}
     if target == ANTHROPIC:
         return {"name": found.name, **told, "input_schema": found.schema}
     if target == CHAT:
-        inner = {"name": found.name, **told, "parameters": found.schema, **strict}
-        return {"type": "function", "function": inner}
+        return {"type": "function", "function": {"name": found.name, **told, "parameters": found.schema, **strict}}
     return {"type": "function", "name": found.name, **told, "parameters": found.schema, **strict}

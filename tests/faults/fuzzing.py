@@ -1,4 +1,4 @@
-"""Mutated recordings through every command: ``python -m tests.faults.fuzzing --runs 20000 --seed 3``.
+"""A mutation and a command, drawn at random: ``python -m tests.faults.fuzzing --runs 20000 --seed 3 --progress FILE``.
 
 A recording is damaged as files are (bits, cuts, lines lost, doubled or swapped) or written as a program of another mind
 would (any value in any place); then a command is run on it in this process. It must end with a known exit code, say
@@ -18,18 +18,18 @@ import json
 import os
 import random
 import re
-import subprocess
+import shutil
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ctxtui.cli.exit_codes import EXIT_CODES
 from ctxtui.cli.run import run
 from tests.cases import (
     agents,
@@ -41,6 +41,7 @@ from tests.cases import (
     otel,
     wire_traffic,
 )
+from tests.corpus import CORPUS
 from tests.transcripts.reading import ODD, as_bytes, as_lines
 
 REPO: Final = Path(__file__).parents[2]
@@ -50,8 +51,23 @@ COMMANDS: Final = (
     ("show", "--blocks"),
     ("show", "--tools"),
     ("show", "--by", "label", "--json"),
+    ("show", "--threads", "--json"),
     ("cost", "--json"),
+    ("cost", "--by", "tool", "--json"),
+    ("cost", "--by", "day"),
     ("why", "--json"),
+    ("findings", "--json"),
+    ("growth", "--json"),
+    ("growth", "--phases", "2", "--json"),
+    ("compactions", "--json"),
+    ("lab", "--policy", "budget", "--json"),
+    ("count", "--json"),
+    ("stage", "--json"),
+    ("edits", "--json"),
+    ("notes", "--json"),
+    ("pins",),
+    ("scrub", "--json"),
+    ("report",),
     ("cache", "--json"),
     ("cache", "--markers"),
     ("audit", "--json"),
@@ -62,6 +78,7 @@ COMMANDS: Final = (
     ("export", "--to", "ctxtui", "-o", "OUT", "--force"),
     ("export", "--to", "anthropic", "-o", "OUT", "--force"),
     ("export", "--to", "openai-responses", "-o", "OUT", "--force"),
+    ("export", "--to", "openai-chat", "-o", "OUT", "--force"),
     ("curate", "--policy", "budget", "--json"),
     ("curate", "--to", "anthropic", "-o", "OUT"),
     ("curate", "--to", "claude-code", "-o", "OUT"),
@@ -69,7 +86,7 @@ COMMANDS: Final = (
     ("import",),
 )
 FAULTS: Final = {1: "unexpected", 70: "fault"}
-_NEGATIVE: Final = frozenset({"diff"})
+_NEGATIVE: Final = frozenset({"diff", "search"})
 """Commands whose 1 is an answer."""
 _DATA: Final = frozenset({"repair"})
 """Commands that print a recording as it is, for a pipe."""
@@ -78,6 +95,11 @@ _STRANGE: Final = ("\ud800", "\x1b[31m", "\u202e", "\x00", "9" * 400, "1e999", "
 CODES: Final = "exit codes: "
 _LONGEST: Final = 40.0
 """Seconds after which a command counts as hanging."""
+_REAL: Final = 0.25
+"""The share of runs that take a recording of `sessions` or of the corpus, of at most `_LARGEST` bytes."""
+_LARGEST: Final = 400_000
+_RECORDINGS: Final = frozenset({".jsonl", ".json", ".har", ".md", ".yaml", ".ndjson", ".eval"})
+_KNOWN: Final = frozenset(code.number for code in EXIT_CODES)
 
 
 @dataclass(frozen=True)
@@ -245,6 +267,8 @@ def wrong(command: tuple[str, ...], ended: Ended, *, changed: bool) -> str:
         ended.code == 1 and command[0] in _NEGATIVE and "please report it" not in ended.err
     ):
         return f"exit code {ended.code}: {ended.err[-300:]}"
+    if ended.code not in _KNOWN:
+        return f"exit code {ended.code} is none of ours: {ended.err[-300:]}"
     if "Traceback" in ended.err or "please report it" in ended.err:
         return f"a fault of ours: {ended.err[-300:]}"
     if changed:
@@ -280,35 +304,100 @@ def tried(path: Path, command: tuple[str, ...], folder: Path) -> tuple[int, str]
     before = hashlib.sha256(path.read_bytes()).digest()
     paths = [str(path)] * 2 if command[0] == "diff" else [str(path)]
     rest = [str(folder / "out") if word == "OUT" else word for word in command[1:]]
-    faulthandler.dump_traceback_later(3 * _LONGEST, exit=True)
     ended = ran([command[0], *paths, *rest])
-    faulthandler.cancel_dump_traceback_later()
     return ended.code, wrong(command, ended, changed=hashlib.sha256(path.read_bytes()).digest() != before)
 
 
-def fuzz(runs: int, seed: int, folder: Path, keep: Path | None = None) -> Iterator[str]:
-    """What was wrong, a line each; nothing where nothing was. Files are written below `folder`. The last line says
-    what the exit codes were."""
-    dice = random.Random(seed)
-    made = seedlings()
-    made += [own_format(one, folder) for one in made[: len(made) // 2]]
-    codes: Counter[int] = Counter()
-    for number in range(runs):
-        one, command = made[dice.randrange(len(made))], COMMANDS[number % len(COMMANDS)]
-        data = mutated(one.data, dice)
-        path = folder / f"{number}" / one.name
-        path.parent.mkdir()
+Trial = Callable[[random.Random, Path], tuple[str, int, str, bytes]]
+"""Injures something as the dice say and runs a command on it, in a folder: what that was, its exit code, what was
+wrong, and the injured bytes."""
+
+
+def recordings(folder: Path) -> Trial:
+    """Tries recordings of every kind, those of `sessions` and of the corpus among them."""
+    small = seedlings()
+    small += [own_format(one, folder) for one in small[: len(small) // 2]]
+    real = [path for path in [*(REPO / "sessions").glob("*.jsonl"), *CORPUS.rglob("*")] if path.is_file()]
+    real = sorted(path for path in real if path.stat().st_size < _LARGEST and path.suffix in _RECORDINGS)
+
+    def trial(dice: random.Random, place: Path) -> tuple[str, int, str, bytes]:
+        if dice.random() < _REAL:
+            path = dice.choice(real)
+            one = Seedling(path.name, path.read_bytes())
+        else:
+            one = dice.choice(small)
+        command, data = dice.choice(COMMANDS), mutated(one.data, dice)
+        path = place / one.name
         path.write_bytes(data)
-        code, trouble = tried(path, command, path.parent)
-        codes[code] += 1
+        code, trouble = tried(path, command, place)
+        return f"{' '.join(command)} {one.name}", code, trouble, data
+
+    return trial
+
+
+@dataclass
+class Progress:
+    """How far a series of runs is: the number of the `next` one, exit codes, what was wrong. Kept in a file (None: not
+    kept) before each run, so that one that ended the process is known by its number, and the series goes on behind it.
+    """
+
+    file: Path | None
+    next: int
+    codes: Counter[int]
+    found: list[str]
+    running: bool = False
+
+    @classmethod
+    def of(cls, file: Path | None) -> Progress:
+        """What `file` says of it."""
+        if file is None or not file.exists():
+            return cls(file, 0, Counter(), [])
+        told = json.loads(file.read_bytes())
+        codes = Counter({int(code): count for code, count in told["codes"].items()})
+        made = cls(file, told["next"], codes, told["found"])
+        if told["running"]:
+            made.ended(0, f"{made.next}: the run ended the process")
+        return made
+
+    def ended(self, code: int, trouble: str) -> None:
+        """A run is over."""
+        self.next += 1
+        self.codes[code] += 1
+        self.found += [trouble] if trouble else []
+        self.keep(running=False)
+
+    def keep(self, *, running: bool) -> None:
+        """Write it."""
+        if self.file is not None:
+            told = {"next": self.next, "codes": self.codes, "found": self.found, "running": running}
+            self.file.write_text(json.dumps(told))
+
+
+def fuzz(runs: int, seed: int, folder: Path, keep: Path | None = None, progress: Path | None = None) -> Iterator[str]:
+    """What was wrong, a line each; nothing where nothing was. Files are written below `folder`. The last line says
+    what the exit codes were. Each run hangs on the seed and its number alone."""
+    from tests.faults.damaged_database import databases
+
+    trials = (recordings(folder), databases(folder))
+    done = Progress.of(progress)
+    yield from done.found
+    while done.next < runs:
+        done.keep(running=True)
+        number = done.next
+        dice = random.Random(f"{seed} {number}")
+        place = folder / f"{number}"
+        place.mkdir()
+        faulthandler.dump_traceback_later(3 * _LONGEST, exit=True)
+        what, code, trouble, data = dice.choices(trials, (4, 1))[0](dice, place)
+        faulthandler.cancel_dump_traceback_later()
+        shutil.rmtree(place)
         if trouble:
-            kept = (keep or folder) / f"{seed}-{number}-{one.name}"
+            kept = (keep or folder) / f"{seed}-{number}"
             kept.write_bytes(data)
-            yield f"{' '.join(command)} {kept}: {' '.join(trouble.split())}"
-        for left in path.parent.iterdir():
-            left.unlink()
-        path.parent.rmdir()
-    yield _told(codes)
+            trouble = f"{number} {what}: {' '.join(trouble.split())} ({kept})"
+            yield trouble
+        done.ended(code, trouble)
+    yield _told(done.codes)
 
 
 def every_command(inputs: Path, folder: Path) -> Iterator[str]:
@@ -329,56 +418,26 @@ def _told(codes: Counter[int]) -> str:
     return CODES + ", ".join(f"{count:,} x {code}" for code, count in sorted(codes.items()))
 
 
-BLOCK: Final = 1000
-"""Mutations of one process: more than that are done by several, at once where there are processors."""
-
-
-def in_blocks(runs: int, seed: int, keep: Path | None) -> Iterator[str]:
-    """As `fuzz`, in blocks that are each a run of this program with a seed made of `seed`."""
-    sizes = [min(BLOCK, runs - done) for done in range(0, runs, BLOCK)]
-    kept = ["--keep", str(keep)] if keep is not None else []
-    codes: Counter[int] = Counter()
-
-    def block(number: int) -> subprocess.CompletedProcess[str]:
-        asked = ["--runs", str(sizes[number]), "--seed", str(seed * BLOCK + number), *kept]
-        command = [sys.executable, "-m", "tests.faults.fuzzing", *asked]
-        return subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)
-
-    with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
-        for number, done in enumerate(pool.map(block, range(len(sizes)))):
-            *found, told, _ = done.stdout.splitlines() or ["", ""]
-            if not told.startswith(CODES):
-                found = [*found, f"block {number}: ended with {done.returncode}: {done.stderr[-300:]}"]
-                told = CODES
-            yield from found
-            for one in filter(None, told.removeprefix(CODES).split(", ")):
-                count, _, code = one.partition(" x ")
-                codes[int(code)] += int(count.replace(",", ""))
-    yield _told(codes)
-
-
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--progress", type=Path, help="a file that says how far it is: it goes on from there")
     parser.add_argument("--inputs", type=Path, help="a folder of files that are taken as they are instead")
     asked = parser.parse_args()
-    inputs = asked.inputs and asked.inputs.resolve()
-    keep = asked.keep and asked.keep.resolve()
+    inputs, keep, progress = (one and one.resolve() for one in (asked.inputs, asked.keep, asked.progress))
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
     found = 0
     with tempfile.TemporaryDirectory() as name:
-        if inputs is None and asked.runs > BLOCK:
-            told = in_blocks(asked.runs, asked.seed, keep)
-        else:
-            os.environ.update(alone(Path(name)))
-            os.chdir(name)
-            folder = Path(name)
-            told = every_command(inputs, folder) if inputs else fuzz(asked.runs, asked.seed, folder, keep)
-        for trouble in told:
+        os.environ.update(alone(Path(name)))
+        os.chdir(name)
+        folder = Path(name)
+        for trouble in (
+            every_command(inputs, folder) if inputs else fuzz(asked.runs, asked.seed, folder, keep, progress)
+        ):
             found += not trouble.startswith(CODES)
             print(trouble, flush=True)
     tries = len(list(inputs.iterdir())) * len(COMMANDS) if inputs else asked.runs

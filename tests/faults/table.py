@@ -90,6 +90,13 @@ def _relay(out: str) -> Outcome:
     return Outcome(tried + f"provider {found['provider']}", met, found["lost"] + found["unsaid"], found["unserved"])
 
 
+def _recorders(out: str) -> Outcome:
+    found = json.loads(out)
+    met = f"{found['whole']:,} whole answers; {found['late']:,} of the last second before a kill not on record"
+    tried = f"{found['kills']:,} kills: proxy {found['proxy']}, exec {found['exec']}"
+    return Outcome(tried, met, found["lost"], found["broken"])
+
+
 def _fuzz(out: str) -> Outcome:
     *_, codes, last = out.strip().splitlines()
     runs, wrong = (int(part.split()[0].replace(",", "")) for part in last.split(", ") if part)
@@ -104,10 +111,19 @@ ROWS: Final = (
     Row("kills", "SIGKILL in a chat", "killing", 200, _counted("--kills"), _kills, folder=True),
     Row("two", "two processes on one chat, SIGKILL", "two_hosts", 200, _counted("--kills"), _two, folder=True),
     Row("relay", "SIGKILL round a relay", "relay_kills", 200, _counted("--kills"), _relay, folder=True),
+    Row(
+        "recorders",
+        "SIGKILL of proxy and exec, 30 clients",
+        "recorder_kills",
+        200,
+        _counted("--kills"),
+        _recorders,
+        folder=True,
+    ),
     Row("faults", "faults of the disk while a chat is written", "disk_faults", 1000, _counted("--faults"), _faults),
     Row("disk", "commands on a full disk", "full_disk", 60, lambda n: ["--runs", str(n), "--chats", "0"], _commands),
     Row("chats", "chats on a full disk", "full_disk", 12, lambda n: ["--runs", "0", "--chats", str(n)], _chats),
-    Row("fuzz", "mutated recordings through every command", "fuzzing", 20_000, _counted("--runs"), _fuzz),
+    Row("fuzz", "damaged recordings and databases through every command", "fuzzing", 20_000, _counted("--runs"), _fuzz),
 )
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.block_content import read
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.encode import build, export
-from tests.sampling import few_rows
+from ctxtui.wire.translate.turns import _KINDS, CALL, RESULT
+from tests.sampling import few, few_rows
+from tests.transcripts.reading import ODD, changed, places
 from tests.wire.talk import EVENTS, PIXEL, WRITERS, flat
 
 NAMES = sorted(DIALECTS)
@@ -51,6 +58,96 @@ def test_what_is_built_is_legal_and_keeps_every_word(source: str, target: str, e
     answered = {rest[0] for kind, *rest in flat(events) if kind == "result"}
     if {rest[0] for kind, *rest in flat(events) if kind == "call"} - answered:
         assert any(line.startswith("tool calls without an answer") for line in lost)
+
+
+STRANGE = st.sampled_from((*ODD, "", "\ud800", [{}], {"type": None}, {"type": []}, {"type": "compaction"}))
+KINDS = st.sampled_from((*_KINDS, "tool", "compaction", "server_tool_use", "weird", "unreadable"))
+SIGN = re.compile("<sign [0-9]+>")
+NO_WORDS = frozenset("type role id tool_use_id tool_call_id call_id signature media_type".split())
+
+
+def signed(value: Any, numbers: Iterator[int], key: str = "") -> Any:
+    """`value` with a sign of its own in each text that is content."""
+    if isinstance(value, str) and key not in NO_WORDS:
+        return f"{value}<sign {next(numbers)}>"
+    if isinstance(value, list):
+        return [signed(one, numbers, key) for one in value]
+    return {k: signed(one, numbers, k) for k, one in value.items()} if isinstance(value, dict) else value
+
+
+def signs_of(item: Item) -> tuple[set[str], set[str]]:
+    """The signs in what is read of a block; all that it has."""
+    got = read(item.block)
+    media = [f"{one.data} {one.url}" for one in got.media]
+    return set(SIGN.findall(" ".join((got.text, got.arguments, *media)))), set(SIGN.findall(item.block.body.decode()))
+
+
+@pytest.mark.parametrize("source", few(NAMES, 2))
+@given(events=EVENTS, data=st.data())
+def test_values_of_any_type_are_said_or_named_among_the_losses(
+    source: str, events: list[tuple[str, ...]], data: st.DataObject
+) -> None:
+    body: Any = WRITERS[source](events)
+    for _ in range(data.draw(st.integers(0, 3))):
+        body = changed(body, data.draw(st.sampled_from([*places(body)] or [()])), data.draw(STRANGE))
+    try:
+        request = DIALECTS[source].decode_request(canonical.dumps(body), None)
+    except CtxtuiError:
+        return
+    items = list(request.items)
+    # A damaged record may also give a block another kind than its own.
+    for at in data.draw(st.lists(st.integers(0, len(items) - 1), max_size=3)) if items else []:
+        value = items[at].block.value()
+        odd = changed(value, data.draw(st.sampled_from([(), *places(value)])), data.draw(STRANGE))
+        kind = data.draw(st.one_of(st.just(items[at].block.kind), KINDS))
+        items[at] = items[at]._replace(block=block.make(kind, odd))
+    numbers = itertools.count()
+    for at, (one, place) in enumerate(items):
+        if one.kind != block.HEADER:
+            items[at] = Item(block.make(one.kind, signed(one.value(), numbers)), place)
+    for target in NAMES:
+        made, lost = build(target, items, model="m")
+        assert DIALECTS[target].decode_request(made, None).model == "m"
+        unsaid, head = set(), 0
+        for at, item in enumerate(items):
+            head = at if item.block.kind == block.HEADER else head
+            what, (words, signs) = _KINDS.get(item.block.kind), signs_of(item)
+            # A tool's message is one part, whatever it holds. A call or an answer without words is its pair.
+            part = head if item.place.role in ("tool", "function") and what not in (CALL, RESULT) else at
+            gone = not words <= set(SIGN.findall(made.decode()))
+            if not words and what not in (CALL, RESULT) and part == at:
+                gone = bool(signs) and signs.isdisjoint(SIGN.findall(made.decode()))
+            unsaid |= {part} if gone else set()
+        assert len(unsaid) <= sum(int(line.rpartition("(")[2][:-1]) for line in lost), (target, lost)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "role", "target", "loss"),
+    [
+        ("text", True, "user", "anthropic", ""),
+        ("text", ["said"], "assistant", "anthropic", ""),
+        ("tool_use", "said", "assistant", "anthropic", ""),
+        ("tool_result", 7, "user", "openai_responses", ""),
+        ("image", {"type": "image"}, "user", "openai_chat", "media that this dialect cannot hold"),
+        ("document", {"source": {"type": "text", "data": ""}}, "user", "openai_chat", "empty text"),
+        ("tool_call", {"function": {"name": "f"}}, "user", "openai_chat", "tool calls that are not the assistant's"),
+        ("tool_use", {"name": "f"}, "system", "openai_responses", "tool calls that are not the assistant's"),
+        ("image_url", {"image_url": "http://x/y.png"}, "system", "openai_responses", "media outside user messages"),
+        ("reasoning", {"encrypted_content": "x"}, "system", "openai_responses", "reasoning, which only"),
+        ("weird", False, "user", "anthropic", "weird, which only its own provider knows"),
+        (block.HEADER, "x", "user", "anthropic", "heads of messages that could not be read"),
+    ],
+)
+def test_a_part_that_is_damaged_is_said_or_named(kind: str, value: Any, role: str, target: str, loss: str) -> None:
+    user = Place("messages", "user")
+    place = Place("system") if role == "system" else Place("messages", role)
+    head = [] if role == "system" else [Item(block.header(role), place)]
+    items = [Item(block.header("user"), user), Item(block.text("hi"), user), *head]
+    items += [Item(block.make(kind, value), place)]
+    body, lost = build(target, items, model="m")
+    assert [line.startswith(loss) for line in lost] == [True] * bool(loss), lost
+    said = [read(item.block).text for item in DIALECTS[target].decode_request(body, None).items]
+    assert loss or (value if isinstance(value, str) else canonical.text_of(value)) in said
 
 
 @pytest.mark.parametrize("name", NAMES)

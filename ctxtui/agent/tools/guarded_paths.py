@@ -1,4 +1,5 @@
-"""Files that other programs obey: writing one is asked for each time, whatever the user allowed for the session.
+"""Files that other programs obey: writing one is asked for each time, whatever the user allowed for the session, and
+commands cannot write them.
 
 Three kinds: names that begin with a dot (``.git``, ``.github``, ``.claude``, ``.env``, ``.mcp.json``: what tools,
 shells and continuous integration read unasked), names that build, test, package and continuous integration tools run
@@ -7,6 +8,7 @@ code from, and what agents take as their instructions. The list is a floor, not 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Final
 
@@ -39,25 +41,76 @@ _HOOKS: Final = frozenset(
 _ENDS: Final = (".pth", ".code-workspace")
 
 
+_GENERATED: Final = frozenset(
+    # Python
+    ".venv venv __pycache__ site-packages .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .coverage "
+    ".testmondata .benchmarks .eggs .ipynb_checkpoints .pytype .pyre .pdm-build .dmypy.json "
+    # JavaScript
+    "node_modules .next .nuxt .svelte-kit .turbo .parcel-cache .vite .astro .output .angular .docusaurus .swc .nx "
+    ".nyc_output .eslintcache .stylelintcache .tsbuildinfo .expo .wrangler .pnpm-store "
+    # Others
+    "target build dist out _build .gradle .kotlin .dart_tool .build .stack-work .zig-cache .bloop .metals .terraform "
+    ".cxx .ccls-cache .cache .ds_store".split()
+)
+"""Folders and files that tools fill by themselves: what is below is theirs, but for a repository."""
+_REPOSITORY: Final = ({"head", "objects", "refs"}, {"head", "commondir"})
+"""Names by which git takes a folder for a repository."""
+
+
 def guard(path: PurePath) -> str:
     """Why a file at `path` (relative to the workspace, symlinks followed) is asked for each time; "" where it is
     not."""
     names = [_plain(part) for part in path.parts]
-    dotted = next((name for name in names if name.startswith((".", "git~")) and name != "."), "")
+    dotted = next((name for name in names if _is_dotted(name)), "")
     if dotted:
         return f"{dotted} is read by other programs"
-    last = names[-1] if names else ""
-    if last in _INSTRUCTIONS:
-        return f"{last} instructs agents"
-    if last in _RUN or last.endswith(_ENDS):
-        return f"{last} is run by other programs"
-    if last in _HOOKS and (last != "update" or "hooks" in "".join(names[-2:-1])):
-        return f"{last} is a hook of git"
+    return _guard_name(names[-1], "".join(names[-2:-1])) if names else ""
+
+
+def guarded_names(folder: str, folders: Iterable[str], files: Iterable[str], *, generated: bool) -> set[str]:
+    """The `folders` and `files` of a folder of this name that a command must not write; where tools fill it
+    (`generated`) those are repositories alone. "." is the folder itself: a repository without a work tree."""
+    plain = {name: _plain(name) for name in (*folders, *files)}
+    found = {name for name, seen in plain.items() if is_repository(seen)}
+    if any(names <= set(plain.values()) for names in _REPOSITORY):
+        found.add(".")
+    if not generated:
+        found |= {name for name, seen in plain.items() if _is_dotted(seen) and not is_generated(name)}
+        found |= {name for name in files if _guard_name(plain[name], _plain(folder))}
+    return found
+
+
+def is_generated(name: str) -> bool:
+    """Whether tools and editors write the folder or file `name` by themselves."""
+    return (
+        _plain(name) in _GENERATED
+        or name.startswith((".coverage.", "cmake-build", ".#", ".~lock.", ".nfs"))
+        or name.endswith((".swp", ".swo", ".swx"))
+    )
+
+
+def is_repository(name: str) -> bool:
+    """Whether `name` is what git looks for its repository under."""
+    return _plain(name) == ".git" or name.casefold().startswith("git~")
+
+
+def _is_dotted(name: str) -> bool:
+    return name.startswith((".", "git~")) and name != "."
+
+
+def _guard_name(name: str, folder: str) -> str:
+    if name in _INSTRUCTIONS:
+        return f"{name} instructs agents"
+    if name in _RUN or name.endswith(_ENDS):
+        return f"{name} is run by other programs"
+    if name in _HOOKS and (name != "update" or "hooks" in folder):
+        return f"{name} is a hook of git"
     return ""
 
 
 def _plain(name: str) -> str:
     """A name as file systems that fold it understand it: case, full-width letters, and what nobody sees are no
     difference; nor is a dot or a blank at its end."""
-    seen = "".join(char for char in unicodedata.normalize("NFKC", name) if unicodedata.category(char) != "Cf")
-    return seen.casefold().rstrip(". ") or seen
+    if not name.isascii():
+        name = "".join(char for char in unicodedata.normalize("NFKC", name) if unicodedata.category(char) != "Cf")
+    return name.casefold().rstrip(". ") or name

@@ -42,6 +42,7 @@ class MemoryFolder:
     def view(self, path: str = "") -> str:
         """One file; without a path the names of all with their tokens."""
         if path:
+            self._named(path)
             return text_of(self.folder.read(path), path) or "(empty)"
         sizes = self.sizes()
         rows = [f"{name}  {tokens:,} tokens" for name, tokens in sizes.items()]
@@ -49,10 +50,7 @@ class MemoryFolder:
 
     def write(self, path: str, text: str) -> str:
         """Make a file, or replace it whole. Raises `MemoryFull`, `CtxtuiError`, `OSError`."""
-        self.folder.writable(path)
-        place = self.folder.inside(path).as_posix()
-        if any(part.startswith(".") for part in place.split("/")):
-            raise BadInput("a memory file's name does not begin with a dot", place=path)
+        place = self._named(path)
         size, others = self._count(text), self.sizes()
         before = others.pop(place, None)
         total = size + sum(others.values())
@@ -69,6 +67,7 @@ class MemoryFolder:
 
     def edit(self, path: str, old: str, new: str) -> str:
         """Replace a text that stands once in a file. Raises what `write` raises, and `BadInput`."""
+        self._named(path)
         text = text_of(self.folder.read(path), path)
         count = text.count(old) if old else 0
         if count != 1:
@@ -79,8 +78,18 @@ class MemoryFolder:
 
     def delete(self, path: str) -> str:
         """Take a file away. Raises `CtxtuiError`, `OSError`."""
+        self._named(path)
         self.folder.delete(path)
         return f"deleted {path}; memory has {sum(self.sizes().values()):,} of {self.budget:,} tokens"
+
+    def _named(self, path: str) -> str:
+        """The place of the memory file `path`, which has no part that begins with a dot, symlinks followed: whatever
+        else lies in the folder is not memory. Raises `BadInput`, `CtxtuiError`."""
+        self.folder.writable(path)
+        place = self.folder.inside(path).as_posix()
+        if any(part.startswith(".") for part in place.split("/")):
+            raise BadInput("a memory file's name does not begin with a dot", place=path)
+        return place
 
     def _full(self, path: str, size: int, before: int | None, total: int, others: Mapping[str, int]) -> MemoryFull:
         over = total - self.budget

@@ -14,7 +14,7 @@ from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
-from ctxtui.core.errors import CtxtuiError, NoContext
+from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
@@ -116,7 +116,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str, cluster: str) ->
 
 def _all(settings: Settings, by: str, cluster: str) -> CostAnswer:
     known = known_sessions(settings, cluster=cluster)
-    failed = tuple((one.path, CtxtuiError(one.error)) for one in known if one.error and not is_empty(one))
+    failed = tuple((one.path or one.id, Unreadable(one.error)) for one in known if one.error and not is_empty(one))
     rows = rows_of(known, by) if by else []
     return CostAnswer(
         rows=rows,

@@ -43,10 +43,10 @@ class AgentCommands:
         if isinstance(asked, ToolResult):
             return asked
         given, argv = asked
-        found = await asyncio.to_thread(confinement)
+        found = await asyncio.to_thread(confinement, self._root)
         guard = "" if found or settings.command_unconfined else "not confined"
         shell = "by a shell, " if settings.command_shell else ""
-        told = f"in this folder, {shell}{found.told(network=settings.command_network)}"
+        told = f"{shell}{found.told(network=settings.command_network)}"
         return PlannedCall(shlex.join(argv) if not settings.command_shell else given["command"], told, given, guard)
 
     async def run(self, call: ToolCall) -> ToolResult:
@@ -60,7 +60,16 @@ class AgentCommands:
         memory, network = settings.command_memory, settings.command_network
         try:
             # Whether it may run unconfined was answered when it was asked for.
-            done = await confined(argv, self._root, seconds=seconds, memory_mb=memory, network=network, unconfined=True)
+            done = await confined(
+                argv,
+                self._root,
+                seconds=seconds,
+                memory_mb=memory,
+                network=network,
+                unconfined=True,
+                variables=settings.command_variables,
+                reads=shlex.split(settings.command_reads),
+            )
         except FileNotFoundError:
             return ToolResult(call.id, f"there is no program {argv[0]}", is_error=True)
         except OSError as error:
@@ -86,7 +95,8 @@ class AgentCommands:
             left = len(text) - 2 * _SHOWN
             kept = f"[{left:,} characters are left out here; `recall` reads all of it: {name}]"
             text = f"{text[:_SHOWN]}\n{kept}\n{text[-_SHOWN:]}"
-        return f"{ended}, {done.seconds:.1f} s\n{text}" if text else f"{ended}, {done.seconds:.1f} s, no output"
+        head = f"{ended}, {done.seconds:.1f} s" + ("" if text else ", no output")
+        return "\n".join([head, *done.notes, *([text] if text else [])])
 
     def _kept(self, text: str) -> str:
         """Keep `text` in parts; how they are called."""

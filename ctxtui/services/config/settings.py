@@ -236,6 +236,12 @@ _MEMORY_LIMIT: Final = _about(
 _UNCONFINED: Final = _about(
     _flag, "whether commands that nothing confines may have leave for a session, or without a user", user_only=True
 )
+_VARIABLES: Final = _about(
+    _text, "further variables that commands get: names or patterns with blanks between (DATABASE_URL)", user_only=True
+)
+_READS: Final = _about(
+    _text, "further files and folders that commands read, with blanks between (quoted as in a shell)", user_only=True
+)
 _MCP: Final = _about(_mcp, "MCP servers by name: command and args, or url (docs/mcp.md)", table=True)
 _ROUNDS: Final = _about(
     _whole(0, 100_000), "requests of one turn after which a chat is held; 0: no limit", tighter=_lower
@@ -299,6 +305,8 @@ class Settings:
     command_network: bool = field(default=False, metadata=_NETWORK)
     command_memory: int = field(default=0, metadata=_MEMORY_LIMIT)
     command_unconfined: bool = field(default=False, metadata=_UNCONFINED)
+    command_variables: str = field(default="", metadata=_VARIABLES)
+    command_reads: str = field(default="", metadata=_READS)
     mcp: dict[str, Any] = field(default_factory=dict, metadata=_MCP)
     max_rounds: int = field(default=100, metadata=_ROUNDS)
     agents: bool = field(default=False, metadata=_AGENTS)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.providers.bounded_answers import bind
+from ctxtui.services.config.environment import handed_on
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
     OfferedText,
@@ -249,7 +250,7 @@ class ServerConnection:
         told = StdioServerParameters(
             command=server.command,
             args=list(server.args),
-            env=dict(server.env),
+            env={**handed_on(os.environ), **server.env},
             cwd=server.cwd or None,
             encoding=_BOUNDED,
         )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -19,19 +18,22 @@ KEPT: Final = 2_000_000
 _GRACE: Final = 1.0
 """Seconds between asking a process group to end and ending it; and for what a program leaves running behind it."""
 _LOOK: Final = 0.02
-_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|^CTXTUI_", re.IGNORECASE)
+_QUIET: Final = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
+"""Variables by which programs ask nobody and colour nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
     """How a program ended: its exit `code` (negative: the signal), its output, how many bytes of it were left out in
-    the middle, the `seconds` it took, and whether it was ended because its time was up."""
+    the middle, the `seconds` it took, and whether it was ended because its time was up. `notes` say what of
+    its work was refused."""
 
     code: int
     text: str
     left_out: int
     seconds: float
     late: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class _Output:
@@ -57,12 +59,6 @@ class _Output:
         return (bytes(self._head) + between + bytes(tail)).decode("utf-8", "replace"), left
 
 
-def surroundings(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment that a program gets: the user's, without what looks like a secret."""
-    kept = {name: value for name, value in env.items() if not _SECRET.search(name)}
-    return {**kept, "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
-
-
 def limited(argv: Sequence[str], memory_mb: int) -> list[str]:
     """The command that runs `argv` with so much address space at most (0: no limit)."""
     if not memory_mb:
@@ -74,13 +70,11 @@ async def run(
     argv: Sequence[str],
     cwd: Path,
     seconds: float,
-    env: Mapping[str, str] | None = None,
-    began: Callable[[int], object] = lambda pid: None,
+    env: Mapping[str, str],
 ) -> CommandResult:
-    """Run `argv` in the folder `cwd` for at most so many `seconds`; `began` hears the process's id. Who is cancelled
-    while it waits here ends it, and everything that it started. Raises `OSError` where it cannot be started."""
-    process = await _started(argv, cwd, surroundings(os.environ if env is None else env))
-    began(process.pid)
+    """Run `argv` in the folder `cwd` under `env` for at most so many `seconds`. Who is cancelled while it waits here
+    ends it, and everything that it started. Raises `OSError` where it cannot be started."""
+    process = await _started(argv, cwd, {**env, **_QUIET})
     started, output, late = time.monotonic(), _Output(), False
     reading = asyncio.create_task(_read(process, output))
     try:

@@ -1,31 +1,35 @@
-"""The last step into new namespaces, which ``unshare`` has made: everything but one folder becomes unwritable, secrets
-are hidden, every privilege is given up, and the program takes this one's place. It imports nothing of ctxtui.
+"""The last step into new namespaces, which ``unshare`` has made: the part of bubblewrap's options that `view` uses, for
+machines without bubblewrap. A new root is put together, every privilege is given up, and the program takes this one's
+place. It imports nothing of ctxtui.
 
-    python -I -S inside.py PLAN PROGRAM [ARGUMENT ...]
+    python -I -S inside.py OPTIONS -- PROGRAM [ARGUMENT ...]
 
-PLAN is JSON: `root` (the folder), `fresh` (folders that are replaced by empty ones), `readable` (folders in those that
-stay readable), `hidden` (files and folders that are not seen), `kept` (what is not written in the folder), `network`
-(whether it is the machine's). What cannot be done ends it with `REFUSED`: nothing runs unconfined.
+What cannot be done ends it with `REFUSED`: nothing runs unconfined.
 """
 
 from __future__ import annotations
 
 import ctypes
 import fcntl
-import json
 import os
 import socket
 import struct
 import sys
 
 REFUSED = 125
-_BIND, _RECURSIVE = 0x1000, 0x4000
-_SET_MOUNTS, _ALL_BELOW, _HERE, _READ_ONLY = 442, 0x8000, -100, 1
-"""``mount_setattr`` of Linux 5.12, ``AT_RECURSIVE``, ``AT_FDCWD``, ``MOUNT_ATTR_RDONLY``."""
+_BIND, _DETACH, _RECURSIVE = 0x1000, 2, 0x4000
+_SET_MOUNTS, _ALL_BELOW, _HERE = 442, 0x8000, -100
+"""``mount_setattr`` of Linux 5.12, ``AT_RECURSIVE``, ``AT_FDCWD``."""
+_READ_ONLY, _NO_SETUID, _NO_DEVICES = 1, 2, 4
 _DROP_BOUND, _AMBIENT, _CLEAR, _NO_NEW = 24, 47, 4, 38
 """``PR_CAPBSET_DROP``, ``PR_CAP_AMBIENT`` with ``CLEAR_ALL``, ``PR_SET_NO_NEW_PRIVS``."""
 _CAPABILITIES = 0x20080522
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
+_OLD, _NEW = "/old", "/new"
+"""The machine's root and the new one while this is at work."""
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
+                 "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"}  # fmt: skip
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -36,38 +40,95 @@ def _done(result: int, what: str) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def _mount(source: str, target: str, kind: str = "", flags: int = 0) -> None:
-    _done(_libc.mount(source.encode(), target.encode(), kind.encode() or None, flags, None), f"mount on {target}")
+def _mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    done = _libc.mount(source.encode(), target.encode(), kind.encode() or None, flags, data.encode() or None)
+    _done(done, f"mount on {target.removeprefix(_NEW)}")
 
 
-def _writable(path: str, on: bool) -> None:
-    """Whether what is mounted at `path` and below can be written."""
-    attributes = struct.pack("QQQQ", 0 if on else _READ_ONLY, _READ_ONLY if on else 0, 0, 0)
-    done = _libc.syscall(_SET_MOUNTS, _HERE, path.encode(), _ALL_BELOW, attributes, len(attributes))
-    _done(done, f"mount_setattr of {path}")
+def _restrict(path: str, attributes: int, *, below: bool = True) -> None:
+    """Set attributes of what is mounted at `path`, and `below` it."""
+    packed = struct.pack("QQQQ", attributes, 0, 0, 0)
+    done = _libc.syscall(_SET_MOUNTS, _HERE, path.encode(), _ALL_BELOW if below else 0, packed, len(packed))
+    _done(done, f"mount_setattr of {path.removeprefix(_NEW)}")
 
 
-def _confine(root: str, fresh: list[str], readable: list[str], hidden: list[str], kept: list[str]) -> None:
-    # They may lie in what is covered: they are held open meanwhile. The root is last, for it may lie in another.
-    folders = {path: os.open(path, os.O_PATH | os.O_DIRECTORY) for path in [*readable, root]}
-    for path in hidden:
-        if os.path.isdir(path):
-            _mount("tmpfs", path, "tmpfs")
-        elif os.path.exists(path):
-            _mount("/dev/null", path, flags=_BIND)
-    _writable("/", False)
-    for path in fresh:
-        if os.path.isdir(path):
-            _mount("tmpfs", path, "tmpfs")
-    for path, opened in folders.items():
-        os.makedirs(path, exist_ok=True)
-        _mount(f"/proc/self/fd/{opened}", path, flags=_BIND | _RECURSIVE)
-        _writable(path, path == root)
-        os.close(opened)
-    for path in kept:
-        if os.path.exists(path):
-            _mount(path, path, flags=_BIND | _RECURSIVE)
-            _writable(path, False)
+def _pivot(new: str, old: str) -> None:
+    _done(_libc.pivot_root(new.encode(), old.encode()), "pivot_root")
+
+
+def _bind(source: str, target: str, attributes: int) -> None:
+    """Show `source` of the machine at `target` of the new root, where a place for it is made if there is none."""
+    source, target = _OLD + source, _NEW + target
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    elif not os.path.exists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
+    _mount(source, target, flags=_BIND | _RECURSIVE)
+    _restrict(target, attributes)
+
+
+def _fresh(target: str) -> None:
+    os.makedirs(_NEW + target, exist_ok=True)
+    _mount("tmpfs", _NEW + target, "tmpfs", data="mode=0755")
+    _restrict(_NEW + target, _NO_SETUID | _NO_DEVICES)
+
+
+def _link(text: str, target: str) -> None:
+    os.makedirs(os.path.dirname(_NEW + target), exist_ok=True)
+    os.symlink(text, _NEW + target)
+
+
+def _devices(target: str) -> None:
+    _fresh(target)
+    for name in _DEVICES:
+        _bind(f"{target}/{name}", f"{target}/{name}", _NO_SETUID)
+    for name, text in _DEVICE_LINKS.items():
+        _link(text, f"{target}/{name}")
+    for name in ("shm", "pts"):
+        os.mkdir(f"{_NEW}{target}/{name}")
+    _mount("devpts", f"{_NEW}{target}/pts", "devpts", data="newinstance,ptmxmode=0666,mode=620")
+
+
+def _apply(options: list[str]) -> None:
+    rest = iter(options)
+    for option in rest:
+        if option.removesuffix("-try") in ("--bind", "--ro-bind"):
+            source, target = next(rest), next(rest)
+            if not option.endswith("-try") or os.path.exists(_OLD + source):
+                only = _READ_ONLY if option.startswith("--ro") else 0
+                _bind(source, target, _NO_SETUID | _NO_DEVICES | only)
+        elif option == "--symlink":
+            _link(next(rest), next(rest))
+        elif option == "--tmpfs":
+            _fresh(next(rest))
+        elif option == "--dev":
+            _devices(next(rest))
+        elif option == "--proc":
+            # That of the new processes, which ``unshare`` has mounted.
+            target = next(rest)
+            _bind(target, target, _NO_SETUID | _NO_DEVICES)
+        elif option == "--remount-ro":
+            _restrict(_NEW + next(rest), _READ_ONLY, below=False)
+        elif option == "--unshare-net":
+            _loopback()
+        else:
+            raise OSError(0, f"no such option: {option}")
+
+
+def _confine(options: list[str], folder: str) -> None:
+    """Put the new root together beside the machine's, go there, and let go of the machine's."""
+    _mount("tmpfs", "/tmp", "tmpfs")
+    for place in (_OLD, _NEW):
+        os.mkdir(f"/tmp{place}")
+    _pivot("/tmp", f"/tmp{_OLD}")
+    os.chdir("/")
+    _mount("tmpfs", _NEW, "tmpfs", data="mode=0755")
+    _apply(options)
+    os.chdir(_NEW)
+    _pivot(".", ".")
+    _done(_libc.umount2(b".", _DETACH), "umount")
+    os.chdir(folder)
 
 
 def _loopback() -> None:
@@ -91,15 +152,14 @@ def _give_up() -> None:
 
 def main() -> None:
     """Confine this process, then become the program."""
-    plan, argv = json.loads(sys.argv[1]), sys.argv[2:]
+    at = sys.argv.index("--")
+    options, argv = sys.argv[1:at], sys.argv[at + 1 :]
     try:
-        _confine(plan["root"], plan["fresh"], plan["readable"], plan["hidden"], plan["kept"])
-        if not plan["network"]:
-            _loopback()
+        folder = os.getcwd()
+        _confine(options, folder)
         _give_up()
-        os.chdir(plan["root"])
-    except OSError as error:
-        sys.stderr.write(f"ctxtui: it cannot be confined: {error.strerror or error}\n")
+    except (OSError, AttributeError) as error:
+        sys.stderr.write(f"ctxtui: it cannot be confined: {getattr(error, 'strerror', None) or error}\n")
         sys.exit(REFUSED)
     try:
         os.execvp(argv[0], argv)

@@ -13,6 +13,7 @@ from ctxtui.core.errors import NotFound
 from ctxtui.store.block_codec import Packer, Unpacker
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing
+from ctxtui.store.schema.value_check import check_rows
 from ctxtui.store.sessions.listing import find
 
 EDITS = """
@@ -48,6 +49,7 @@ class ArtifactRow(NamedTuple):
 def read_edits(conn: sqlite3.Connection, prefix: str, thread: str, branch: str) -> list[Edit]:
     """The log of a thread's branch, in order."""
     key, _ = find(conn, prefix)
+    check_rows(conn, "edits", "session = ?", key)
     rows = conn.execute(
         "SELECT id, kind, targets, author, at, payload, batch, reverts FROM edits"
         " WHERE session = ? AND thread = ? AND branch = ? ORDER BY key",

@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.store.rows import SessionRow, StoreTotals, py_text, sql_text
+from ctxtui.store.schema.value_check import check_rows
 
 _COLUMNS = """
     s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.model, s.calls, s.threads, s.started,
@@ -20,6 +21,7 @@ _LISTED = 8
 
 def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow]:
     """The sessions that are archived, or those that are not; newest activity first."""
+    check_rows(conn, "sessions", "1")
     tags: dict[int, list[str]] = {}
     for key, tag in conn.execute("SELECT session, tag FROM tags ORDER BY session, tag"):
         tags.setdefault(key, []).append(py_text(tag))

@@ -16,6 +16,7 @@ from ctxtui.core.usage import QuotaReport, Usage
 from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.rows import py_text
 from ctxtui.store.schema.database_file import reading
+from ctxtui.store.schema.value_check import check_rows
 from ctxtui.store.sessions.call_rows import USAGE
 from ctxtui.store.sessions.runs import items_pairs
 
@@ -27,6 +28,7 @@ def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -
     """The session with row `key`, with the user's title if there is one. One snapshot: writers do not show in it. Its
     contexts are in `tree` (None: one of its own), where those that are there already stay the same nodes."""
     with reading(conn):
+        check_session(conn, key)
         tree = Tree() if tree is None else tree
         heads = nodes_by_run(conn, key, tree)
         session = Session(tree, about_of(conn, key))
@@ -34,6 +36,13 @@ def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -
         _read_calls(conn, key, session, heads, threads)
         _read_lists(conn, key, session)
     return session
+
+
+def check_session(conn: sqlite3.Connection, key: int) -> None:
+    """Raise `ValueError` where a value of the session with row `key` is not what its column says."""
+    check_rows(conn, "sessions", "key = ?", key)
+    for table in ("threads", "calls", "happenings", "skipped", "outcomes"):
+        check_rows(conn, table, "session = ?", key)
 
 
 def about_of(conn: sqlite3.Connection, key: int) -> Described:
@@ -64,14 +73,12 @@ def _blocks(conn: sqlite3.Connection, key: int) -> dict[int, Block]:
         " WHERE s.session = ?",
         (key,),
     )
-    found: dict[int, Block] = {}
-    for block, digest, kind, codec, body in rows:
-        name = digest.hex()
-        found[block] = Block(name, py_text(kind), unpacker.unpack(codec, body, f"block {name}"))
-    return found
+    return {key: unpacker.block(digest, kind, codec, body) for key, digest, kind, codec, body in rows}
 
 
 def _head(heads: Heads, run: int | None, at: int) -> int:
+    if at < 0:
+        raise LookupError(f"a context of {at} blocks")
     return heads[run][at - 1] if at else ROOT
 
 
@@ -94,6 +101,8 @@ def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Hea
     for row in cursor.execute("SELECT * FROM calls WHERE session = ? ORDER BY nth", (key,)):
         listed = threads[row["thread"]]
         call = call_of(row, listed, heads, skeletons)
+        if call.thread not in session.threads:
+            raise LookupError(f"call {call.id} is of the thread {call.thread!r}, which there is not")
         session.calls[call.id] = call
         numbers.setdefault(listed, []).append((row["number"], call.id))
     session.order = {thread: [id_ for _, id_ in sorted(pairs)] for thread, pairs in numbers.items()}
@@ -121,13 +130,15 @@ def call_of(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Skeleto
         skeleton=skeletons.get(row["skeleton"]),
         line=row["line"],
         bytes_=(row["byte_start"], row["byte_end"]),
-        extra=canonical.loads(row["extra"]) if row["extra"] is not None else {},
+        extra=dict(canonical.loads(row["extra"])) if row["extra"] is not None else {},
     )
 
 
 def _usage(row: Any) -> Usage | None:
     if row["fresh"] is None:
         return None
+    if any(row[name] is None for name in USAGE):
+        raise ValueError(f"the usage of call {row['id']} is not whole")
     flags = {name: bool(row[name]) for name in ("output_final", "has_cache")}
     return Usage(**{name: row[name] for name in USAGE}, **flags, cost=row["reported_cost"])
 

@@ -21,7 +21,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import reading
-from ctxtui.store.sessions.read import Heads, about_of, call_of
+from ctxtui.store.sessions.read import Heads, about_of, call_of, check_session
 from ctxtui.store.sessions.runs import NOWHERE, ContextAt, items_pairs
 
 LONG_BLOCKS: Final = 1_000
@@ -125,6 +125,7 @@ def read_end(conn: sqlite3.Connection, key: int, most: int) -> Session | None:
     from the beginning are not to be believed; usage, times and model of the calls are the recorded ones.
     """
     with reading(conn):
+        check_session(conn, key)
         query = "SELECT key, id, label, parent, tip_run, tip_at FROM threads WHERE session = ? ORDER BY id != ?, nth"
         thread = conn.execute(query, (key, MAIN)).fetchone()
         if thread is None:
@@ -296,8 +297,7 @@ def _blocks(conn: sqlite3.Connection, keys: Sequence[int]) -> dict[int, Block]:
         marks = ", ".join("?" * len(some))
         query = f"SELECT key, digest, kind, codec, body FROM blocks WHERE key IN ({marks})"
         for key, digest, kind, codec, body in conn.execute(query, some):
-            name = digest.hex()
-            found[key] = Block(name, py_text(kind), unpacker.unpack(codec, body, f"block {name}"))
+            found[key] = unpacker.block(digest, kind, codec, body)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.wire.translate.media import for_anthropic
+from ctxtui.wire.translate.media import caption, for_anthropic
 from ctxtui.wire.translate.turns import (
     ASSISTANT,
     CALL,
@@ -88,6 +88,8 @@ def _is_compaction(message: dict[str, Json]) -> bool:
 
 
 def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[Json]:
+    # A damaged record may have a block that is no object.
+    same = same and isinstance(part.value, dict)
     if part.what == TEXT:
         if not part.reading.text.strip():
             losses.note("empty text")
@@ -108,7 +110,7 @@ def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[J
         yield from _media(part, role, losses)
     elif same:
         yield part.value
-    elif words := readable(part):
+    elif words := readable(part, losses):
         yield {"type": "text", "text": words}
     else:
         losses.note(f"{part.kind}, which only its own provider knows")
@@ -141,8 +143,8 @@ def _result(part: TurnPart, losses: Losses) -> Json:
 
 
 def _media(part: TurnPart, role: str, losses: Losses) -> Iterator[Json]:
-    if part.reading.text.strip():
-        yield {"type": "text", "text": part.reading.text}
+    if text := caption(part, losses):
+        yield {"type": "text", "text": text}
     for media in part.reading.media:
         if role == ASSISTANT:
             losses.note("media in an assistant message")

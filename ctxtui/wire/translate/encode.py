@@ -18,8 +18,8 @@ from ctxtui.wire.input_items import TOOLS_ITEM
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate import anthropic, ollama_chat, openai_chat, openai_responses
-from ctxtui.wire.translate.pairing import paired
-from ctxtui.wire.translate.turns import SYSTEM, Losses, Turn, TurnPart, part_of, source_of, turns
+from ctxtui.wire.translate.pairing import NO_CALL, paired, without_calls
+from ctxtui.wire.translate.turns import RESULT, SYSTEM, Losses, Turn, TurnPart, part_of, source_of, turns
 
 _Write = Callable[[Sequence[TurnPart], Sequence[Turn], bool, Losses], dict[str, Json]]
 
@@ -54,7 +54,7 @@ def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     if not same:
         known = _tools_in_front(known)
     tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
-    system, talk = _talk(known, same and dialect in (CHAT, RESPONSES))
+    system, talk = _talk(known, same and dialect in (CHAT, RESPONSES), losses)
     said = write(system, paired(talk, losses), same, losses)
     _note_members(known, losses)
     if not same:
@@ -84,13 +84,16 @@ def _tools_in_front(items: Sequence[Item]) -> list[Item]:
     return kept
 
 
-def _talk(items: Sequence[Item], keep: bool) -> tuple[list[TurnPart], list[Turn]]:
+def _talk(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[list[TurnPart], list[Turn]]:
     """System texts and turns. Leading system messages count as system prompt, unless `keep` leaves them messages."""
     system = [part_of(item.block) for item in items if item.place.section == "system"]
     talk = turns([item for item in items if item.place.section == "messages"])
     while talk and not keep and talk[0].role in SYSTEM:
         system += talk.pop(0).parts
-    return system, talk
+    system = without_calls(system, losses)
+    kept = [part for part in system if part.what != RESULT]
+    losses.note(NO_CALL, len(system) - len(kept))
+    return kept, talk
 
 
 def export(
@@ -131,7 +134,9 @@ _NO_DETAIL: Final = ("", "auto", None)
 def _note_members(items: Iterable[Item], losses: Losses) -> None:
     """Note the members of messages beside their content, such as a speaker's ``name``."""
     for block, place in items:
-        value = block.value() if block.kind == HEADER and place.role not in _ANSWERING else None
+        value = block.value() if block.kind == HEADER and place.role not in _ANSWERING else {}
+        if not isinstance(value, dict):
+            losses.note("heads of messages that could not be read")
         for key, held in value.items() if isinstance(value, dict) else ():
             if key not in _SPELLED and held is not None:
                 losses.note(f"the member {key} of messages")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxtui.core.block_content import Media
 from ctxtui.core.canonical import Json
-from ctxtui.wire.translate.turns import Losses
+from ctxtui.wire.translate.turns import Losses, TurnPart
 
 _FORMATS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
@@ -16,6 +16,13 @@ def media_type(media: Media) -> str:
     known = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
     found = next((kind for head, kind in known.items() if media.data.startswith(head)), "")
     return found or ("application/pdf" if media.data.startswith("JVBER") else _FORMATS.get(media.media_type, ""))
+
+
+def caption(part: TurnPart, losses: Losses) -> str:
+    """The words of a picture or file."""
+    if not part.reading.text.strip() and not part.reading.media:
+        losses.note("empty text")
+    return part.reading.text if part.reading.text.strip() else ""
 
 
 def for_anthropic(media: Media, losses: Losses) -> Json | None:

@@ -7,11 +7,12 @@ from typing import Final
 
 from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.wire.translate.media import is_image
+from ctxtui.wire.translate.media import caption, is_image
 from ctxtui.wire.translate.turns import (
     ASSISTANT,
     CALL,
     MEDIA,
+    NO_THINKING,
     SYSTEM,
     TEXT,
     THINKING,
@@ -60,17 +61,19 @@ def _message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict[str, 
         elif part.what == THINKING:
             _think(part, thoughts, losses)
         elif part.what == MEDIA:
-            words += [part.reading.text] if part.reading.text else []
+            words += [text] if (text := caption(part, losses)) else []
             pictures += _pictures(part, losses)
-        elif said := readable(part):
+        elif said := readable(part, losses):
             words.append(said)
         elif part.what != CALL:
             losses.note(f"{part.kind}, which only its own provider knows")
     message: dict[str, Json] = {"role": role}
     if words or pictures:
         message["content"] = _APART.join(words)
-    if thoughts and words:
-        message["thinking"] = _APART.join(thoughts)
+    if words or any(part.what == CALL for part in parts):
+        message |= {"thinking": _APART.join(thoughts)} if thoughts else {}
+    else:
+        losses.note(NO_THINKING, len(thoughts))
     return {**message, "images": pictures} if pictures else message
 
 
@@ -78,7 +81,7 @@ def _think(part: TurnPart, thoughts: list[str], losses: Losses) -> None:
     """Plain thinking goes back; what a provider signed or enciphered is its own."""
     own = isinstance(part.value, dict) and any(part.value.get(key) for key in _SIGNED)
     if own or not part.reading.text:
-        losses.note("thinking, which this dialect does not take back")
+        losses.note(NO_THINKING)
     else:
         thoughts.append(part.reading.text)
 

@@ -9,11 +9,12 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.wire.translate.media import for_chat
+from ctxtui.wire.translate.media import caption, for_chat
 from ctxtui.wire.translate.turns import (
     ASSISTANT,
     CALL,
     MEDIA,
+    NO_THINKING,
     SYSTEM,
     TEXT,
     THINKING,
@@ -22,6 +23,7 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
+    part_of,
     readable,
 )
 
@@ -51,30 +53,28 @@ def _content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -
     """Words and pictures: a string where one text is all there is."""
     made: list[Json] = []
     for part in parts:
-        if part.what == TEXT:
-            if not part.reading.text:
-                losses.note("empty text")
-            elif same and isinstance(part.value, dict):
-                made.append(part.value)
-            else:
-                made.append({"type": "text", "text": part.reading.text})
+        verbatim = same and isinstance(part.value, dict)
+        if part.what == TEXT and (part.reading.text or role == TOOL):
+            made.append(part.value if verbatim else {"type": "text", "text": part.reading.text})
+        elif part.what == TEXT:
+            losses.note("empty text")
         elif part.what == MEDIA:
-            made += _media(part, role, same, losses)
-        elif same and part.what not in (CALL, THINKING):
+            made += _media(part, role, verbatim, losses)
+        elif verbatim and part.what not in (CALL, THINKING):
             made.append(part.value)
-        elif words := readable(part):
+        elif words := readable(part, losses):
             made.append({"type": "text", "text": words})
-        elif part.what != CALL:
-            reason = "thinking, which this dialect does not take back" if part.what == THINKING else ""
+        elif part.what != CALL or role != ASSISTANT:
+            reason = NO_THINKING if part.what == THINKING else ""
             losses.note(reason or f"{part.kind}, which only its own provider knows")
     plain = len(made) == 1 and isinstance(made[0], dict) and made[0].keys() == {"type", "text"}
-    return made[0]["text"] if plain else made
+    return made[0]["text"] if plain and isinstance(made[0]["text"], str) else made
 
 
 def _media(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json]:
     if same:
         return [part.value]
-    made: list[Json] = [{"type": "text", "text": part.reading.text}] if part.reading.text else []
+    made: list[Json] = [{"type": "text", "text": text}] if (text := caption(part, losses)) else []
     if role != USER:
         losses.note("media outside user messages", len(part.reading.media))
         return made
@@ -88,9 +88,11 @@ def _assistant(turn: Turn, same: bool, losses: Losses) -> dict[str, Json]:
     calls = [_call(part, same) for part in turn.parts if part.what == CALL]
     if content or calls:
         message["content"] = content or None
-    thought = "\n".join(part.reading.text for part in turn.parts if same and part.what == THINKING)
-    if thought and len(message) > 1:
-        message[_REASONING] = thought
+    thoughts = [part.reading.text for part in turn.parts if same and part.what == THINKING]
+    said = [text for text in thoughts if text] if len(message) > 1 else []
+    if said:
+        message[_REASONING] = "\n".join(said)
+    losses.note(NO_THINKING, len(thoughts) - len(said))
     if calls:
         message["tool_calls"] = calls
     return message
@@ -111,9 +113,7 @@ def _answer(part: TurnPart, losses: Losses) -> Json:
     """A tool message. Its content is verbatim where it was one; Chat takes no pictures and no error flag there."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value
-        values = [block.value() for block in blocks]
-        plain = len(values) == 1 and isinstance(values[0], dict) and values[0].keys() == {"type", "text"}
-        content: Json = values[0]["text"] if plain else values if values else ""
+        content = _content([part_of(block) for block in blocks], TOOL, True, losses) or ""
         return {"role": TOOL, "tool_call_id": part.id, "content": content}
     if part.reading.media:
         losses.note("media in tool results", len(part.reading.media))

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
-from ctxtui.wire.translate.media import for_responses
+from ctxtui.wire.translate.media import caption, for_responses
 from ctxtui.wire.translate.turns import (
     ASSISTANT,
     CALL,
@@ -34,16 +34,27 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
         spoken: list[Json] = []
         for part in turn.parts:
-            content = _content(part, role, same, losses)
+            # A damaged record may have an item that is no object.
+            verbatim = same and isinstance(part.value, dict)
+            content = _content(part, role, verbatim, losses)
             if content is not None:
                 spoken += content
                 continue
             # An item of its own ends the message before it.
             spoken = _message(items, role, spoken)
-            items += _item(part, same, free, losses)
+            items += _item(part, verbatim, free, losses)
         _message(items, role, spoken)
-    texts = [part.reading.text for part in system if part.reading.text]
+    texts = [text for part in system if (text := _instruction(part, losses))]
     return {**({"instructions": _BETWEEN.join(texts)} if texts else {}), "input": _led(items, losses)}
+
+
+def _instruction(part: TurnPart, losses: Losses) -> str:
+    """The text of a part of the system prompt."""
+    if part.reading.media:
+        losses.note("media outside user messages", len(part.reading.media))
+    elif not part.reading.text:
+        losses.note("empty text" if part.what == TEXT else f"{part.kind}, which only its own provider knows")
+    return part.reading.text
 
 
 def _led(items: Sequence[Json], losses: Losses) -> list[Json]:
@@ -75,15 +86,15 @@ def _content(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json
         if same and part.kind != TEXT:
             return [part.value]
         return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": part.reading.text}]
-    if not same and (words := readable(part)):
+    if not same and (words := readable(part, losses)):
         return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": words}]
     if part.what != MEDIA:
         return None
     if same:
         return [part.value]
     made: list[Json] = []
-    if part.reading.text:
-        made.append({"type": "output_text" if role == ASSISTANT else "input_text", "text": part.reading.text})
+    if text := caption(part, losses):
+        made.append({"type": "output_text" if role == ASSISTANT else "input_text", "text": text})
     if role == ASSISTANT:
         losses.note("media in an assistant message", len(part.reading.media))
         return made

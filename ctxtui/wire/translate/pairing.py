@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ctxtui.dataclasses import replace
 from ctxtui.wire.translate.turns import ASSISTANT, CALL, RESULT, TEXT, THINKING, TOOL, USER, Losses, Turn, TurnPart
+
+NO_CALL: Final = "tool results without a call"
 
 
 def paired(found: Sequence[Turn], losses: Losses) -> list[Turn]:
@@ -23,12 +26,19 @@ def paired(found: Sequence[Turn], losses: Losses) -> list[Turn]:
             made[-1].parts += pairs.asked(turn, losses)
         else:
             made += pairs.answers()
-            rest = [part for part in turn.parts if part.what != RESULT]
+            rest = [part for part in without_calls(turn.parts, losses) if part.what != RESULT]
             made += [Turn(turn.role if turn.side == USER else USER, rest)] if rest else []
     made += pairs.answers()
     pairs.close(losses)
     _end_with_words(made, losses)
     return [turn for turn in made if turn.parts]
+
+
+def without_calls(parts: Sequence[TurnPart], losses: Losses) -> list[TurnPart]:
+    """The parts of a turn of anyone but the assistant, who alone may call."""
+    kept = [part for part in parts if part.what != CALL]
+    losses.note("tool calls that are not the assistant's", len(parts) - len(kept))
+    return kept
 
 
 class _Pairs:
@@ -62,9 +72,7 @@ class _Pairs:
 
     def close(self, losses: Losses) -> None:
         """Name the answers that nothing asked for."""
-        orphans = sum(len(parts) for parts in self._waiting.values())
-        if orphans:
-            losses.note("tool results without a call", orphans)
+        losses.note(NO_CALL, sum(len(parts) for parts in self._waiting.values()))
 
     def _fresh(self, id_: str) -> str:
         number = len(self._used)
@@ -80,8 +88,7 @@ def _end_with_words(made: Sequence[Turn], losses: Losses) -> None:
         while turn.side == ASSISTANT and (at := _unfollowed(turn.parts)) is not None:
             # No provider takes thinking that nothing follows (facts §1, §4), and none an empty text.
             losses.note("thinking with nothing after it")
-            if len(turn.parts) > at + 1:
-                losses.note("empty text", len(turn.parts) - at - 1)
+            losses.note("empty text", len(turn.parts) - at - 1)
             del turn.parts[at:]
 
 

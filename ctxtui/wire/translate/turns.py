@@ -40,6 +40,7 @@ _KINDS: Final = {
         RESULT,
     ),
 }
+NO_THINKING: Final = "thinking, which this dialect does not take back"
 _READABLE: Final = frozenset({"compaction", "compaction_summary", AGENT_ITEM})
 _WHOLE: Final = frozenset({TOOLS_ITEM, AGENT_ITEM})
 """Items of the Responses API whose blocks stand for nothing apart from each other."""
@@ -87,8 +88,9 @@ class Losses:
         self._counts: Counter[str] = Counter()
 
     def note(self, reason: str, count: int = 1) -> None:
-        """One more thing was lost for `reason`."""
-        self._counts[reason] += count
+        """`count` more things were lost for `reason`."""
+        if count:
+            self._counts[reason] += count
 
     def lines(self) -> list[str]:
         """Each reason with its count: ``thinking, whose signature ... (3)``."""
@@ -145,7 +147,7 @@ def turns(items: Sequence[Item]) -> list[Turn]:
             continue
         whole = []
         if block.kind == HEADER:
-            head = block.value()
+            head = given if isinstance(given := block.value(), dict) else {}
             if str(head.get("type")) in _WHOLE:
                 whole = [(HEADER, head)]
                 found.append(Turn(place.role, [_whole(whole)]))
@@ -168,8 +170,12 @@ def turns(items: Sequence[Item]) -> list[Turn]:
 def _whole(pieces: Sequence[Piece]) -> TurnPart:
     """An item with all its blocks."""
     value = join_item(pieces)
-    words = [read_value(kind, part).text for kind, part in pieces[1:]]
-    reading = BlockContent(text="\n".join(text for text in words if text))
+    inner = [read_value(kind, part) for kind, part in pieces[1:]]
+    reading = BlockContent(
+        text="\n".join(one.text for one in inner if one.text),
+        hidden=sum(one.hidden for one in inner),
+        media=tuple(media for one in inner for media in one.media),
+    )
     return TurnPart(OTHER, str(value["type"]), value, reading)
 
 
@@ -180,12 +186,20 @@ def part_of(block: Block) -> TurnPart:
     # The calls of the time before tools, and Ollama's without id, are paired by the function's name.
     if block.kind in ("function_call", "tool_call") and not reading.call_id:
         reading = replace(reading, call_id=reading.name)
-    return TurnPart(_KINDS.get(block.kind, OTHER), block.kind, value, reading)
+    what = _KINDS.get(block.kind, OTHER)
+    if what in (CALL, RESULT, MEDIA) and not isinstance(value, dict) and not reading.media:
+        # A damaged record: it has no call, answer or picture, but what it has is said.
+        what = TEXT
+    return TurnPart(what, block.kind, value, reading)
 
 
-def readable(part: TurnPart) -> str:
+def readable(part: TurnPart, losses: Losses) -> str:
     """The words of a block that only its provider knows, where they stand for themselves; "" for others."""
-    return part.reading.text if part.kind in _READABLE else ""
+    if part.kind not in _READABLE or not part.reading.text:
+        return ""
+    if part.reading.media or part.reading.hidden:
+        losses.note(f"what is no text in {part.kind}")
+    return part.reading.text
 
 
 def _answer(head: dict[str, Json], blocks: list[Block]) -> TurnPart:

@@ -14,6 +14,7 @@ from ctxtui.agent.tools.memory_tools import MemoryFolder, MemoryFull
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.dataclasses import replace
 from ctxtui.offline import offline
@@ -141,6 +142,28 @@ def test_a_memory_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path)
     assert kept.write("a.md", "x" * 50)
     with pytest.raises(MemoryFull, match=r"101 of 100|memory 110 of 100"):
         kept.write("b.md", "x" * 60)
+
+
+@pytest.mark.parametrize("name", [".env", ".git/HEAD", "a/.b", "./.env", "plain", "../out.txt", "a/../.env"])
+def test_what_is_not_named_as_memory_is_neither_read_nor_changed_nor_deleted(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "work"
+    for file in (".env", ".git/HEAD", "a/.b", "../out.txt"):
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text("of others")
+    # A name that does not begin with a dot may still lead to one.
+    (root / "plain").symlink_to(root / ".env")
+    kept = MemoryFolder(Workspace(root), 100, len)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for work in (
+        lambda: kept.write(name, "x"),
+        lambda: kept.view(name),
+        lambda: kept.edit(name, "of", "x"),
+        lambda: kept.delete(name),
+    ):
+        with pytest.raises(CtxtuiError):
+            work()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert kept.view().startswith("0 of 100")
 
 
 async def test_a_message_is_on_record_while_its_files_are_read(tmp_path: Path) -> None:

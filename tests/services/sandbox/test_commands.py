@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from ctxtui.agent.tools.planned_write import PlannedCall
 from ctxtui.services.agent_tools import agent_commands
 from ctxtui.services.agent_tools.agent_commands import AgentCommands
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.sandbox.command import KEPT, limited, run, surroundings
-from ctxtui.services.sandbox.confinement import Confinement
+from ctxtui.services.sandbox.command import KEPT, limited, run
+from ctxtui.services.sandbox.confinement import Confinement, confinement
+from ctxtui.services.sandbox.view import view_of
 
 
 def call(command: str, **more: object) -> ToolCall:
@@ -44,7 +46,7 @@ async def test_a_command_that_is_cancelled_or_late_ends_with_all_that_it_started
     script = "trap '' TERM; sleep 60 & echo $! > child; echo here; wait"
     for late in (True, False):
         (tmp_path / "child").unlink(missing_ok=True)
-        task = asyncio.create_task(run(["sh", "-c", script], tmp_path, 0.3 if late else 60))
+        task = asyncio.create_task(run(["sh", "-c", script], tmp_path, 0.3 if late else 60, os.environ))
         while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text().strip():
             await asyncio.sleep(0.01)
         child = int((tmp_path / "child").read_text())
@@ -59,27 +61,26 @@ async def test_a_command_that_is_cancelled_or_late_ends_with_all_that_it_started
 
 
 async def test_output_is_kept_up_to_a_size_and_nothing_waits_for_the_background(tmp_path: Path) -> None:
-    done = await run(["sh", "-c", "yes 0123456789 | head -c 9000000; echo end"], tmp_path, 20)
+    done = await run(["sh", "-c", "yes 0123456789 | head -c 9000000; echo end"], tmp_path, 20, os.environ)
     assert done.code == 0 and done.left_out > 0 and len(done.text) < KEPT + 100 and done.text.endswith("end\n")
     began = time.monotonic()
-    done = await run(["sh", "-c", "sleep 30 & echo done; exit 3"], tmp_path, 20)
+    done = await run(["sh", "-c", "sleep 30 & echo done; exit 3"], tmp_path, 20, os.environ)
     assert done.code == 3 and done.text == "done\n" and time.monotonic() - began < 5
-    done = await run(["env"], tmp_path, 5, {"PATH": os.environ["PATH"], "ANTHROPIC_API_KEY": "sk-1", "LANG": "C"})
-    assert "sk-1" not in done.text and "LANG=C" in done.text
-    assert "GITHUB_TOKEN" not in surroundings({"GITHUB_TOKEN": "x"})
+    done = await run(["env"], tmp_path, 5, {"PATH": os.environ["PATH"], "LANG": "C"})
+    assert "GIT_PAGER=cat" in done.text and "LANG=C" in done.text
     done = await run(
-        limited(["sh", "-c", "head -c 900000000 /dev/zero | tail -c 900000000 | wc -c"], 200), tmp_path, 20
+        limited(["sh", "-c", "head -c 900000000 /dev/zero | tail -c 900000000 | wc -c"], 200), tmp_path, 20, os.environ
     )
     assert "900000000" not in done.text.splitlines()
 
 
 async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_commands, "confinement", Confinement)
-    monkeypatch.setattr("ctxtui.services.sandbox.confined.confinement", Confinement)
+    monkeypatch.setattr(agent_commands, "confinement", lambda root: Confinement())
+    monkeypatch.setattr("ctxtui.services.sandbox.confined.confinement", lambda root: Confinement())
     made, kept = commands(tmp_path)
     planned = await made.plan(call("echo 'a b'"))
     assert isinstance(planned, PlannedCall) and planned.what == "echo 'a b'"
-    assert planned.told == "in this folder, not confined: it can do whatever you can" and planned.guard
+    assert planned.told == "not confined: it can do whatever you can" and planned.guard
     for command, why in (("ls | wc", "no shell that understands |"), ("", "is empty"), ("echo 'a", "No closing")):
         refused = await made.plan(call(command))
         assert isinstance(refused, ToolResult) and why in refused.text
@@ -97,17 +98,51 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     assert (await free.run(call("echo a | wc -l"))).text.endswith("1")
 
 
+async def test_the_agents_commands_have_a_time_and_a_memory(
+    kind: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_commands, "confinement", lambda root: Confinement(kind))
+    monkeypatch.setenv("DATABASE_URL", "named")
+    monkeypatch.setenv("GH_PAT", "secret")
+    (root.parent / "data").write_text("read")
+    made = AgentCommands(
+        root,
+        Settings(
+            command_shell=True,
+            command_memory=300,
+            command_variables="DATABASE_URL",
+            command_reads=f"'{root.parent}/data'",
+        ),
+        lambda name, text: None,
+    )
+    planned = await made.plan(call("ls"))
+    assert isinstance(planned, PlannedCall) and not planned.guard
+    assert planned.told.endswith(f"confined by {kind}: only this folder, no network")
+    done = await made.run(call("echo $DATABASE_URL $GH_PAT > made; cat made ../data"))
+    assert done.text.splitlines()[1:] == ["named", "read"] and not done.is_error
+    # What it leaves running goes with it.
+    late = await made.run(call("(trap '' TERM; setsid sleep 617.3) & sleep 617.3", timeout=1))
+    assert late.is_error and "its time was up" in late.text
+    commands = (Path(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit())
+    assert not any(b"617.3" in path.read_bytes() for path in commands if path.exists())
+    much = await made.run(call(f"{sys.executable} -c 'print(len(bytes(900_000_000)))'"))
+    assert much.is_error and "MemoryError" in much.text
+    assert (await made.run(call("no-such-program"))).is_error
+    refused = await made.run(call("echo evil > CLAUDE.md; echo done"))
+    assert refused.text.splitlines()[1].startswith("refused, as other programs obey it: CLAUDE.md;")
+    assert refused.text.endswith("done") and not (root / "CLAUDE.md").exists()
+
+
 def test_how_it_is_confined(tmp_path: Path) -> None:
-    (tmp_path / ".ssh").mkdir()
-    root = tmp_path / "work"
-    (root / ".git" / "hooks").mkdir(parents=True)
-    made = Confinement("bwrap").wrapped(["pytest", "-q"], root, tmp_path)
-    joined = " ".join(made)
+    view = view_of(tmp_path.resolve(), Path.home(), os.environ)
+    made = Confinement("bwrap").wrapped(["pytest", "-q"], view)
     assert made[0] == "bwrap" and made[-3:] == ["--", "pytest", "-q"] and "--unshare-net" in made
-    assert f"--tmpfs {tmp_path}/.ssh" in joined and f"--bind {root} {root}" in joined
-    assert f"--ro-bind {root}/.git/hooks {root}/.git/hooks" in joined and "--die-with-parent" in made
-    assert "--unshare-net" not in Confinement("bwrap").wrapped(["a"], root, tmp_path, network=True)
-    profile = Confinement("sandbox-exec").wrapped(["a"], root, tmp_path)[2]
-    assert "(deny file-write*)" in profile and f'(subpath "{root}")' in profile and "(deny network*)" in profile
-    assert Confinement().wrapped(["a"], root, tmp_path) == ["a"] and not Confinement()
-    assert Confinement("bwrap").told() == "confined by bwrap: writes in this folder only, no network"
+    inside = Confinement("unshare").wrapped(["pytest", "-q"], view)
+    assert [option for option in view.options() if option in made] == view.options()
+    assert inside[-len(view.options()) - 4 :] == [*view.options(), "--unshare-net", "--", "pytest", "-q"]
+    assert "--unshare-net" not in Confinement("bwrap").wrapped(["a"], view, network=True)
+    assert Confinement("sandbox-exec").wrapped(["a"], view)[2] == view.profile(network=False)
+    assert Confinement().wrapped(["a"], view) == ["a"] and not Confinement()
+    # The question has 67 columns for it at 80, with "by a shell, " before it.
+    assert all(len(f"by a shell, {Confinement(kind).told(network=True)}") <= 67 for kind in ("", "sandbox-exec"))
+    assert Confinement().told() == "not confined: it can do whatever you can" and not confinement(Path("/"))

@@ -1,4 +1,4 @@
-"""Below the water line nothing reaches the outside: seen in a fresh interpreter, and in the source."""
+"""The pure core reaches nothing outside: seen in a fresh interpreter, and in the source."""
 
 from __future__ import annotations
 

@@ -1,0 +1,253 @@
+"""A copy of a folder's git repository, which a command writes in place of the repository itself. What it made is then
+taken over as from a stranger: objects through ``git unpack-objects --strict``, references, HEAD and index through git's
+own commands, each only where it is still what the command found. Nothing else leaves the copy."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final
+
+from ctxtui.dataclasses import dataclass
+
+_SECONDS: Final = 120
+_ELSEWHERE: Final = Path("/run/ctxtui/git")
+"""Where the copy is shown for a work tree whose ``.git`` is a file."""
+_COPIED: Final = ("HEAD", "index", "packed-refs", "config", "config.worktree", "shallow", "refs", "reftable", "logs",
+                  "info")  # fmt: skip
+_LINKED: Final = ("hooks", "modules", "lfs")
+_REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
+_HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
+                    "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
+"""Of the copy: every object is a file of its own, for all of them to be found."""
+_SAFE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
+_BY: Final = "by a command of ctxtui's agent"
+_HEAD: Final = "git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD"
+_STATE: Final = f"""set -e
+git for-each-ref --format='%(objectname) %(refname)' > "$0/references"
+{{ {_HEAD}; }} > "$0/head"
+git ls-files -z --stage > "$0/index"
+"""
+_PACK: Final = 'git pack-objects -q --stdout --window=0 < "$0/objects" > "$0/pack"'
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a repository refers to: commits by reference, what HEAD names, and each path's lines of the index."""
+
+    references: dict[str, str]
+    head: str
+    index: dict[bytes, tuple[bytes, ...]]
+
+
+class RepositoryCopy:
+    """A copy, in the folder `scratch`, of the repository `common`, whose work tree `root` has HEAD and index in `own`.
+    Where it is not `mounted` at the repository's place, git finds it by variables."""
+
+    def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
+        self._root = root
+        self._common = common
+        self._copy = scratch / "git"
+        self._is_file = (root / ".git").is_file()
+        self._place = (_ELSEWHERE if self._is_file else root / ".git") if mounted else self._copy
+        self._original = self._place / "original" if mounted else common
+        self._pointer = scratch / "pointer"
+        self.env = {} if mounted else {"GIT_DIR": str(self._copy), "GIT_WORK_TREE": str(root)}
+        """Variables by which git finds the copy, where it is not shown at the repository's place."""
+        self._before = self._read(self._state_here(scratch / "before"))
+        self._fill(own)
+
+    @property
+    def shown(self) -> tuple[tuple[Path, Path, bool], ...]:
+        """What a program sees of it: what, where, and whether it writes it."""
+        found = [(self._copy, self._place, True), (self._common, self._original, False)]
+        return (*found, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
+
+    def reading(self) -> list[str]:
+        """The command that, confined as the one before it, writes down what the copy holds by now."""
+        objects = self._copy / "objects"
+        names = [
+            folder.name + entry.name
+            for folder in objects.iterdir()
+            if len(folder.name) == 2
+            for entry in os.scandir(folder)
+            if _HEX.fullmatch(folder.name + entry.name)
+        ]
+        # A command may have put a link at its place.
+        out = self._copy / "out"
+        if out.is_symlink() or out.exists():
+            out.unlink() if out.is_symlink() or not out.is_dir() else shutil.rmtree(out)
+        out.mkdir()
+        (out / "objects").write_text("".join(f"{name}\n" for name in names))
+        return ["/bin/sh", "-c", _STATE + (_PACK if names else ""), str(self._place / "out")]
+
+    def take_over(self) -> str:
+        """Take over what is new, after `reading` was run; why something is not taken over ("": nothing is left). For a
+        worker thread."""
+        try:
+            if (self._copy / "out").is_symlink():
+                raise ValueError("it is no repository any more")
+            after = self._read(self._copy / "out")
+            self._take_objects(self._copy / "out" / "pack")
+            self._take_references(after)
+            self._take_index(after)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            told = getattr(error, "stderr", None) or str(error)
+            text = told.decode("utf-8", "replace") if isinstance(told, bytes) else told
+            return f"not taken over into the repository: {' '.join(text.split())[:500]}"
+        return ""
+
+    def _fill(self, own: Path) -> None:
+        self._copy.mkdir()
+        for name in _COPIED:
+            source = own / name if name in ("HEAD", "index") else self._common / name
+            if source.is_dir():
+                shutil.copytree(source, self._copy / name, symlinks=True)
+            elif source.exists():
+                shutil.copy(source, self._copy / name)
+        for source in own.glob("sharedindex.*"):
+            shutil.copy(source, self._copy / source.name)
+        for name in _LINKED:
+            if (self._common / name).exists():
+                (self._copy / name).symlink_to(self._original / name)
+        (self._copy / "original").mkdir()
+        (self._copy / "objects" / "info").mkdir(parents=True)
+        (self._copy / "objects" / "info" / "alternates").write_text(f"{self._original}/objects\n")
+        self._pointer.write_text(f"gitdir: {self._place}\n")
+        settings = [*_SETTINGS]
+        # The home folder, where most have it, is not seen.
+        with suppress(subprocess.CalledProcessError):
+            for line in self._git("config", "--get-regexp", r"^user\.(name|email)$").decode().splitlines():
+                name, _, value = line.partition(" ")
+                settings.append(f"[user]\n\t{name.removeprefix('user.')} = {json.dumps(value, ensure_ascii=False)}")
+        with (self._copy / "config").open("a", encoding="utf-8") as file:
+            file.write("".join(f"\n{line}\n" for line in settings))
+
+    def _state_here(self, out: Path) -> Path:
+        out.mkdir()
+        self._run(["/bin/sh", "-c", _STATE, str(out)])
+        return out
+
+    def _read(self, out: Path) -> _State:
+        references = {}
+        for line in _bytes_of(out / "references").decode("utf-8").splitlines():
+            digest, _, name = line.partition(" ")
+            references[name] = digest
+        index: dict[bytes, tuple[bytes, ...]] = {}
+        for entry in filter(None, _bytes_of(out / "index").split(b"\0")):
+            path = entry.partition(b"\t")[2]
+            index[path] = (*index.get(path, ()), entry)
+        return _State(references, _bytes_of(out / "head").decode("utf-8").strip(), index)
+
+    def _take_objects(self, pack: Path) -> None:
+        if pack.exists() or pack.is_symlink():
+            with os.fdopen(_opened(pack), "rb") as file:
+                self._run(["git", *_SAFE, "unpack-objects", "-q", "--strict"], stdin=file)
+
+    def _take_references(self, after: _State) -> None:
+        old, new = self._before.references, after.references
+        lines, elsewhere = [], self._elsewhere() if old != new else set()
+        for name in sorted(old.keys() | new.keys()):
+            if old.get(name) == new.get(name):
+                continue
+            if not _REFERENCE.fullmatch(name) or not _HEX.fullmatch(new.get(name, "0" * 40)):
+                raise ValueError(f"{name} is no branch, tag, note or stash")
+            if name in elsewhere:
+                raise ValueError(f"{name} is checked out in another work tree")
+            was = old.get(name) or "0" * len(new[name])
+            lines.append(f"update {name} {new[name]} {was}\n" if name in new else f"delete {name} {was}\n")
+        if lines:
+            self._git("update-ref", "-m", _BY, "--create-reflog", "--stdin", stdin="".join(lines).encode())
+        if after.head != self._before.head and after.head:
+            self._take_head(after.head)
+
+    def _elsewhere(self) -> set[str]:
+        """Branches that other work trees of the repository have checked out."""
+        trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n\n")
+        found = [dict(line.split(" ", 1) for line in tree.splitlines() if " " in line) for tree in trees]
+        return {tree["branch"] for tree in found if "branch" in tree and tree.get("worktree") != str(self._root)}
+
+    def _take_head(self, head: str) -> None:
+        if self._run(["/bin/sh", "-c", _HEAD]).decode().strip() != self._before.head:
+            raise ValueError("HEAD was changed meanwhile")
+        if head.startswith("refs/heads/") and _REFERENCE.fullmatch(head):
+            self._git("symbolic-ref", "-m", _BY, "HEAD", head)
+        elif _HEX.fullmatch(head):
+            self._git("update-ref", "-m", _BY, "--no-deref", "HEAD", head)
+        else:
+            raise ValueError("HEAD names no branch and no commit")
+
+    def _take_index(self, after: _State) -> None:
+        """Change the lines of the index that the command changed; git checks each path."""
+        old, new = self._before.index, after.index
+        changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
+        if changed:
+            sample = (new.get(changed[0]) or old[changed[0]])[0]
+            none = b"0 " + b"0" * len(sample.split()[1])
+            lines = [line for path in changed for line in (none + b"\t" + path, *new.get(path, ()))]
+            self._git("update-index", "-z", "--index-info", stdin=b"".join(line + b"\0" for line in lines))
+
+    def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        return self._run(["git", *_SAFE, *arguments], data=stdin)
+
+    def _run(self, argv: Sequence[str], *, stdin: IO[bytes] | None = None, data: bytes = b"") -> bytes:
+        env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        given: dict[str, Any] = {"stdin": stdin} if stdin else {"input": data}
+        done = subprocess.run(argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_SECONDS, **given)
+        return bytes(done.stdout)
+
+
+def copy_of(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCopy | None:
+    """A copy of the repository of the folder `root`, where it has one that git would use; for a worker thread."""
+    try:
+        found = repository_of(root)
+        return RepositoryCopy(root, *found, scratch, mounted=mounted) if found else None
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+def repository_of(root: Path) -> tuple[Path, Path] | None:
+    """The folders of the repository whose work tree is `root`: of this work tree, and of all of them. A file ``.git``
+    is believed only where the repository names the work tree, too."""
+    own = common = root / ".git"
+    if own.is_symlink():
+        return None
+    with suppress(OSError, ValueError):
+        if own.is_file():
+            own = (root / own.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
+            back = (own / (own / "gitdir").read_text("utf-8").strip()).resolve()
+            common = (own / (own / "commondir").read_text("utf-8").strip()).resolve()
+            if back != root / ".git" or own.parent.parent != common:
+                return None
+        elif (own / "commondir").exists():
+            return None
+        if (common / "objects").is_dir() and (common / "config").is_file() and (own / "HEAD").is_file():
+            return own, common
+    return None
+
+
+def names_git(argv: Sequence[str]) -> bool:
+    """Whether a command line names git."""
+    return any(re.search(r"(?<![\w.-])git(?![\w.-])", word) for word in argv)
+
+
+def _opened(path: Path) -> int:
+    """A regular file, to be read. Raises `OSError`."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(0, f"{path.name} is no file")
+    return file
+
+
+def _bytes_of(path: Path) -> bytes:
+    with os.fdopen(_opened(path), "rb") as file:
+        return file.read()

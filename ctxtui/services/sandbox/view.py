@@ -1,0 +1,224 @@
+"""What a confined program sees of the machine: a list of places, from which the options of bubblewrap (which `inside`
+understands, too) and the profile of sandbox-exec are made. What is not on it is not there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from ctxtui.dataclasses import dataclass
+
+_SYSTEM: Final = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix/store",
+    "/gnu/store", "/snap", "/var/lib/texmf", "/var/cache/fontconfig",
+)  # fmt: skip
+_KERNEL: Final = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
+"""What the user root could write, with no privilege at all."""
+_FRESH: Final = ("/tmp", "/var/tmp", "/run")
+_FRESH_MACOS: Final = ("/Users", "/Volumes", "/private/tmp", "/private/var/tmp", "/private/var/folders")
+_DEVICES_MACOS: Final = '(regex #"^/dev/(null|zero|tty|ptmx|ttys[0-9]*|fd/.*)$")'
+_NAMES_MACOS: Final = '(allow network-outbound (literal "/private/var/run/mDNSResponder"))'
+_TOOLS: Final = (
+    ("PYENV_ROOT", ".pyenv", "."), ("RUSTUP_HOME", ".rustup", "."), ("CARGO_HOME", ".cargo", "bin env"),
+    ("NVM_DIR", ".nvm", "."), ("FNM_DIR", ".local/share/fnm", "."), ("VOLTA_HOME", ".volta", "bin tools"),
+    ("BUN_INSTALL", ".bun", "bin install"), ("DENO_INSTALL", ".deno", "bin"), ("GOPATH", "go", "bin"),
+    ("RBENV_ROOT", ".rbenv", "."), ("ASDF_DATA_DIR", ".asdf", "."), ("MISE_DATA_DIR", ".local/share/mise", "."),
+    ("SDKMAN_DIR", ".sdkman", "candidates"), ("", ".nodenv", "."), ("", ".jenv", "."), ("", ".ghcup", "bin ghc"),
+    ("", ".opam", "."), ("", ".juliaup", "."), ("", ".dotnet", "."), ("", ".elan", "."),
+    ("", ".local", "bin lib share/uv share/pipx"), ("", ".config/git", "ignore attributes"),
+)  # fmt: skip
+"""Tools below the home folder: the variable that names another place, the usual place, and what of it is seen."""
+_CACHES: Final = (
+    ("CARGO_HOME", ".cargo", "registry git"), ("GOPATH", "go", "pkg/mod"), ("", ".npm", "_cacache"),
+    ("", ".m2", "repository wrapper"), ("", ".gradle", "wrapper"), ("", ".nuget", "packages"),
+    ("", ".cache", "pip go-build ms-playwright"),
+)  # fmt: skip
+"""What tools have fetched. With a network they fetch into the fresh home folder instead, as these cannot be written."""
+_PROGRAMS: Final = ("bin", "sbin")
+_PREFIX: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg", "share")
+"""What belongs to programs, of the folder in which their folder ``bin`` is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Where a program runs: in `root`, which it writes but for what is `guarded`. It reads `readable` and `links` of
+    the rest, and writes in `fresh` folders, which are empty and go with it. `hidden` is empty inside of `root`, `held`
+    are folders of `root` that cannot be renamed. `shown` are further places: what stands there, where, and whether it
+    is written."""
+
+    root: Path
+    readable: tuple[Path, ...] = ()
+    links: Mapping[Path, str] = {}
+    fresh: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    held: tuple[Path, ...] = ()
+    guarded: tuple[Path, ...] = ()
+    shown: tuple[tuple[Path, Path, bool], ...] = ()
+
+    def options(self) -> list[str]:
+        """The options of bubblewrap."""
+        places = [path for path in self.readable if path not in self.fresh]
+        inner = [path for path in places if any(path.is_relative_to(hidden) for hidden in self.hidden)]
+        found: list[str] = []
+
+        def bind(kind: str, paths: Iterable[Path]) -> None:
+            for path in paths:
+                found.extend((kind, str(path), str(path)))
+
+        bind("--ro-bind", (path for path in places if str(path) in _SYSTEM))
+        found += ["--dev", "/dev", "--proc", "/proc"]
+        bind("--ro-bind-try", map(Path, _KERNEL))
+        for path in self.fresh:
+            found += ["--tmpfs", str(path)]
+        bind("--ro-bind", (path for path in places if str(path) not in _SYSTEM and path not in inner))
+        for path, text in self.links.items():
+            found += ["--symlink", text, str(path)]
+        bind("--bind", [self.root])
+        # They may go away meanwhile: a lock of an editor, say.
+        bind("--bind-try", self.held)
+        bind("--ro-bind-try", self.guarded)
+        for path in self.hidden:
+            found += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+        bind("--ro-bind", inner)
+        for source, target, writable in self.shown:
+            found += ["--bind" if writable else "--ro-bind", str(source), str(target)]
+        return [*found, "--remount-ro", "/"]
+
+    def profile(self, *, network: bool) -> str:
+        """A profile in the language of sandbox-exec: the last rule that fits decides."""
+        written = [self.root, *(source for source, _, writable in self.shown if writable)]
+        read = [*written, *self.readable, *(source for source, _, _ in self.shown)]
+        above = sorted({folder for path in read for folder in path.parents})
+        rules = [
+            "(version 1)(allow default)(deny file-write*)",
+            f"(deny file-read* {_each('subpath', self.fresh)})(allow file-read* {_each('subpath', read)})",
+            f"(allow file-read-metadata {_each('literal', above)})",
+            f"(allow file-write* {_DEVICES_MACOS} {_each('subpath', written)})",
+            f"(deny file-read* {_each('subpath', self.hidden)})",
+            f"(deny file-write* {_each('subpath', [*self.guarded, *self.hidden])})",
+            f"(deny file-write-unlink {_each('literal', self.held)})",
+            f"(deny network-outbound {_each('subpath', [*self.fresh, Path('/private/var/run')])}){_NAMES_MACOS}"
+            if network
+            else "(deny network*)",
+        ]
+        # A rule without places would hold everywhere.
+        return "".join(rule for rule in rules if not rule.endswith(" )"))
+
+
+def _each(kind: str, paths: Iterable[Path]) -> str:
+    return " ".join(f'({kind} "{_quoted(path)}")' for path in paths)
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace('"', '\\"')
+
+
+class _Places:
+    """Collects what is readable; what is seen already is not added again."""
+
+    def __init__(self, root: Path, fresh: Iterable[Path], hidden: Iterable[Path]) -> None:
+        self._root = root
+        self._empty = {*fresh, *hidden}
+        self.readable: list[Path] = []
+        self.links: dict[Path, str] = {}
+
+    def sees(self, path: Path) -> bool:
+        """Whether `path`, which is no symlink, is seen."""
+        covers = {*self.readable, *self._empty, self._root}
+        return next((place not in self._empty for place in (path, *path.parents) if place in covers), False)
+
+    def add(self, path: Path) -> None:
+        """Let `path` be read, and the symlinks that lead to it, unless it holds a folder that is to be empty."""
+        if not path.is_absolute() or not path.exists():
+            return
+        real = path.resolve()
+        if any(place.is_relative_to(real) for place in self._empty):
+            return
+        for link, text in _links(path):
+            if not self.sees(link):
+                self.links[link] = text
+        if not self.sees(real):
+            self.readable.append(real)
+
+    def add_programs(self, folder: Path, home: Path) -> None:
+        """The same for a folder of programs, with the libraries beside it."""
+        self.add(folder)
+        prefix = folder.parent
+        if folder.name in _PROGRAMS and prefix != home:
+            # ~/.local/share holds what is no program's.
+            for name in _PREFIX if prefix != home / ".local" else _PREFIX[:-1]:
+                self.add(prefix / name)
+
+
+def _links(path: Path) -> Iterator[tuple[Path, str]]:
+    """The symlinks that lead to `path`, which exists."""
+    for part in (*reversed(path.parents), path):
+        if part.is_symlink():
+            text = os.readlink(part)
+            yield part, text
+            yield from _links(Path(os.path.normpath(part.parent / text)) / path.relative_to(part))
+            return
+
+
+def view_of(
+    root: Path, home: Path, env: Mapping[str, str], *, network: bool = False, further: Iterable[str | Path] = ()
+) -> View:
+    """What a program in `root` sees of the machine of a user with this `home` and environment. `further` are places
+    that it reads besides."""
+    macos = sys.platform == "darwin"
+    usual = (Path(place).resolve() for place in (_FRESH_MACOS if macos else _FRESH))
+    home = home.resolve()
+    fresh = [place for place in dict.fromkeys((*usual, home)) if not place.is_relative_to(root) and place != Path("/")]
+    # The user works in the home folder itself, or above it.
+    dotted = sorted(home.glob(".*")) if home.is_relative_to(root) else ()
+    hidden = [path for path in dotted if not path.is_symlink()]
+    places = _Places(root, fresh, hidden)
+    for top in () if macos else (*_SYSTEM, *(entry.path for entry in os.scandir("/") if entry.is_symlink())):
+        if not Path(top).is_symlink():
+            places.add(Path(top))
+        else:
+            places.links[Path(top)] = os.readlink(top)
+    for variable, usual_place, names in (*_TOOLS, *(() if network else _CACHES)):
+        for name in names.split():
+            places.add(Path(env.get(variable) or home / usual_place) / name)
+    for prefix in {sys.prefix, sys.base_prefix}:
+        places.add_programs(Path(prefix, "bin"), home)
+    for folder in map(Path, env.get("PATH", "").split(os.pathsep)):
+        _add_path_folder(places, folder, root, home)
+    for config in root.glob("*/pyvenv.cfg"):
+        for python in (config.parent / "bin").glob("python*"):
+            if any((python.resolve().parent.parent / "lib").glob("python*")):
+                _add_program(places, python, home)
+    for place in further:
+        places.add(Path(place).expanduser())
+    if network:
+        places.add(Path("/etc/resolv.conf"))
+    return View(
+        root=root,
+        readable=tuple(places.readable),
+        links=places.links,
+        fresh=tuple(fresh),
+        hidden=tuple(hidden),
+    )
+
+
+def _add_path_folder(places: _Places, folder: Path, root: Path, home: Path) -> None:
+    """Add a folder of PATH, and where the programs are that its symlinks lead to."""
+    if not folder.is_absolute() or not folder.is_dir() or folder.resolve().is_relative_to(root):
+        return
+    places.add_programs(folder, home)
+    for entry in os.scandir(folder):
+        if entry.is_symlink():
+            _add_program(places, Path(entry.path), home)
+
+
+def _add_program(places: _Places, link: Path, home: Path) -> None:
+    real = link.resolve()
+    if places.sees(real) or not os.access(real, os.X_OK) or not real.is_file():
+        return
+    if real.parent.name in _PROGRAMS:
+        places.add_programs(real.parent, home)
+    places.add(link)

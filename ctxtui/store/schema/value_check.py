@@ -1,0 +1,38 @@
+"""Whether the values of rows are what their columns declare: SQLite keeps whatever a damaged page says."""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import cache
+from typing import Final
+
+_TYPES: Final = {
+    "INTEGER": ("integer",),
+    "REAL": ("real", "integer"),
+    "TEXT": ("text", "blob"),
+    "BLOB": ("blob", "text"),
+}
+"""By declared type, as `typeof` names them; a text with a lone surrogate is a BLOB (`tables`)."""
+_LONGEST: Final = 2.5e11
+"""Beyond any time (Unix seconds, until the year 9892) and any sum (USD)."""
+
+
+def check_rows(conn: sqlite3.Connection, table: str, where: str, *args: object) -> None:
+    """Raise `ValueError` where a row of `table` holds a value that its column cannot have."""
+    rows = conn.execute(f"PRAGMA table_info({table})").fetchall()
+    columns = tuple((name, kind, bool(not_null or primary)) for _, name, kind, not_null, _, primary in rows)
+    found = conn.execute(f"SELECT {_wrong(columns)} FROM {table} WHERE ({where}) AND {_wrong(columns)} != ''", args)
+    for (name,) in found:
+        raise ValueError(f"{table}.{name} is of another kind than it should be")
+
+
+@cache
+def _wrong(columns: tuple[tuple[str, str, bool], ...]) -> str:
+    """SQL that gives the name of the first of `columns` whose value is wrong, "" where none is."""
+    cases = []
+    for name, kind, needed in columns:
+        types = (*_TYPES.get(kind.upper(), ("integer", "real", "text", "blob")), *(() if needed else ("null",)))
+        listed = ", ".join(f"'{one}'" for one in types)
+        beyond = f" OR abs({name}) > {_LONGEST}" if kind.upper() == "REAL" else ""
+        cases.append(f"WHEN typeof({name}) NOT IN ({listed}){beyond} THEN '{name}'")
+    return f"CASE {' '.join(cases)} ELSE '' END"

@@ -1,0 +1,160 @@
+"""Git in a command: a commit reaches the repository, and nothing else of what a hostile command leaves in its copy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ctxtui.services.sandbox.repository_copy import names_git, repository_of
+from tests.services.sandbox.conftest import Sh, git
+
+
+def state(folder: Path) -> tuple[str, ...]:
+    """What git says of the repository."""
+    return (git(folder, "for-each-ref"), git(folder, "ls-files", "--stage"), (folder / ".git/HEAD").read_text())
+
+
+def test_a_commit_is_taken_over(sh: Sh, repository: Path, home: Path) -> None:
+    hook = repository / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\ntouch /tmp/checked; echo SECRET > ~/.leak\n")
+    hook.chmod(0o755)
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n")
+    done = sh(
+        "mkdir src; echo b > src/b.txt; echo c >> a.txt; git add -A && git commit -q -m second && cat /tmp/checked"
+    )
+    assert done.code == 0 and done.notes == (), (done.text, done.notes)
+    assert (
+        git(repository, "log", "--format=%s %an") == "second Ada\nfirst Ada" and git(repository, "status", "-s") == ""
+    )
+    assert git(repository, "show", "HEAD:src/b.txt") == "b"
+    assert git(repository, "fsck", "--strict") == "" and not (home / ".leak").exists()
+    assert "second" not in git(repository, "reflog") and "ctxtui" in git(repository, "reflog", "-1")
+    done = sh(
+        "git mv a.txt d.txt; git checkout -q -b side; git commit -q -am third; git tag -a v1 -m one; git branch -D main"
+    )
+    assert done.notes == () and git(repository, "branch", "--format=%(refname)") == "refs/heads/side"
+    assert git(repository, "cat-file", "-t", "v1") == "tag" and git(repository, "status", "-s") == ""
+    done = sh("echo e > e.txt; git add e.txt; rm d.txt; git rm -q --cached src/b.txt")
+    assert git(repository, "status", "-s").splitlines() == ["D d.txt", "A  e.txt", "D  src/b.txt", "?? src/"]
+    assert sh("git stash -q; git checkout -q --detach HEAD~1").notes == ()
+    assert git(repository, "stash", "list") and git(repository, "log", "-1", "--format=%s") == "second"
+    assert not list((repository / ".git").glob("*ctxtui*"))
+
+
+def test_a_first_commit_and_another_work_tree(sh: Sh, root: Path, tmp_path: Path) -> None:
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.email", "ada@example.org")
+    git(root, "config", "user.name", "Ada")
+    assert sh("echo a > a; git add a; git commit -q -m one").notes == () and git(root, "log", "--format=%s") == "one"
+    tree = tmp_path / "tree"
+    git(root, "worktree", "add", "-q", "-b", "other", str(tree))
+    done = sh("git log --format=%s; echo b > b; git add b; git commit -q -m two; git status -s", tree)
+    assert done.text == "one\n" and done.notes == () and git(tree, "log", "--format=%s") == "two\none"
+    assert (tree / ".git").read_text().startswith("gitdir:") and git(root, "log", "--format=%s") == "one"
+    # A branch that another work tree has checked out is not moved under it.
+    done = sh("git update-ref refs/heads/main HEAD", tree)
+    assert "another work tree" in done.notes[0] and git(root, "log", "--format=%s") == "one"
+    (tree / ".git").write_text(f"gitdir: {root}/.git/worktrees/../worktrees/tree\n")
+    assert repository_of(tree) is not None
+    for text in (f"gitdir: {root}/.git", "gitdir: /", "nothing", f"gitdir: {root}"):
+        (tree / ".git").write_text(text)
+        assert repository_of(tree) is None, "the repository does not name this work tree"
+
+
+def test_it_reads_the_repository_where_no_copy_is_made(sh: Sh, repository: Path) -> None:
+    script = "g=gi; g=${g}t; $g log --format=%s; $g commit --allow-empty -m x"
+    done = sh(script)
+    assert done.text.startswith("first\n") and "Read-only" in done.text and done.code
+    assert all(names_git(words.split()) for words in ("git", "/usr/bin/git x", "sh -c git", "a;git"))
+    assert not any(names_git(words.split()) for words in ("digit", "a.git", "git-lfs x"))
+
+
+EVIL = "blob=$(echo evil | git hash-object -w --stdin)"
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        # A tree that holds a folder .git, and commits that hold it.
+        f"{EVIL}; t=$(printf \"100644 blob $blob\\tconfig\\n\" | git mktree); "
+        "t=$(printf \"040000 tree $t\\t.git\\n\" | git mktree); "
+        "git update-ref refs/heads/main $(git commit-tree $t -m x)",
+        # References elsewhere, and HEAD to them.
+        "git update-ref refs/replace/$(git rev-parse HEAD) $(git commit-tree HEAD^{tree} -m x)",
+        "git update-ref refs/ctxtui/x HEAD",
+        "echo 'ref: refs/../../config' > .git/HEAD",
+        "echo 'ref: refs/heads/../../config' > .git/HEAD",
+        "echo 'ref: config' > .git/HEAD",
+        "rm .git/HEAD; ln -s /etc/passwd .git/HEAD",
+        "echo 1234567890123456789012345678901234567890 > .git/refs/heads/main",
+        "git branch \"$(printf 'a\\nb')\"; mkdir '.git/refs/heads/-x'; cp .git/refs/heads/main '.git/refs/heads/-x/y'",
+        # Objects that are none, and links.
+        "rm -rf .git/objects; ln -s / .git/objects; mkdir -p .git/out; ln -s /etc/passwd .git/out/pack",
+        "mkdir .git/objects/ab; echo x | tee .git/objects/x > .git/objects/ab/12345678901234567890123456789012345678",
+        "rm -rf .git/out; ln -s / .git/out",
+        "mkdir -p .git/objects/info; echo /etc > .git/objects/info/alternates",
+        # What git obeys.
+        "echo '[core]' > .git/config; echo ../x > .git/commondir; echo x > .git/hooks2; mkdir .git/worktrees; "
+        "echo '* filter=x' > .git/info/attributes; echo x > .git/info/grafts",
+        "git config alias.ls-files '!touch /tmp/x'; git config core.fsmonitor 'touch ~/PWNED'; git config core.pager x",
+    ],
+)  # fmt: skip
+def test_nothing_else_leaves_a_hostile_copy(sh: Sh, repository: Path, home: Path, trick: str) -> None:
+    before = state(repository)
+    names = {path.relative_to(repository) for path in (repository / ".git").rglob("*") if "objects" not in path.parts}
+    config = (repository / ".git/config").read_bytes()
+    done = sh(f"git --version > /dev/null; {trick}")
+    assert state(repository) == before, (trick, done)
+    after = {path.relative_to(repository) for path in (repository / ".git").rglob("*") if "objects" not in path.parts}
+    assert after <= names | {Path(".git/index")} and (repository / ".git/config").read_bytes() == config
+    assert not (repository / ".git/objects/info/alternates").exists() and not (home / "PWNED").exists()
+    assert git(repository, "fsck", "--strict", "--no-dangling") == "" and git(repository, "status", "-s", "-uno") == ""
+
+
+INDEX = """
+import hashlib, struct
+path = b".git/hooks/post-checkout"
+entry = struct.pack(">6I", 0, 0, 0, 0, 0, 0) + struct.pack(">4I", 0o100755, 0, 0, 5) + bytes.fromhex(BLOB)
+entry += struct.pack(">H", len(path)) + path
+data = b"DIRC" + struct.pack(">2I", 2, 1) + entry + bytes(8 - len(entry) % 8)
+open(".git/index", "wb").write(data + hashlib.sha1(data).digest())
+"""
+
+
+def test_an_index_with_paths_of_git_s_own_is_not_taken_over(sh: Sh, repository: Path) -> None:
+    """Git would write them at the next checkout."""
+    (repository / "made.py").write_text(INDEX.replace("BLOB", f"'{git(repository, 'rev-parse', 'HEAD:a.txt')}'"))
+    assert ".git/hooks/post-checkout" in sh(f"{sys.executable} made.py; git ls-files").text
+    git(repository, "checkout", "-q", "-f", ".") if git(repository, "ls-files") else None
+    assert ".git" not in git(repository, "ls-files") and not (repository / ".git/hooks/post-checkout").exists()
+
+
+def test_what_the_user_did_meanwhile_is_not_lost(sh: Sh, repository: Path) -> None:
+    """The user commits while the command runs, which commits, too: theirs stays, and the model is told."""
+    script = "echo b > b; git add b; git commit -q -m theirs; touch ready; while [ ! -e go ]; do sleep 0.02; done"
+
+    def user() -> None:
+        while not (repository / "ready").exists():
+            time.sleep(0.01)
+        git(repository, "commit", "-q", "--allow-empty", "-m", "mine")
+        (repository / "go").touch()
+
+    thread = threading.Thread(target=user)
+    thread.start()
+    done = sh(script)
+    thread.join()
+    assert "not taken over" in done.notes[0] and git(repository, "log", "--format=%s") == "mine\nfirst"
+
+
+@pytest.mark.parametrize("form", ["sha256"])
+def test_other_forms_of_a_repository(sh: Sh, root: Path, form: str) -> None:
+    subprocess.run(["git", "init", "-q", f"--object-format={form}", root], check=True)
+    git(root, "commit", "-q", "--allow-empty", "-m", "one")
+    git(root, "config", "user.email", "ada@example.org")
+    assert sh("git config user.name Ada; echo a > a; git add a; git commit -qm two; git rm -q a").notes == ()
+    assert git(root, "log", "--format=%s") == "two\none" and git(root, "ls-files") == ""
