@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import re
-import tomllib
 import zlib
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from enum import StrEnum
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -24,7 +20,18 @@ from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass
+from ctxtui.curation.mask_rules import (
+    BOUNDARY,
+    CHECKS,
+    LEVELS,
+    NO_VALUE,
+    PLACEHOLDER,
+    PLAIN_PART,
+    Level,
+    MaskingRules,
+    is_dense,
+    is_random,
+)
 
 PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 """A PNG of one transparent pixel, in base64: what stands for an image."""
@@ -42,9 +49,7 @@ _BREAK: Final = re.compile(r"(?:(?<![ \t])[ \t]{1,200})?\\?\r?\n[ \t]*(?:\d{1,6}
 """The end of a line, with the number of the next one where lines are numbered."""
 _BLANK: Final = re.compile(" ")
 _AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
-_PLAIN: Final = re.compile(r"[A-Z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|v?\d+(?:[a-z]\d*)?")
 _SEPARATOR: Final = re.compile(r"[\W_]+")
-_PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
 _LAST_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}$")
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w-]+=[\w.-]+)*;base64,([A-Za-z0-9+/_%-]+={0,2})")
@@ -72,201 +77,28 @@ _LARGEST_CHUNK: Final = 1 << 20
 _BARE_RANDOM: Final = re.compile(
     r"(?<![\w+/.=@%&?#:~$-])(?=[^\s]{0,200}\d)[A-Za-z0-9_+/-]{24,160}={0,2}(?![\w+/.@%&?#(\[:~-])"
 )
-_HEX: Final = re.compile(r"[0-9a-fA-F-]+=*|0[xX][0-9a-fA-F]+")
-_BITS: Final = 4.0
-_CHANGES: Final = 0.4
-"""Changes between small letters, capitals and digits, for each character, of a text that nobody wrote."""
 LONG_WORD: Final = 16
 """Characters between blanks from which on a word may be a key."""
 _SHORTEST: Final = 6
 """Characters that the value of a member needs to be taken for a secret."""
 _LONG: Final = 16
 """The same for members whose short values are words."""
-_NO_VALUE: Final = "null|none|true|false|string|text|number|integer|required|optional|password|secret|unknown|example|test"
-_NO_SECRET: Final = re.compile(rf"(?i)(?:{_NO_VALUE})$|[~.]?/[\w.-]+/|https?:")
-_PLACEHOLDER: Final = re.compile(rf"(?i)[$<{{*⟨/]|your|xxx|redacted|\S*\.\.\.|(?:{_NO_VALUE})$|\S*[\s(]")
-"""Values that only say where a secret would stand: empty names, variables, sentences."""
+_NO_SECRET: Final = re.compile(rf"(?i)(?:{NO_VALUE})$|[~.]?/[\w.-]+/|https?:")
+"""A word or a path: no piece of a secret, though a name before it says so."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][\w-]{1,40}")
 _IDENTIFIER: Final = re.compile(r"[\w.:/@+-]{1,80}")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
-"""Characters on each side of the border between two texts in which a secret is looked for; more where a key's lines are
-told."""
+"""Characters on each side of the border between two texts in which a secret is looked for; more where lines of a key or
+a long word may go over it."""
 _TITLED: Final = 64
 """Texts at the beginning of a session of which a title may be cut."""
 _SHORT_PIECE: Final = 6
-"""Characters of a piece of a secret below which it is masked only where its whole text is the same."""
+"""Characters of a piece of a secret below which it is masked only at the end of the same text."""
 _CUT: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
 """What a text that was cut is tried with in place of its rest."""
-
-
-class Level(StrEnum):
-    """How much is masked; each level masks what the one before it does."""
-
-    SECRETS = "secrets"
-    """Keys, tokens, passwords, logins."""
-    PERSONAL = "personal"
-    """Also people and places: e-mail and IP addresses, user names in paths, phone numbers, images, opaque parts."""
-    TEXT = "text"
-    """Also every letter and digit of content, names and ids: only shapes and sizes are left."""
-
-
-LEVELS: Final = tuple(Level)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaskingRule:
-    """A pattern and what it finds; the pattern's group number `keep` (0: none) stays in front of the mask.
-
-    `holds` are texts of which one stands in every find ((): not known), in lower case where `fold` says that the
-    pattern is for both; `check` names what a find must pass ("": nothing), `source` who documents the format.
-    """
-
-    name: str
-    level: Level
-    pattern: re.Pattern[str]
-    keep: int = 0
-    holds: tuple[str, ...] = ()
-    fold: bool = False
-    check: str = ""
-    is_key: bool = False
-    """Whether it begins with one of `holds`, after no letter or digit."""
-    word: bool = False
-    """Whether a find is part of a word of at least `LONG_WORD` characters."""
-    anywhere: re.Pattern[str]
-    """`pattern`, also after a letter or digit."""
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretMembers:
-    """Members of JSON objects whose values are masked: `names` in lower case, with `_` between words. With `long`, only
-    a long text with a digit is."""
-
-    name: str
-    level: Level
-    names: frozenset[str]
-    long: bool = False
-    source: str = ""
-
-
-Structure = Mapping[str, Mapping[str, str]]
-"""For each kind of object, what each of its members is (see ``structure.toml``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class MaskingRules:
-    """All rules, in the order in which they are tried; members that hold secrets; what of records is structure."""
-
-    rules: tuple[MaskingRule, ...]
-    members: tuple[SecretMembers, ...] = ()
-    structure: Structure = {}
-    id_starts: tuple[str, ...] = ()
-    """What ids and digests begin with that are no secrets."""
-    version: str = ""
-    license: str = ""
-
-
-def parse_masks(text: str, structure: str = "") -> MaskingRules:
-    """The rules in a TOML text (``keys``, ``[[members]]`` and ``[[mask]]``), with the TOML of what is structure. Raises
-    `KeyError` on an unknown check."""
-    data = tomllib.loads(text)
-    rules = (*map(_key_rule, data.get("keys", ())), *map(_rule, data["mask"]))
-    members = (
-        SecretMembers(
-            name=row["name"],
-            level=Level(row["level"]),
-            names=frozenset(row["names"]),
-            long=row.get("long", False),
-            source=row.get("source", ""),
-        )
-        for row in data.get("members", ())
-    )
-    return MaskingRules(
-        rules,
-        tuple(members),
-        tomllib.loads(structure),
-        tuple(data.get("ids", {}).get("starts", ())),
-        str(data.get("version", "")),
-        str(data.get("license", "")),
-    )
-
-
-_BOUNDARY: Final = "(?<![A-Za-z0-9])"
-
-
-def _key_rule(row: dict[str, Json]) -> MaskingRule:
-    chars = row.get("chars", "A-Za-z0-9_-")
-    starts = "|".join(map(re.escape, row["starts"]))
-    pattern = rf"{_BOUNDARY}(?:{starts})(?=[{chars}]{{0,200}}?[0-9A-Z])[{chars}]{{{row['least']},}}"
-    return MaskingRule(
-        name=row["name"],
-        level=Level.SECRETS,
-        pattern=re.compile(pattern),
-        anywhere=re.compile(pattern.removeprefix(_BOUNDARY)),
-        holds=tuple(row["starts"]),
-        is_key=True,
-        word=True,
-        source=row["source"],
-    )
-
-
-def _rule(row: dict[str, Json]) -> MaskingRule:
-    if (check := str(row.get("check", ""))) and check not in _CHECKS:
-        raise KeyError(check)
-    return MaskingRule(
-        name=str(row["name"]),
-        level=Level(row["level"]),
-        pattern=re.compile(str(row["pattern"]), re.DOTALL),
-        anywhere=re.compile(str(row["pattern"]).removeprefix(_BOUNDARY), re.DOTALL),
-        word=bool(row.get("word")),
-        keep=int(row.get("keep", 0)),
-        holds=tuple(row.get("holds", ())),
-        fold=row["pattern"].startswith("(?i)"),
-        check=check,
-        source=str(row.get("source", "")),
-    )
-
-
-def _luhn(found: str) -> bool:
-    digits = [int(c) for c in found if c.isdigit()][::-1]
-    return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * d, 10)) for d in digits[1::2]) % 10
-
-
-def _iban(found: str) -> bool:
-    code = found.replace(" ", "")
-    return int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1
-
-
-def _is_random(found: str) -> bool:
-    """Whether no word of `found` is one that somebody wrote; a call, a path or a placeholder is none either."""
-    parts = [part for part in _PARTS.split(found) if part]
-    words = all(_PLAIN.fullmatch(part) for part in parts) and not len(found) / 4 < len(parts) > 3
-    return not words and not _PLACEHOLDER.match(found)
-
-
-def _bits(found: str) -> float:
-    """Shannon's entropy of the characters of `found`, in bits a character."""
-    return -sum(n / len(found) * math.log2(n / len(found)) for n in Counter(found).values())
-
-
-def _class(letter: str) -> int:
-    return 0 if letter.isdigit() else 1 if letter.islower() else 2 if letter.isupper() else 3
-
-
-def _is_dense(found: str) -> bool:
-    """Whether `found` looks drawn at random: all three kinds of characters, which change often, and many bits."""
-    classes = [_class(c) for c in found.rstrip("=")]
-    if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
-        return False
-    changes = sum(a != b for a, b in pairwise(classes))
-    return changes >= _CHANGES * len(classes) and _bits(found) >= _BITS and not _HEX.fullmatch(found)
-
-
-_CHECKS: Final[dict[str, Callable[[str], bool]]] = {"luhn": _luhn, "iban": _iban, "random": _is_random}
-"""Check digits of cards (ISO/IEC 7812) and of bank accounts (ISO 13616); texts that are no words."""
 
 
 class _Find(NamedTuple):
@@ -323,7 +155,7 @@ class Masker:
         self._named = {n for n, r in ranked if r.keep and r.level == Level.SECRETS}
         self._secret = [(n, r) for n, r in self._rules if r.level == Level.SECRETS]
         starts = "|".join(sorted({re.escape(text) for _, r in self._keys for text in r.holds})) or "(?!)"
-        self._starts = re.compile(f"{_BOUNDARY}(?:{starts})"), re.compile(starts)
+        self._starts = re.compile(f"{BOUNDARY}(?:{starts})"), re.compile(starts)
         self._members = [row for row in rules.members if LEVELS.index(row.level) <= depth]
         self._structure, self._id_starts = rules.structure, rules.id_starts
         self._known: dict[str, dict[str, int]] = {}
@@ -389,7 +221,8 @@ class Masker:
         """Learn the secrets that go over a border of these neighbouring texts."""
         if texts[-1][0].isspace() and texts[-2][-1].isspace():
             return
-        window = _KEY_WINDOW if any("PRIVATE" in text or "Private-Lines" in text for text in texts) else _WINDOW
+        wide = any("PRIVATE" in text or "Private-Lines" in text or _has_long_end(text) for text in texts)
+        window = _KEY_WINDOW if wide else _WINDOW
         if any(len(text) > window for text in texts[1:-1]):
             return
         shown = [*(text[-window:] for text in texts[:-1]), texts[-1][:window]]
@@ -411,20 +244,26 @@ class Masker:
             cuts = [find.start, *(edge for edge in edges if find.start < edge < find.end), find.end]
             # "The password:" at the end of one text says little of what the next one begins with.
             if find.rank in self._named and (
-                (find.start in edges and not _is_random(find.secret))
+                (find.start in edges and not is_random(find.secret))
                 or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
             ):
                 continue
-            for text, whole, start, end in zip(shown, texts, edges, edges[1:], strict=False):
+            for whole, start, end in zip(texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
-                piece = _Piece(joined[first:last], find.name, find.secret, find.rank)
-                if last - first >= _SHORT_PIECE:
-                    known = self.pieces.long.setdefault(piece.text, piece)
-                    self.pieces.long[piece.text] = min(known, piece, key=lambda one: one.rank)
-                elif first < last and text == whole and first == start:
-                    self.pieces.heads[whole] = piece
-                elif first < last and text == whole and last == end:
-                    self.pieces.tails[whole] = piece
+                if first < last:
+                    self._share(find, joined[first:last], whole, begins=first == start)
+
+    def _share(self, find: _Find, text: str, whole: str, *, begins: bool) -> None:
+        """Learn `text`, a piece of `find` with which `whole` begins or ends."""
+        piece = _Piece(text, find.name, find.secret, find.rank)
+        if len(text.strip()) >= _SHORT_PIECE:
+            for shown in (text.strip(), _one_line(text)):
+                known = self.pieces.long.get(shown, piece)
+                self.pieces.long[shown] = min(known, piece, key=lambda one: one.rank)
+        elif begins and whole.startswith(text):
+            self.pieces.heads[whole] = piece
+        elif whole.endswith(text):
+            self.pieces.tails[whole] = piece
 
     # Values.
 
@@ -502,7 +341,7 @@ class Masker:
                 return self._media(words)
             case "json":
                 return self._json(words, self.text)
-        if (name := self._member(key, words)) and not _PLACEHOLDER.match(words):
+        if (name := self._member(key, words)) and not PLACEHOLDER.match(words):
             return self._mask(name, words) if self.level != Level.TEXT else self._blurred(words)
         if words.startswith(_MEDIA) and len(words) >= _SHORTEST_MEDIA and _is_media(words):
             return self._media(words)
@@ -633,7 +472,7 @@ class Masker:
                         break
                 else:
                     continue
-            passes, pattern = _CHECKS.get(rule.check), rule.pattern if breaks is None else rule.anywhere
+            passes, pattern = CHECKS.get(rule.check), rule.pattern if breaks is None else rule.anywhere
             if rule.word and not pattern.search(long):
                 continue
             for match in pattern.finditer(words):
@@ -655,7 +494,7 @@ class Masker:
             end = find.end
             for at, until in zip(inside, [*inside[1:], find.end], strict=True):
                 ends = until in breaks or _AFTER.match(joined, until)
-                if not ends or all(_PLAIN.fullmatch(part) for part in _SEPARATOR.split(joined[at:until])):
+                if not ends or all(PLAIN_PART.fullmatch(part) for part in _SEPARATOR.split(joined[at:until])):
                     end = at
                     break
             if end > inside[0]:
@@ -679,7 +518,7 @@ class Masker:
             found = match.group()
             if found in self._ids or found.startswith(self._id_starts):
                 continue
-            if _is_dense(found) and not _readable(found):
+            if is_dense(found) and not _readable(found):
                 yield _Find(match.start(), match.end(), 1 << 16, "random text", found)
 
     def _pieces(self, words: str) -> Iterator[_Find]:
@@ -689,9 +528,9 @@ class Masker:
             while at >= 0:
                 yield _Find(at, at + len(text), -1, piece.name, piece.secret)
                 at = words.find(text, at + len(text))
-        if head := self.pieces.heads.get(words):
+        if head := self.pieces.heads.get(words[:_KEY_WINDOW]):
             yield _Find(0, len(head.text), -1, head.name, head.secret)
-        if tail := self.pieces.tails.get(words):
+        if tail := self.pieces.tails.get(words[-_KEY_WINDOW:]):
             yield _Find(len(words) - len(tail.text), len(words), -1, tail.name, tail.secret)
 
     def _data_url(self, match: re.Match[str]) -> str:
@@ -731,6 +570,11 @@ def _merged(finds: list[_Find], words: str) -> Iterator[_Find]:
         whole = (open_.start, end) != (best.start, best.end)
         open_ = best._replace(start=open_.start, end=end, secret=words[open_.start : end] if whole else best.secret)
     yield open_
+
+
+def _has_long_end(words: str) -> bool:
+    ends = (*words.split(None, 1)[:1], *words.rsplit(None, 1)[-1:])
+    return any(len(word) > _WINDOW / 2 for word in ends)
 
 
 def _one_line(words: str) -> str:

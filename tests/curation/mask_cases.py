@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from ctxtui.curation.masking import MaskingRules
+from ctxtui.curation.mask_rules import MaskingRules
 from tests.curation.secret_kinds import KINDS, SecretKind
 
 _WORDS: Final = "look at this and say what went wrong in build of shop then mend it please tests run twice".split()
@@ -25,8 +25,10 @@ _CHARS: Final = (
 
 
 class MaskCase(NamedTuple):
-    """A record: its bytes and file name; `gone` must not survive at `level`. `told` says what it is; `about` are members
-    of the session that say it (``title``, ``cwd``), or the name of its file (``name``)."""
+    """A record: its bytes and file name; `gone` must not survive at `level`. `told` says what it is.
+
+    `about` are members of the session that say it (``title``, ``cwd``), or the name of its file (``name``).
+    """
 
     data: bytes
     name: str
@@ -240,7 +242,12 @@ def _items(said: _Said) -> list[dict[str, Any]]:
 
 def _responses(dice: random.Random, slot: str, parts: list[str]) -> bytes:
     said = _said(dice, slot, parts)
-    tool = {"type": "function", "name": "read", "description": said.description, "parameters": _schema(dice, said.schema)}
+    tool = {
+        "type": "function",
+        "name": "read",
+        "description": said.description,
+        "parameters": _schema(dice, said.schema),
+    }
     return _dump({"model": "gpt-5", "instructions": said.system, "tools": [tool], "input": _items(said)})
 
 

@@ -127,6 +127,7 @@ KINDS: Final = tuple(
         ("Tavily", "secrets", "tvly-{32}"),
         ("Weights & Biases in the environment", "secrets", "WANDB_API_KEY={40}"),
         ("JWT", "secrets", "eyJhbGciOiJIUzI1NiJ9.{80}.{43}"),
+        ("JWT, long", "secrets", "eyJhbGciOiJIUzI1NiJ9.{600}.{43}"),
         ("bearer", "secrets", "Authorization: Bearer {40}"),
         ("basic", "secrets", "Authorization: Basic {27}="),
         ("cookie", "secrets", "Cookie: sessionid={32}"),

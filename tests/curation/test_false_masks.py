@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.curation.masking import Level, Masker
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.scrubbing import scrubbed

@@ -8,13 +8,15 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.core.session import Session
-from ctxtui.curation.masking import Level, Masker
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.exporting import OWN, exported, own_form
+from ctxtui.services.editing.edited_context import OWN
+from ctxtui.services.editing.exporting import exported, own_form
 from ctxtui.services.library.report import reported
 from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.services.library.sharing import shared
@@ -23,7 +25,6 @@ from ctxtui.views.pages.report_page import ReportPage
 from ctxtui.views.pages.report_page import page as report_page
 from ctxtui.views.pages.share_page import page as share_page
 from tests.curation.mask_cases import MaskCase, make_case
-from tests.sampling import few
 from tests.transcripts.reading import read
 
 CHUNK = 8
@@ -63,9 +64,10 @@ def check(seed: int) -> None:
     case = make_case(seed, mask_rules())
     session = read(case.data, case.name)
     assert any(call for call in session.calls.values()), case.told
-    about = dict(case.about)
-    name = about.pop("name", "x")
-    session.about = replace(session.about, **about)
+    about, name = case.about, case.about.get("name", "x")
+    session.about = replace(
+        session.about, title=about.get("title", session.about.title), cwd=about.get("cwd", session.about.cwd)
+    )
     left = survivors(case, outputs(session, Level(case.level), name))
     assert not left, (seed, case.told, left, case.data.decode()[:3000])
 

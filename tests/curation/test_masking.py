@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block
 from ctxtui.core.canonical import Json
-from ctxtui.curation.masking import PIXEL, Level, Masker
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import PIXEL, Masker
 from ctxtui.services.config.package_data import mask_rules
 from tests.curation.secret_kinds import KINDS, SecretKind
 from tests.sampling import few
@@ -169,14 +170,15 @@ def test_people_stay_with_secrets_and_go_with_personal(words: str, who: str) -> 
 
 
 def test_text_leaves_shapes_only() -> None:
-    call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "src/größe.py", "b": {"name": "Ada"}}}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "src/größe.py", "b": ["Ada"]}}
     answer = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
     one = masker(Level.TEXT)
     made, answered = one.value(call), one.value(answer)
     assert (made["type"], list(made)) == ("tool_use", list(call))
     assert answered["tool_use_id"] == made["id"] != "toolu_1"
     assert next(iter(made["input"].values())) == "xxx/xxxxx.xx"
-    assert {c for c in json.dumps([made["id"], made["name"], made["input"], answered["content"]]) if c.isalpha()} == {"x"}
+    said = json.dumps([made["id"], made["name"], made["input"], answered["content"]])
+    assert {letter for letter in said if letter.isalpha()} == {"x"}
 
 
 @pytest.mark.parametrize("level", Level)

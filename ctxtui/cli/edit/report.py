@@ -72,7 +72,8 @@ def report(
     as_json: bool,
 ) -> int:
     """Say what sessions came to."""
-    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.curation.mask_rules import Level
+    from ctxtui.curation.masking import Masker
     from ctxtui.services.config.package_data import mask_rules
     from ctxtui.services.recordings.folder_scan import expanded
 

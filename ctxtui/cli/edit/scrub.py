@@ -37,7 +37,8 @@ MASKED: Final = "masked"
 @click.pass_context
 def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:
     """Write a masked copy."""
-    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.curation.mask_rules import Level
+    from ctxtui.curation.masking import Masker
     from ctxtui.services.config.package_data import mask_rules
     from ctxtui.services.config.paths import database
     from ctxtui.services.counting.pricing import price_of, prices_for

@@ -54,7 +54,8 @@ def share(
     as_json: bool,
 ) -> None:
     """Write one call as a page."""
-    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.curation.mask_rules import Level
+    from ctxtui.curation.masking import Masker
     from ctxtui.services.config.package_data import mask_rules
     from ctxtui.services.library.sharing import shared
     from ctxtui.views.pages.share_page import page

@@ -158,7 +158,8 @@ def _agree(
 
 
 def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
-    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.curation.mask_rules import Level
+    from ctxtui.curation.masking import Masker
     from ctxtui.services.config.package_data import mask_rules
     from ctxtui.services.editing.exporting import write_private
     from ctxtui.views.pages.lab_page import lab_page

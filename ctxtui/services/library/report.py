@@ -16,7 +16,8 @@ from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Node
-from ctxtui.curation.masking import Level, Masker, Pieces
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker, Pieces
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.package_data import mask_rules

@@ -11,7 +11,8 @@ from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_f
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
-from ctxtui.curation.masking import Level, Masker, said
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker, said
 from ctxtui.services.editing.exporting import exported, own_form
 from ctxtui.views.pages.share_page import SharedBlock, SharedCall, index_of
 
