@@ -43,8 +43,9 @@ _HIDDEN: Final = re.compile(
     r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]{0,40}[A-Za-z]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))"
     "|(?<=[!-~])[\u00ad\u200b-\u200d\u2060\ufeff]+(?=[!-~])"
 )
-_HALF_HIDDEN: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]*|\][^\x07\x1b]*)?$")
 """What a reader does not see between two characters of a key: colours, links, invisible characters."""
+_HALF_HIDDEN: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]*|\][^\x07\x1b]*)?$")
+"""The beginning of such, at the end of a text that was cut."""
 _BREAK: Final = re.compile(r"(?:(?<![ \t])[ \t]{1,200})?\\?\r?\n[ \t]*(?:\d{1,6}(?:→|\t|[ \t]?\|)[ \t]*)?")
 """The end of a line, with the number of the next one where lines are numbered."""
 _BLANK: Final = re.compile(" ")

@@ -18,7 +18,7 @@ from ctxtui.services.recordings.open_by_name import Named, open_named
 from tests.corpus import CORPUS, ROOT
 
 WORD = re.compile(rb"\S+")
-LARGEST = 3_000_000
+LARGEST = 5_000_000
 
 
 def masks_in(paths: list[Path], level: Level) -> tuple[int, Counter[str]]:

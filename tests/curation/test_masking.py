@@ -170,13 +170,18 @@ def test_people_stay_with_secrets_and_go_with_personal(words: str, who: str) -> 
 
 
 def test_text_leaves_shapes_only() -> None:
-    call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "src/größe.py", "b": ["Ada"]}}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "Read",
+        "input": {"path": "src/größe.py", "b": ["Ada"], "n": 42},
+    }
     answer = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
     one = masker(Level.TEXT)
     made, answered = one.value(call), one.value(answer)
     assert (made["type"], list(made)) == ("tool_use", list(call))
     assert answered["tool_use_id"] == made["id"] != "toolu_1"
-    assert next(iter(made["input"].values())) == "xxx/xxxxx.xx"
+    assert list(made["input"].values()) == ["xxx/xxxxx.xx", ["xxx"], 11]
     said = json.dumps([made["id"], made["name"], made["input"], answered["content"]])
     assert {letter for letter in said if letter.isalpha()} == {"x"}
 
